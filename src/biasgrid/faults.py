@@ -1,0 +1,49 @@
+"""Faults in what a user wrote: collected, then reported all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong in an input file.
+
+    Attributes:
+        file: the file as the user named it.
+        where: the line number or the path of the key, empty where the whole file is meant.
+        problem: what is wrong, with the offending value.
+        expected: what would be right.
+    """
+
+    file: str
+    where: str
+    problem: str
+    expected: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}, {self.where}" if self.where else self.file
+        return f"{place}: {self.problem}; expected {self.expected}"
+
+
+class InputError(Exception):
+    """Input that cannot be used, with every fault that was found in it."""
+
+    def __init__(self, faults: Iterable[Fault]):
+        self.faults = list(faults)
+        count = len(self.faults)
+        heading = f"{count} fault{'s' if count != 1 else ''} in the input:"
+        super().__init__("\n".join([heading, *(f"  {fault}" for fault in self.faults)]))
+
+
+def one_of(allowed: Iterable[str]) -> str:
+    """Names what is allowed, for a fault's `expected`."""
+    return "one of " + ", ".join(sorted(allowed))
+
+
+def nearest(value: str, allowed: Iterable[str]) -> str:
+    """Returns ` (did you mean X?)` for the allowed name most like `value`, or an empty string."""
+    match = get_close_matches(value, list(allowed), n=1, cutoff=0.6)
+    return f" (did you mean {match[0]!r}?)" if match else ""

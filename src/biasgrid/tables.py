@@ -1,0 +1,206 @@
+"""The tables that rules hand to each other: their schemas, and how they are written and read.
+
+Families and models meet only here. Every table is a Parquet file that is validated when it is written and when
+it is read, is written to a temporary name and renamed, and carries its provenance in the file's metadata.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandera.polars as pa
+import polars as pl
+from pandera.errors import SchemaError, SchemaErrors
+
+PROVENANCE_KEY = "biasgrid"
+
+Probability = pa.Check.in_range(-1e-6, 1 + 1e-5)
+
+
+def _column(dtype: Any, description: str, **options: Any) -> pa.Column:
+    return pa.Column(dtype, description=description, **options)
+
+
+INSTANCES = pa.DataFrameSchema(
+    {
+        "instance": _column(pl.UInt32, "row number, the instance's id", unique=True),
+        "swap_group": _column(pl.UInt32, "the four instances that share template, pair of subjects and attribute"),
+        "swapped": _column(pl.Boolean, "whether the pair's subjects stand in reversed order"),
+        "negated": _column(pl.Boolean, "whether the question is the negated one"),
+        "template": _column(pl.UInt16, "0-based index of the template in its file"),
+        "subject1": _column(pl.Categorical, "the subject that stands first in the context"),
+        "subject2": _column(pl.Categorical, "the subject that stands second in the context"),
+        "cluster1": _column(pl.Categorical, "cluster of subject1 (such as female)", nullable=True),
+        "cluster2": _column(pl.Categorical, "cluster of subject2", nullable=True),
+        "attribute": _column(pl.Categorical, "the attribute's name: its wording in the base type"),
+        "attribute_cluster": _column(pl.Categorical, "cluster of the attribute (such as crime)", nullable=True),
+        "context": _column(pl.Categorical, "the text that names both subjects"),
+        "question": _column(pl.Categorical, "the question; for masked language models the statement with the mask"),
+        "candidate1": _column(pl.Categorical, "subject1 as it is written in the context"),
+        "candidate2": _column(pl.Categorical, "subject2 as it is written in the context"),
+        "position1": _column(pl.UInt16, "where candidate1 begins in the context, in characters"),
+        "position2": _column(pl.UInt16, "where candidate2 begins in the context, in characters"),
+    },
+    strict=True,
+    ordered=True,
+    name="instances",
+)
+
+SPAN_PREDICTIONS = pa.DataFrameSchema(
+    {
+        "instance": _column(pl.UInt32, "the instance's id", unique=True),
+        "start1": _column(pl.Float32, "probability that the answer starts where candidate1 does", checks=Probability),
+        "end1": _column(pl.Float32, "probability that the answer ends where candidate1 does", checks=Probability),
+        "start2": _column(pl.Float32, "probability that the answer starts where candidate2 does", checks=Probability),
+        "end2": _column(pl.Float32, "probability that the answer ends where candidate2 does", checks=Probability),
+        "answer": _column(pl.Categorical, "text of the most probable span"),
+    },
+    strict=True,
+    ordered=True,
+    name="predictions of extractive question answering",
+)
+
+MASK_PREDICTIONS = pa.DataFrameSchema(
+    {
+        "instance": _column(pl.UInt32, "the instance's id", unique=True),
+        "probability1": _column(pl.Float32, "probability of candidate1 at the mask", checks=Probability),
+        "probability2": _column(pl.Float32, "probability of candidate2 at the mask", checks=Probability),
+        "pronoun1": _column(
+            pl.Float32, "probability of the pronoun of subject1's cluster, where the dataset has pronouns",
+            checks=Probability, nullable=True,
+        ),
+        "pronoun2": _column(
+            pl.Float32, "probability of the pronoun of subject2's cluster", checks=Probability, nullable=True
+        ),
+    },
+    strict=True,
+    ordered=True,
+    name="predictions of masked language models",
+)
+
+MEASURES = pa.DataFrameSchema(
+    {
+        "model": _column(pl.String, "the model's name in the config"),
+        "dataset": _column(pl.String, "the dataset's name in the config"),
+        "measure": _column(pl.String, "gamma, eta, mu, delta, epsilon, answer_probability, winner_changes or win_ratio"),
+        "subject": _column(pl.String, "the subject it is about", nullable=True),
+        "subject_cluster": _column(pl.String, "the cluster of subjects it is about", nullable=True),
+        "attribute": _column(pl.String, "the attribute it is about", nullable=True),
+        "attribute_cluster": _column(pl.String, "the cluster of attributes it is about", nullable=True),
+        "value": _column(pl.Float64, "the measure"),
+        "n": _column(pl.Int64, "how many swap groups (for mu and eta of a cell: subjects) it is the mean of"),
+    },
+    strict=True,
+    ordered=True,
+    name="measures",
+)
+
+SUMMARY = pa.DataFrameSchema(
+    {
+        "model": _column(pl.String, "the model's name in the config"),
+        "dataset": _column(pl.String, "the dataset's name in the config"),
+        "kind": _column(pl.String, "the kind of model (such as SQuAD, NewsQA, LM)"),
+        "label": _column(pl.String, "the model's label in plots"),
+        "scoring": _column(pl.String, "exact or unqover"),
+        "mu": _column(pl.Float64, "bias intensity: mean over subjects of the largest |gamma| over attributes"),
+        "eta": _column(pl.Float64, "mean over subjects of the mean |eta| over attributes"),
+        "delta": _column(pl.Float64, "positional error"),
+        "epsilon": _column(pl.Float64, "attributive error"),
+        "answer_probability": _column(pl.Float64, "mean score of a subject"),
+        "winner_changes": _column(pl.Float64, "share of swap groups whose winner changes with the order"),
+        "swap_groups": _column(pl.Int64, "how many swap groups were measured"),
+        "subjects": _column(pl.Int64, "how many subjects were compared"),
+        "attributes": _column(pl.Int64, "how many attributes were asked about"),
+    },
+    strict=True,
+    ordered=True,
+    unique=["model", "dataset"],
+    name="summary",
+)
+
+PLANTED = pa.DataFrameSchema(
+    {
+        "strength": _column(pl.String, "the strength's name in the config"),
+        "dataset": _column(pl.String, "the dataset's name in the config"),
+        "subject": _column(pl.String, "the subject"),
+        "attribute": _column(pl.String, "the attribute's name"),
+        "gamma": _column(pl.Float64, "the gamma(subject, attribute) that a model which learned the corpus has"),
+    },
+    strict=True,
+    ordered=True,
+    unique=["strength", "dataset", "subject", "attribute"],
+    name="planted bias",
+)
+
+
+class TableError(Exception):
+    """A table that is not what its reader expects."""
+
+
+def write_table(
+    frame: pl.DataFrame, path: str | Path, schema: pa.DataFrameSchema, provenance: Mapping[str, Any]
+) -> None:
+    """Validates a table and writes it with its provenance; a reader never sees a half-written file.
+
+    Raises:
+        TableError: the table does not fit its schema.
+    """
+    path = Path(path)
+    validate(frame, schema, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        frame.write_parquet(partial, metadata={PROVENANCE_KEY: json.dumps(provenance, sort_keys=True)})
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_table(
+    path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """Reads a table, or some of its columns, and validates what it read.
+
+    Raises:
+        TableError: the file is not readable as Parquet or does not fit its schema.
+    """
+    try:
+        frame = pl.read_parquet(path, columns=None if columns is None else list(columns))
+    except (OSError, pl.exceptions.PolarsError) as error:
+        message = str(error).splitlines()[0]
+        raise TableError(f"{path}: not a readable {schema.name} table ({message}); remove it and run again") from None
+    if columns is not None:
+        schema = schema.select_columns(list(columns))
+    validate(frame, schema, path)
+    return frame
+
+
+def validate(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path) -> None:
+    """Checks a table against its schema.
+
+    Raises:
+        TableError: with the file, the columns, and what was expected of them.
+    """
+    try:
+        schema.validate(frame, lazy=True)
+    except (SchemaError, SchemaErrors) as error:
+        cases = getattr(error, "failure_cases", None)
+        detail = str(cases) if cases is not None else str(error)
+        raise TableError(f"{path}: does not fit the schema of {schema.name}:\n{detail}") from None
+
+
+def read_provenance(path: str | Path) -> dict[str, Any]:
+    """Returns the provenance that a table carries.
+
+    Raises:
+        TableError: the file carries none, so it was not made by biasgrid.
+    """
+    metadata = pl.read_parquet_metadata(path)
+    if PROVENANCE_KEY not in metadata:
+        raise TableError(f"{path}: carries no provenance; expected a table that biasgrid has written")
+    provenance: dict[str, Any] = json.loads(metadata[PROVENANCE_KEY])
+    return provenance
