@@ -99,6 +99,28 @@ MEASURES = pa.DataFrameSchema(
     name="measures",
 )
 
+EXAMPLES = pa.DataFrameSchema(
+    {
+        "model": _column(pl.String, "the model's name in the config"),
+        "dataset": _column(pl.String, "the dataset's name in the config"),
+        "subject": _column(pl.String, "the subject of a strong association"),
+        "attribute": _column(pl.String, "the attribute it is associated with"),
+        "gamma": _column(pl.Float64, "gamma(subject, attribute)"),
+        "other": _column(pl.String, "the subject it is compared with in this swap group"),
+        "comparison": _column(pl.Float64, "C(subject, other) of the swap group"),
+        "swap_group": _column(pl.UInt32, "the swap group"),
+        "instance": _column(pl.UInt32, "the instance: four of them make a swap group"),
+        "context": _column(pl.String, "the text that names both subjects"),
+        "question": _column(pl.String, "the question or statement"),
+        "score": _column(pl.Float64, "the subject's score at this instance"),
+        "other_score": _column(pl.Float64, "the other subject's score at this instance"),
+        "answer": _column(pl.String, "text of the most probable span, null for masked language models", nullable=True),
+    },
+    strict=True,
+    ordered=True,
+    name="examples behind the strongest associations",
+)
+
 SUMMARY = pa.DataFrameSchema(
     {
         "model": _column(pl.String, "the model's name in the config"),

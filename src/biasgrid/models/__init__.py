@@ -1,0 +1,1 @@
+"""Models: who answers. A model turns instances into predictions and never knows which family it serves."""

@@ -1,0 +1,221 @@
+"""Token ids of many texts that are made of few segments.
+
+Each distinct segment is tokenized once; a row's ids are assembled from its two segments and the special tokens
+that the tokenizer puts around them. Assembled ids are checked against the tokenizer on a sample of rows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from biasgrid.models.checkpoint import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+logger = logging.getLogger(__name__)
+
+CHECKED_ROWS = 16
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a tokenizer puts before, between and behind two segments, and the token types of the five regions."""
+
+    prefix: list[int]
+    middle: list[int]
+    suffix: list[int]
+    types: tuple[int, int, int, int, int] | None
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Tokenized distinct segments.
+
+    Attributes:
+        ids: shape (segments, longest), token ids, 0 behind each segment's end.
+        lengths: shape (segments,), how many tokens each has.
+        offsets: shape (segments, longest, 2), where each token begins and ends in the text, in characters.
+    """
+
+    ids: IntArray
+    lengths: IntArray
+    offsets: IntArray
+
+
+def tokenize(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> Segments:
+    """Tokenizes distinct texts without special tokens."""
+    encodings = tokenizer.backend_tokenizer.encode_batch(list(texts), add_special_tokens=False)
+    return padded([(encoding.ids, encoding.offsets) for encoding in encodings])
+
+
+def padded(segments: Sequence[tuple[list[int], list[tuple[int, int]]]]) -> Segments:
+    """Puts ids and offsets of different lengths into matrices."""
+    lengths = np.array([len(ids) for ids, _ in segments], dtype=np.int64)
+    all_ids = np.zeros((len(segments), max(1, lengths.max(initial=0))), dtype=np.int64)
+    all_offsets = np.zeros((*all_ids.shape, 2), dtype=np.int64)
+    for row, (ids, offsets) in enumerate(segments):
+        all_ids[row, : len(ids)] = ids
+        all_offsets[row, : len(ids)] = np.reshape(offsets, (-1, 2))
+    return Segments(all_ids, lengths, all_offsets)
+
+
+def pair_layout(tokenizer: PreTrainedTokenizerFast) -> Layout:
+    """Reads off a sample what the tokenizer puts around a pair of texts."""
+    encoding = tokenizer("one", "two")
+    sequence = encoding.sequence_ids(0)
+    first, second = sequence.index(0), sequence.index(1)
+    first_end = max(place for place, which in enumerate(sequence) if which == 0) + 1
+    second_end = max(place for place, which in enumerate(sequence) if which == 1) + 1
+    ids = encoding["input_ids"]
+    types = None
+    if "token_type_ids" in encoding:
+        kinds = encoding["token_type_ids"]
+        types = (kinds[0], kinds[first], kinds[first_end], kinds[second], kinds[-1])
+    return Layout(ids[:first], ids[first_end:second], ids[second_end:], types)
+
+
+def single_layout(tokenizer: PreTrainedTokenizerFast) -> Layout:
+    """Reads off a sample what the tokenizer puts around one text, whose two halves are the segments."""
+    encoding = tokenizer("one")
+    sequence = encoding.sequence_ids(0)
+    first = sequence.index(0)
+    end = max(place for place, which in enumerate(sequence) if which == 0) + 1
+    ids = encoding["input_ids"]
+    types = (0, 0, 0, 0, 0) if "token_type_ids" in encoding else None
+    return Layout(ids[:first], [], ids[end:], types)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to be predicted, as indices into two lists of segments.
+
+    Attributes:
+        layout: what stands around the segments.
+        first, second: the distinct segments.
+        first_of, second_of: shape (rows,), each row's segments.
+    """
+
+    layout: Layout
+    first: Segments
+    second: Segments
+    first_of: IntArray
+    second_of: IntArray
+
+    @property
+    def lengths(self) -> IntArray:
+        """How many tokens each row has, special tokens included; shape (rows,)."""
+        special = len(self.layout.prefix) + len(self.layout.middle) + len(self.layout.suffix)
+        return self.first.lengths[self.first_of] + self.second.lengths[self.second_of] + special
+
+    def second_start(self, rows: IntArray) -> IntArray:
+        """Where the second segment begins in each of the given rows."""
+        return len(self.layout.prefix) + self.first.lengths[self.first_of[rows]] + len(self.layout.middle)
+
+    def assemble(self, rows: IntArray) -> tuple[IntArray, IntArray | None]:
+        """Gathers the ids and token types of rows of one length; both of shape (rows, length)."""
+        length = int(self.lengths[rows[0]])
+        regions = [
+            np.full(len(rows), len(self.layout.prefix)),
+            self.first.lengths[self.first_of[rows]],
+            np.full(len(rows), len(self.layout.middle)),
+            self.second.lengths[self.second_of[rows]],
+        ]
+        starts = np.cumsum([np.zeros(len(rows), dtype=np.int64), *regions], axis=0)
+        place = np.arange(length)
+        region = (place[None, :, None] >= starts.T[:, None, 1:]).sum(axis=2)
+        within = place[None, :] - np.take_along_axis(starts.T, region, axis=1)
+        special = [np.array(ids or [0]) for ids in (self.layout.prefix, self.layout.middle, self.layout.suffix)]
+
+        def pick(table: IntArray, index: IntArray) -> IntArray:
+            return table[index[:, None], np.minimum(within, table.shape[1] - 1)]
+
+        def repeat(table: IntArray) -> IntArray:
+            return table[np.minimum(within, len(table) - 1)]
+
+        ids = np.choose(
+            region,
+            [
+                repeat(special[0]),
+                pick(self.first.ids, self.first_of[rows]),
+                repeat(special[1]),
+                pick(self.second.ids, self.second_of[rows]),
+                repeat(special[2]),
+            ],
+        )
+        types = None if self.layout.types is None else np.array(self.layout.types)[region]
+        return ids, types
+
+
+def plain_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]], rows: IntArray) -> Rows:
+    """Tokenizes whole texts (or pairs of texts) the plain way, for tokenizers whose segments cannot be assembled.
+
+    The last text of each tuple becomes the second segment, so that its tokens keep their offsets.
+    """
+    encodings = tokenizer.backend_tokenizer.encode_batch([text if len(text) > 1 else text[0] for text in texts])
+    parts: list[list[tuple[list[int], list[tuple[int, int]]]]] = [[], []]
+    for encoding in encodings:
+        last = len(texts[0]) - 1
+        begin = encoding.sequence_ids.index(last)
+        for part, span in ((0, slice(0, begin)), (1, slice(begin, None))):
+            parts[part].append((encoding.ids[span], encoding.offsets[span]))
+    kinds = encodings[0].type_ids
+    has_types = "token_type_ids" in tokenizer.model_input_names
+    types = (kinds[0], kinds[0], kinds[0], kinds[-1], kinds[-1]) if has_types else None
+    first, second = (padded(part) for part in parts)
+    return Rows(Layout([], [], [], types), first, second, rows, rows)
+
+
+def checked(
+    rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]
+) -> Rows:
+    """Returns the rows if a sample of them is what the tokenizer makes of the whole texts, else plain ones.
+
+    Args:
+        rows: the assembled rows.
+        tokenizer: the tokenizer that they must agree with.
+        texts: gives the whole texts of some rows, as what the tokenizer is called with.
+    """
+    count = len(rows.first_of)
+    sample = np.unique(np.linspace(0, count - 1, num=min(count, CHECKED_ROWS), dtype=np.int64))
+    whole = plain_rows(tokenizer, texts(sample), np.arange(len(sample)))
+    for place, row in enumerate(sample):
+        same_length = rows.lengths[row] == whole.lengths[place]
+        if not same_length or (rows.assemble(sample[[place]])[0] != whole.assemble(np.array([place]))[0]).any():
+            logger.warning(
+                "assembled tokens differ from the tokenizer's (%r): every text is tokenized as a whole, which is slower",
+                texts(sample[[place]])[0],
+            )
+            return plain_rows(tokenizer, texts(np.arange(count)), np.arange(count))
+    return rows
+
+
+def longest_input(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast) -> int:
+    """How many tokens a model takes: its positions, less those that RoBERTa-like models reserve for padding."""
+    config = model.config
+    positions = int(getattr(config, "max_position_embeddings", 0) or tokenizer.model_max_length)
+    reserved = config.pad_token_id + 1 if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet") else 0
+    return int(min(positions - reserved, tokenizer.model_max_length))
+
+
+def check_lengths(rows: Rows, limit: int, first_instance: int) -> None:
+    """Refuses rows that are longer than the model's positions.
+
+    Raises:
+        ModelError: with the longest instance and both numbers.
+    """
+    longest = int(rows.lengths.argmax())
+    if rows.lengths[longest] > limit:
+        raise ModelError(
+            f"instance {first_instance + longest} has {rows.lengths[longest]} tokens; expected at most {limit}, "
+            "which is what the model has positions for"
+        )

@@ -1,0 +1,200 @@
+"""Extractive question answering: start and end probabilities of both candidates, and the most probable answer."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import torch
+
+from biasgrid.models.distinct import distinct
+from biasgrid.models.encoding import IntArray, Layout, Rows, checked, pair_layout, tokenize
+from biasgrid.models.spans import Windows, candidate_windows, widen, widening_words
+from biasgrid.tables import SPAN_PREDICTIONS
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+ANSWER_TOKENS = {"exact": 15, "unqover": 6}
+"""Longest answer: 15 tokens as in Hugging Face's pipeline; UnQover's --span_l is 6."""
+
+
+@dataclass(frozen=True)
+class SpanRows:
+    """Encoded instances.
+
+    Attributes:
+        rows: the rows' tokens; the second segment is the context.
+        windows: the candidates' windows, per distinct context.
+        contexts: the text of each distinct context.
+    """
+
+    rows: Rows
+    windows: Windows
+    contexts: list[str]
+
+
+class QuestionAnswering:
+    """Reads candidates' start and end probabilities from an extractive question-answering model."""
+
+    schema = SPAN_PREDICTIONS
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        scoring: str,
+        pronouns: Mapping[str, str],  # noqa: ARG002 - all back ends are made alike
+    ):
+        """Prepares the model.
+
+        Args:
+            model: an extractive question-answering model.
+            tokenizer: its tokenizer.
+            scoring: `exact`, or `unqover` for its single separator, widened spans and sum of probabilities.
+            pronouns: not used by this task.
+        """
+        self.model = model
+        self.tokenizer = tokenizer
+        self.scoring = scoring
+        self.takes_types = "token_type_ids" in inspect.signature(model.forward).parameters
+        self.words = widening_words(tokenizer, model.config.model_type) if scoring == "unqover" else None
+
+    def encode(self, frame: pl.DataFrame) -> SpanRows:
+        """Tokenizes instances as pairs of question and context."""
+        questions, question_of = distinct(frame, ["question"])
+        columns = ["context", "candidate1", "candidate2", "position1", "position2"]
+        contexts, context_of = distinct(frame, columns)
+        lead = contexts["context"].str.len_chars() - contexts["context"].str.strip_chars_start().str.len_chars()
+        first = questions["question"].str.strip_chars().to_list()
+        second = contexts["context"].str.strip_chars().to_list()
+        rows = Rows(
+            self._layout(), tokenize(self.tokenizer, first), tokenize(self.tokenizer, second), question_of, context_of
+        )
+        if self.scoring == "exact":
+            rows = checked(
+                rows,
+                self.tokenizer,
+                lambda sample: [(first[question_of[row]], second[context_of[row]]) for row in sample],
+            )
+            if rows.second_of is not context_of:
+                contexts, second = contexts[context_of], [second[row] for row in context_of]
+                lead = lead[context_of]
+        sizes = contexts.select(pl.col("candidate1", "candidate2").str.len_chars()).to_numpy().astype(np.int64)
+        positions = contexts.select("position1", "position2").to_numpy().astype(np.int64)
+        windows = candidate_windows(rows.second, positions - lead.to_numpy()[:, None], sizes)
+        if self.words is not None:
+            windows = widen(windows, rows.second, self.words)
+        return SpanRows(rows, windows, second)
+
+    def _layout(self) -> Layout:
+        if self.scoring == "exact":
+            return pair_layout(self.tokenizer)
+        begin = self.tokenizer.bos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.cls_token_id
+        end = self.tokenizer.eos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.sep_token_id
+        return Layout([begin], [end], [end], None)
+
+    @torch.inference_mode()
+    def run(self, encoded: SpanRows, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[Any]]:  # noqa: ARG002
+        """Predicts rows of one length.
+
+        Args:
+            encoded: the encoded instances.
+            rows: which of them, all of one length.
+            plain: not used: every position is read anyway.
+
+        Returns:
+            start1, end1, start2, end2 (float32) and the answer's first and last token in the row; shape (rows,).
+        """
+        ids, types = encoded.rows.assemble(rows)
+        device = self.model.device
+        inputs = {"input_ids": torch.from_numpy(ids).to(device)}
+        if types is not None and self.takes_types:
+            inputs["token_type_ids"] = torch.from_numpy(types).to(device)
+        output = self.model(**inputs)
+        start = output.start_logits.float().softmax(dim=1)
+        end = output.end_logits.float().softmax(dim=1)
+        shift = encoded.rows.second_start(rows)
+        of = encoded.rows.second_of[rows]
+        windows = encoded.windows
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for which in (0, 1):
+            starts = shift + windows.start_from[of, which], shift + windows.first[of, which]
+            ends = shift + windows.last[of, which], shift + windows.end_to[of, which]
+            columns[f"start{which + 1}"] = largest_within(start, *starts)
+            columns[f"end{which + 1}"] = largest_within(end, *ends)
+        context = None
+        if self.scoring == "exact":
+            place = torch.arange(ids.shape[1], device=device)
+            begin = torch.from_numpy(shift).to(device)[:, None]
+            length = torch.from_numpy(encoded.rows.second.lengths[of]).to(device)[:, None]
+            context = (place >= begin) & (place < begin + length)
+        columns["answer_first"], columns["answer_last"] = best_span(start, end, ANSWER_TOKENS[self.scoring], context)
+        return columns
+
+    def table(self, instances: pl.Series, encoded: SpanRows, columns: Mapping[str, Any]) -> pl.DataFrame:
+        """Makes the predictions table of some instances from the columns that `run` returned."""
+        probabilities = [pl.Series(name, columns[name], dtype=pl.Float32) for name in ("start1", "end1", "start2", "end2")]
+        spans = np.column_stack([columns["answer_first"], columns["answer_last"]])
+        answers = self._exact_answers(encoded, spans) if self.scoring == "exact" else self._joined_answers(encoded, spans)
+        return pl.DataFrame([instances, *probabilities, answers])
+
+    def _exact_answers(self, encoded: SpanRows, spans: IntArray) -> pl.Series:
+        """The answers as they stand in the context."""
+        every = np.arange(len(spans))
+        within = spans - encoded.rows.second_start(every)[:, None]
+        keys, inverse = np.unique(
+            np.column_stack([encoded.rows.second_of, within]), axis=0, return_inverse=True
+        )
+        offsets = encoded.rows.second.offsets
+        texts = [encoded.contexts[of][offsets[of, first, 0] : offsets[of, last, 1]].strip() for of, first, last in keys]
+        return pl.Series("answer", texts, dtype=pl.Categorical)[inverse.reshape(-1)]
+
+    def _joined_answers(self, encoded: SpanRows, spans: IntArray) -> pl.Series:
+        """The answers as UnQover writes them: tokens joined by spaces, then the marks of word pieces deleted."""
+        tokens = np.full((len(spans), ANSWER_TOKENS["unqover"]), -1, dtype=np.int64)
+        lengths = encoded.rows.lengths
+        for length in np.unique(lengths):
+            rows = np.flatnonzero(lengths == length)
+            ids, _ = encoded.rows.assemble(rows)
+            places = spans[rows, :1] + np.arange(tokens.shape[1])
+            inside = places <= spans[rows, 1:]
+            tokens[rows] = np.where(inside, np.take_along_axis(ids, np.minimum(places, length - 1), axis=1), -1)
+        keys, inverse = np.unique(tokens, axis=0, return_inverse=True)
+        texts = [
+            re.sub(" ##|##|Ġ", "", " ".join(self.tokenizer.convert_ids_to_tokens(key[key >= 0].tolist()))) for key in keys
+        ]
+        return pl.Series("answer", texts, dtype=pl.Categorical)[inverse.reshape(-1)]
+
+
+def largest_within(probabilities: torch.Tensor, lowest: IntArray, highest: IntArray) -> npt.NDArray[np.float32]:
+    """Returns each row's largest probability from place `lowest` to place `highest`, both inclusive."""
+    width = int((highest - lowest).max()) + 1
+    places = np.minimum(lowest[:, None] + np.arange(width), highest[:, None])
+    gathered = probabilities.gather(1, torch.from_numpy(places).to(probabilities.device))
+    largest: npt.NDArray[np.float32] = gathered.amax(dim=1).cpu().numpy()
+    return largest
+
+
+def best_span(
+    start: torch.Tensor, end: torch.Tensor, longest: int, context: torch.Tensor | None
+) -> tuple[IntArray, IntArray]:
+    """Finds the most probable span of at most `longest` tokens.
+
+    With a context mask (shape (rows, length)) the product of both probabilities within it counts; without one, as
+    in UnQover (spec b.1, step 8), their sum over all positions. Ties go to the first start, then the first end.
+    """
+    if context is not None:
+        start, end = torch.where(context, start, 0), torch.where(context, end, 0)
+    padded = torch.nn.functional.pad(end, (0, longest - 1), value=float("nan"))
+    ends = padded.unfold(1, longest, 1)
+    values = start.unsqueeze(2) * ends if context is not None else start.unsqueeze(2) + ends
+    best = values.nan_to_num(nan=-1).flatten(1).argmax(dim=1)
+    first = best // longest
+    return first.cpu().numpy(), (first + best % longest).cpu().numpy()
