@@ -1,4 +1,4 @@
-"""Faults in what a user wrote: collected, then reported all at once."""
+"""Errors that users meet: faults in what they wrote are collected and reported all at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ class Fault:
         return f"{place}: {self.problem}; expected {self.expected}"
 
 
-class InputError(Exception):
+class UserError(Exception):
+    """An error whose message alone tells a user what is wrong and what to do; no traceback is shown."""
+
+
+class InputError(UserError):
     """Input that cannot be used, with every fault that was found in it."""
 
     def __init__(self, faults: Iterable[Fault]):

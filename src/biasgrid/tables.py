@@ -16,6 +16,8 @@ import pandera.polars as pa
 import polars as pl
 from pandera.errors import SchemaError, SchemaErrors
 
+from biasgrid.faults import UserError
+
 PROVENANCE_KEY = "biasgrid"
 
 Probability = pa.Check.in_range(-1e-6, 1 + 1e-5)
@@ -70,8 +72,10 @@ MASK_PREDICTIONS = pa.DataFrameSchema(
         "probability1": _column(pl.Float32, "probability of candidate1 at the mask", checks=Probability),
         "probability2": _column(pl.Float32, "probability of candidate2 at the mask", checks=Probability),
         "pronoun1": _column(
-            pl.Float32, "probability of the pronoun of subject1's cluster, where the dataset has pronouns",
-            checks=Probability, nullable=True,
+            pl.Float32,
+            "probability of the pronoun of subject1's cluster, where the dataset has pronouns",
+            checks=Probability,
+            nullable=True,
         ),
         "pronoun2": _column(
             pl.Float32, "probability of the pronoun of subject2's cluster", checks=Probability, nullable=True
@@ -86,7 +90,9 @@ MEASURES = pa.DataFrameSchema(
     {
         "model": _column(pl.String, "the model's name in the config"),
         "dataset": _column(pl.String, "the dataset's name in the config"),
-        "measure": _column(pl.String, "gamma, eta, mu, delta, epsilon, answer_probability, winner_changes or win_ratio"),
+        "measure": _column(
+            pl.String, "gamma, eta, mu, delta, epsilon, answer_probability, winner_changes or win_ratio"
+        ),
         "subject": _column(pl.String, "the subject it is about", nullable=True),
         "subject_cluster": _column(pl.String, "the cluster of subjects it is about", nullable=True),
         "attribute": _column(pl.String, "the attribute it is about", nullable=True),
@@ -159,7 +165,7 @@ PLANTED = pa.DataFrameSchema(
 )
 
 
-class TableError(Exception):
+class TableError(UserError):
     """A table that is not what its reader expects."""
 
 
@@ -182,9 +188,7 @@ def write_table(
         partial.unlink(missing_ok=True)
 
 
-def read_table(
-    path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None
-) -> pl.DataFrame:
+def read_table(path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """Reads a table, or some of its columns, and validates what it read.
 
     Raises:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from biasgrid.faults import UserError
 
 if TYPE_CHECKING:
     import torch
@@ -28,7 +30,7 @@ SAFE_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.i
 PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
 
 
-class ModelError(Exception):
+class ModelError(UserError):
     """A model that cannot be used, with what is wrong and what to do about it."""
 
 
@@ -50,7 +52,8 @@ def locate(
     Raises:
         ModelError: there is no such folder or repository, or it cannot be reached.
     """
-    if folder is not None:
+    if folder is not None or checkpoint is None:
+        folder = str(folder)
         if not Path(folder).is_dir():
             raise ModelError(f"there is no folder {folder}; expected a checkpoint with config.json and weights")
         return Path(folder), None
@@ -71,16 +74,32 @@ def locate(
 
 
 def make_record(
-    checkpoint: str | None, folder: str | None, revision: str | None, files: tuple[str, ...], what: str
+    checkpoint: str | None, folder: str | None, revision: str | None, weights: bool, allow_pickle: bool
 ) -> dict[str, Any]:
     """Fetches a checkpoint and returns its record: where it is from, and a digest of each file that counts.
 
-    The record is what later stages depend on: equal files give an equal record wherever they lie.
+    The record is what later stages depend on, so they run again when a file's content changes and not when it is touched.
+
+    Args:
+        checkpoint: a repository of the hub, or None where `folder` is given.
+        folder: a local folder.
+        revision: the commit or branch of the repository.
+        weights: whether the weights are needed, or the tokenizer alone.
+        allow_pickle: whether weights may be pickled files, which can run code when they are loaded.
+
+    Raises:
+        ModelError: it cannot be found, or has no weights or tokenizer.
     """
+    pickled = PICKLED_WEIGHTS if allow_pickle else ()
+    needed = (*SAFE_WEIGHTS, *pickled) if weights else TOKENIZER_FILES
+    files = (*TOKENIZER_FILES, *needed) if weights else TOKENIZER_FILES
     path, commit = locate(checkpoint, folder, revision, files, offline=False)
     found = sorted({file for pattern in ("config.json", *files) for file in path.glob(pattern)})
-    if not any(file.name != "config.json" for file in found):
-        raise ModelError(f"{path} holds no {what}; expected config.json and one of {', '.join(files)}")
+    if not any(file.match(pattern) for file in found for pattern in needed):
+        hint = " (or set allow_pickle: true)" if weights and any(path.glob("pytorch_model*.bin")) else ""
+        raise ModelError(
+            f"{checkpoint or folder} has none of the files {', '.join(needed)}; expected at least one{hint}"
+        )
     digests = {}
     for file in found:
         with file.open("rb") as stream:
@@ -99,6 +118,12 @@ def folder_of(record: dict[str, Any]) -> Path:
     return locate(record["checkpoint"], record["folder"], record["revision"], list(record["files"]), offline=True)[0]
 
 
+def locate_source(source: Mapping[str, str | None]) -> Path:
+    """Finds the checkpoint that training starts from, downloading what is not cached."""
+    files = (*TOKENIZER_FILES, *SAFE_WEIGHTS)
+    return locate(source["checkpoint"], source["folder"], source["revision"], files, offline=False)[0]
+
+
 def load_tokenizer(record: dict[str, Any]) -> PreTrainedTokenizerFast:
     """Loads the tokenizer of a recorded checkpoint.
 
@@ -113,7 +138,7 @@ def load_tokenizer(record: dict[str, Any]) -> PreTrainedTokenizerFast:
     # A tokenizer.json may carry the padding and truncation of its training, which the engine must not see.
     tokenizer.backend_tokenizer.no_padding()
     tokenizer.backend_tokenizer.no_truncation()
-    return tokenizer  # type: ignore[no-any-return]
+    return tokenizer
 
 
 def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTrainedModel:
@@ -135,7 +160,7 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
             f"{name_of(record)} has no weights for the task {task}: {', '.join(missing[:5])} would be newly "
             f"initialized; expected a checkpoint that was trained for {task}"
         )
-    return model.eval().to(device)  # type: ignore[no-any-return]
+    return model.eval().to(device)
 
 
 def name_of(record: dict[str, Any]) -> str:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from biasgrid.models.checkpoint import ModelError
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 logger = logging.getLogger(__name__)
 
@@ -137,10 +136,12 @@ class Rows:
         special = [np.array(ids or [0]) for ids in (self.layout.prefix, self.layout.middle, self.layout.suffix)]
 
         def pick(table: IntArray, index: IntArray) -> IntArray:
-            return table[index[:, None], np.minimum(within, table.shape[1] - 1)]
+            picked: IntArray = table[index[:, None], np.minimum(within, table.shape[1] - 1)]
+            return picked
 
         def repeat(table: IntArray) -> IntArray:
-            return table[np.minimum(within, len(table) - 1)]
+            repeated: IntArray = table[np.minimum(within, len(table) - 1)]
+            return repeated
 
         ids = np.choose(
             region,
@@ -175,9 +176,7 @@ def plain_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ..
     return Rows(Layout([], [], [], types), first, second, rows, rows)
 
 
-def checked(
-    rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]
-) -> Rows:
+def checked(rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]) -> Rows:
     """Returns the rows if a sample of them is what the tokenizer makes of the whole texts, else plain ones.
 
     Args:
@@ -199,7 +198,7 @@ def checked(
     return rows
 
 
-def longest_input(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast) -> int:
+def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
     """How many tokens a model takes: its positions, less those that RoBERTa-like models reserve for padding."""
     config = model.config
     positions = int(getattr(config, "max_position_embeddings", 0) or tokenizer.model_max_length)

@@ -119,7 +119,8 @@ class FillMask:
                 f"{self.tokenizer.mask_token} (see `mask` of the tokenizer in the config)"
             )
         every = np.arange(len(rows.first_of))
-        return rows.second_start(every) + is_mask.argmax(axis=1)[rows.second_of]
+        places: IntArray = rows.second_start(every) + is_mask.argmax(axis=1)[rows.second_of]
+        return places
 
     def _candidate_tokens(self, frame: pl.DataFrame, texts: Any) -> dict[str, IntArray]:
         columns = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
+from biasgrid.models.back_end import BackEnd
 from biasgrid.models.checkpoint import ModelError, load_model, load_tokenizer, name_of, read_record
 from biasgrid.models.encoding import IntArray, Rows, check_lengths, longest_input
 from biasgrid.models.fill_mask import FillMask
@@ -29,7 +30,7 @@ from biasgrid.tables import INSTANCES, TableError, read_table, write_table
 
 logger = logging.getLogger(__name__)
 
-BACK_ENDS: dict[str, type[FillMask] | type[QuestionAnswering]] = {
+BACK_ENDS: dict[str, Callable[..., BackEnd]] = {
     "fill-mask": FillMask,
     "question-answering": QuestionAnswering,
 }
@@ -116,13 +117,13 @@ def choose_precision(name: str, device: torch.device) -> str:
     return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
 
 
-def load_back_end(record: dict[str, Any], settings: Settings, device: torch.device) -> FillMask | QuestionAnswering:
+def load_back_end(record: dict[str, Any], settings: Settings, device: torch.device) -> BackEnd:
     """Loads model and tokenizer behind the interface that all tasks share."""
     model = load_model(record, settings.task, device)
     return BACK_ENDS[settings.task](model, load_tokenizer(record), settings.scoring, settings.pronouns)
 
 
-def set_precision(back_end: FillMask | QuestionAnswering, precision: str) -> None:
+def set_precision(back_end: BackEnd, precision: str) -> None:
     """Turns a float32 model to the precision of the run."""
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     if precision in ("float16", "bfloat16"):
@@ -130,22 +131,30 @@ def set_precision(back_end: FillMask | QuestionAnswering, precision: str) -> Non
 
 
 def predict_parts(
-    back_end: FillMask | QuestionAnswering, instances: pl.DataFrame, folder: Path, token_budget: int, name: str
+    back_end: BackEnd,
+    instances: pl.DataFrame,
+    folder: Path,
+    token_budget: int,
+    name: str,
 ) -> list[pl.DataFrame]:
     """Returns the predictions of all parts, reading those that an earlier run has written to the folder."""
-    finished = {start: read_part(folder / f"{start}.parquet", back_end) for start in range(0, len(instances), PART_ROWS)}
+    finished = {
+        start: read_part(folder / f"{start}.parquet", back_end) for start in range(0, len(instances), PART_ROWS)
+    }
     done = sum(len(part) for part in finished.values() if part is not None)
     if done:
         logger.info("%s: %s rows are there from an earlier run", name, done)
+    parts = []
     with Progress(name, len(instances), done) as progress:
         for start, part in finished.items():
             if part is None:
-                finished[start] = predict_rows(back_end, instances.slice(start, PART_ROWS), token_budget, progress)
-                write_table(finished[start], folder / f"{start}.parquet", back_end.schema, {})
-    return [part for part in finished.values() if part is not None]
+                part = predict_rows(back_end, instances.slice(start, PART_ROWS), token_budget, progress)
+                write_table(part, folder / f"{start}.parquet", back_end.schema, {})
+            parts.append(part)
+    return parts
 
 
-def read_part(path: Path, back_end: FillMask | QuestionAnswering) -> pl.DataFrame | None:
+def read_part(path: Path, back_end: BackEnd) -> pl.DataFrame | None:
     """Reads a part, None where it is missing or damaged."""
     if not path.exists():
         return None
@@ -156,9 +165,7 @@ def read_part(path: Path, back_end: FillMask | QuestionAnswering) -> pl.DataFram
         return None
 
 
-def predict_rows(
-    back_end: FillMask | QuestionAnswering, instances: pl.DataFrame, token_budget: int, progress: Progress
-) -> pl.DataFrame:
+def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, progress: Progress) -> pl.DataFrame:
     """Predicts some instances in batches of one length; out of memory halves the batch and goes on."""
     encoded = back_end.encode(instances)
     first_instance = int(instances["instance"][0])
@@ -184,7 +191,7 @@ def batches(rows: Rows, token_budget: int) -> Iterator[IntArray]:
 
 
 def run_within_memory(
-    back_end: FillMask | QuestionAnswering, encoded: Any, rows: IntArray
+    back_end: BackEnd, encoded: Any, rows: IntArray
 ) -> Iterator[tuple[IntArray, dict[str, npt.NDArray[Any]]]]:
     """Runs a batch, in halves where it does not fit into memory."""
     try:
@@ -209,9 +216,7 @@ def check_finite(outcome: dict[str, npt.NDArray[Any]], rows: IntArray, first_ins
             raise ModelError(f"the model returned non-finite scores on instance {row}; expected probabilities")
 
 
-def audit(
-    back_end: FillMask | QuestionAnswering, instances: pl.DataFrame
-) -> tuple[IntArray, dict[str, npt.NDArray[Any]]]:
+def audit(back_end: BackEnd, instances: pl.DataFrame) -> tuple[IntArray, dict[str, npt.NDArray[Any]]]:
     """Predicts a sample one row at a time in float32, without the shortcuts of the engine."""
     sample = np.unique(np.linspace(0, len(instances) - 1, num=min(len(instances), AUDIT_ROWS), dtype=np.int64))
     encoded = back_end.encode(instances[sample])

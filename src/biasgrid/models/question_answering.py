@@ -75,7 +75,11 @@ class QuestionAnswering:
         first = questions["question"].str.strip_chars().to_list()
         second = contexts["context"].str.strip_chars().to_list()
         rows = Rows(
-            self._layout(), tokenize(self.tokenizer, first), tokenize(self.tokenizer, second), question_of, context_of
+            self._layout(),
+            tokenize(self.tokenizer, first),
+            tokenize(self.tokenizer, second),
+            question_of,
+            context_of,
         )
         if self.scoring == "exact":
             rows = checked(
@@ -140,18 +144,20 @@ class QuestionAnswering:
 
     def table(self, instances: pl.Series, encoded: SpanRows, columns: Mapping[str, Any]) -> pl.DataFrame:
         """Makes the predictions table of some instances from the columns that `run` returned."""
-        probabilities = [pl.Series(name, columns[name], dtype=pl.Float32) for name in ("start1", "end1", "start2", "end2")]
+        probabilities = [
+            pl.Series(name, columns[name], dtype=pl.Float32) for name in ("start1", "end1", "start2", "end2")
+        ]
         spans = np.column_stack([columns["answer_first"], columns["answer_last"]])
-        answers = self._exact_answers(encoded, spans) if self.scoring == "exact" else self._joined_answers(encoded, spans)
+        answers = (
+            self._exact_answers(encoded, spans) if self.scoring == "exact" else self._joined_answers(encoded, spans)
+        )
         return pl.DataFrame([instances, *probabilities, answers])
 
     def _exact_answers(self, encoded: SpanRows, spans: IntArray) -> pl.Series:
         """The answers as they stand in the context."""
         every = np.arange(len(spans))
         within = spans - encoded.rows.second_start(every)[:, None]
-        keys, inverse = np.unique(
-            np.column_stack([encoded.rows.second_of, within]), axis=0, return_inverse=True
-        )
+        keys, inverse = np.unique(np.column_stack([encoded.rows.second_of, within]), axis=0, return_inverse=True)
         offsets = encoded.rows.second.offsets
         texts = [encoded.contexts[of][offsets[of, first, 0] : offsets[of, last, 1]].strip() for of, first, last in keys]
         return pl.Series("answer", texts, dtype=pl.Categorical)[inverse.reshape(-1)]
@@ -168,7 +174,8 @@ class QuestionAnswering:
             tokens[rows] = np.where(inside, np.take_along_axis(ids, np.minimum(places, length - 1), axis=1), -1)
         keys, inverse = np.unique(tokens, axis=0, return_inverse=True)
         texts = [
-            re.sub(" ##|##|Ġ", "", " ".join(self.tokenizer.convert_ids_to_tokens(key[key >= 0].tolist()))) for key in keys
+            re.sub(" ##|##|Ġ", "", " ".join(self.tokenizer.convert_ids_to_tokens(key[key >= 0].tolist())))
+            for key in keys
         ]
         return pl.Series("answer", texts, dtype=pl.Categorical)[inverse.reshape(-1)]
 

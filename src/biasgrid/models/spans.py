@@ -106,9 +106,7 @@ def widen(windows: Windows, contexts: Segments, words: WideningWords) -> Windows
 
     first, last = windows.first, windows.last
     determiner = near(first - 1, words.determiners)
-    phrase = (
-        near(first - 3, words.articles) & near(first - 2, words.collectives) & near(first - 1, words.of)
-    )
+    phrase = near(first - 3, words.articles) & near(first - 2, words.collectives) & near(first - 1, words.of)
     start_from = np.where(phrase, first - 3, np.where(determiner, first - 1, first))
     end_to = np.where(near(last + 1, words.suffixes), last + 1, last)
     return Windows(start_from, first, last, end_to)

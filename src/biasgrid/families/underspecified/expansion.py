@@ -69,9 +69,7 @@ def expand(lists: WordLists, one_token: OneToken | None = None) -> tuple[pl.Data
     return assemble(items, pairs, contexts, questions), [name for names in dropped for name in names]
 
 
-def keep_one_token(
-    subjects: Subjects, used_forms: set[str], one_token: OneToken | None
-) -> tuple[Subjects, list[str]]:
+def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken | None) -> tuple[Subjects, list[str]]:
     """Splits a subject list into the subjects whose used forms are one token each, and the names of the others."""
     names = subjects.forms["[subj]"]
     if one_token is None:
@@ -108,9 +106,9 @@ def ordered_pairs(subjects: list[Subjects]) -> pl.DataFrame:
         sides.append(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
 
     def beside(one: pl.DataFrame, two: pl.DataFrame, swapped: bool) -> pl.DataFrame:
-        return pl.concat(
-            [numbered(one, 1), numbered(two, 2)], how="horizontal", strict=True
-        ).with_columns(swapped=pl.lit(swapped), pair=pl.int_range(pl.len()))
+        return pl.concat([numbered(one, 1), numbered(two, 2)], how="horizontal").with_columns(
+            swapped=pl.lit(swapped), pair=pl.int_range(pl.len())
+        )
 
     shared = [column for column in sides[0].columns if column in sides[1].columns]
     one, two = sides[0].select(shared), sides[1].select(shared)
@@ -168,7 +166,8 @@ class Segments:
 def build_segments(items: list[Item], texts: list[str], build: Callable[[Item, str], pl.DataFrame]) -> Segments:
     """Builds each distinct text once; texts are distinct by template, content and the attribute in them."""
     blocks: dict[tuple[int, str, str], int] = {}
-    frames, block_of = [], []
+    frames: list[pl.DataFrame] = []
+    block_of: list[int] = []
     for item, text in zip(items, texts, strict=True):
         has_attribute = any(head in text for head in item.attribute.texts)
         key = (item.template, text, item.attribute.name if has_attribute else "")
@@ -207,7 +206,9 @@ def build_questions(templates: list[Template], items: list[Item], pairs: pl.Data
     def build(item: Item, text: str) -> pl.DataFrame:
         parts = split_slots(text.replace(MASK, mask) if mask else text, item.attribute)
         rows = pairs if len(parts) > 1 else pairs.head(1)
-        return rows.with_columns(question=smooth_articles(joined(parts), at_start=False).cast(pl.Categorical)).select("question")
+        return rows.with_columns(question=smooth_articles(joined(parts), at_start=False).cast(pl.Categorical)).select(
+            "question"
+        )
 
     def question(item: Item) -> str:
         template = templates[item.template]
@@ -227,7 +228,12 @@ def assemble(items: list[Item], pairs: pl.DataFrame, contexts: Segments, questio
             "attribute": [item.attribute.name for item in items],
             "attribute_cluster": [item.attribute.cluster for item in items],
         },
-        schema={"negated": pl.Boolean, "template": pl.UInt16, "attribute": pl.Categorical, "attribute_cluster": pl.Categorical},
+        schema={
+            "negated": pl.Boolean,
+            "template": pl.UInt16,
+            "attribute": pl.Categorical,
+            "attribute_cluster": pl.Categorical,
+        },
     )
     pair_columns = pairs.select(
         "swapped",
@@ -237,7 +243,12 @@ def assemble(items: list[Item], pairs: pl.DataFrame, contexts: Segments, questio
     swap_group = pairs["pair"].to_numpy()[pair] * (len(items) // 2) + item // 2
     return pl.concat(
         [
-            pl.DataFrame({"instance": np.arange(len(pair), dtype=np.uint32), "swap_group": swap_group.astype(np.uint32)}),
+            pl.DataFrame(
+                {
+                    "instance": np.arange(len(pair), dtype=np.uint32),
+                    "swap_group": swap_group.astype(np.uint32),
+                }
+            ),
             pair_columns[pair],
             item_columns[item],
             contexts.gather(item, pair),

@@ -79,9 +79,7 @@ def read_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
         try:
             line = raw.decode().strip()
         except UnicodeDecodeError as error:
-            faults.append(
-                Fault(str(path), f"line {number}", f"byte {error.start + 1} is not UTF-8", "UTF-8 text")
-            )
+            faults.append(Fault(str(path), f"line {number}", f"byte {error.start + 1} is not UTF-8", "UTF-8 text"))
             continue
         if line and not line.startswith("#"):
             kept.append((number, line))
@@ -191,12 +189,22 @@ def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[Attribute
             missing = negated if kind in heads else kind
             line = next(iter(heads.values()))[0].line
             faults.append(
-                Fault(str(path), f"line {line}", f"{kind} has no {missing} lines", "each attribute with its negation")
+                Fault(
+                    str(path),
+                    f"line {line}",
+                    f"{kind} has no {missing} lines",
+                    "each attribute with its negation",
+                )
             )
         elif names is None:
             line = heads[kind][0].line
             faults.append(
-                Fault(str(path), f"line {line}", f"{kind} has no base type", f"[{base}] lines, which name the attributes")
+                Fault(
+                    str(path),
+                    f"line {line}",
+                    f"{kind} has no base type",
+                    f"[{base}] lines, which name the attributes",
+                )
             )
         elif check_aligned(path, {f"[{base}]": names, **heads}, faults):
             if kind == f"[{base}]":
@@ -241,20 +249,32 @@ def check_template(
     known = heads | slots | {MASK}
     for placeholder in dict.fromkeys(PLACEHOLDER.findall(template.text)):
         if placeholder not in known:
-            fault(f"nothing fills {placeholder}{nearest(placeholder, known)}", "one of " + ", ".join(sorted(known)))
+            fault(
+                f"nothing fills {placeholder}{nearest(placeholder, known)}",
+                "one of " + ", ".join(sorted(known)),
+            )
     for which in (1, 2):
         in_context = [slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which]
         everywhere = {slot[0] for slot in SUBJECT_SLOT.finditer(template.text) if int(slot[1]) == which}
         if not in_context:
             fault(f"the context has no [subj{which}]", "both subjects in the context")
         elif len(everywhere) > 1:
-            fault(f"subject {which} in several forms: {', '.join(sorted(everywhere))}", "one form of a subject in a template")
+            fault(
+                f"subject {which} in several forms: {', '.join(sorted(everywhere))}",
+                "one form of a subject in a template",
+            )
     types = types_of(template, attributes)
     if len(types) != 1:
-        fault(f"{len(types)} attribute types ({', '.join(types) or 'none'})", "exactly one attribute type in a template")
+        fault(
+            f"{len(types)} attribute types ({', '.join(types) or 'none'})",
+            "exactly one attribute type in a template",
+        )
     masks = Counter({name: text.count(MASK) for name, text in vars(template).items() if isinstance(text, str)})
     if masked and (masks["context"], masks["question"], masks["negated_question"]) != (0, 1, 1):
-        fault("[mask] is not exactly once in both statements", "one [mask] in each statement and none in the context")
+        fault(
+            "[mask] is not exactly once in both statements",
+            "one [mask] in each statement and none in the context",
+        )
     if not masked and masks.total():
         fault("[mask] in a template for question answering", "a template without [mask]")
 

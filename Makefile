@@ -1,0 +1,38 @@
+# Set-up and the everyday commands; after `make setup` a user works with plain snakemake in .venv/bin.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: setup demo test lint format clean
+
+setup: $(INSTALLED)
+
+# torch is a constraint: pip then takes the build that fits the machine, and no CUDA packages where it needs none.
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "biasgrid needs Python 3.11 or newer; set PYTHON=...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/snakemake --cores all --configfile config/demo.yaml --quiet rules host
+	$(BIN)/biasgrid summary results/demo
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint --configfile config/demo.yaml
+	$(BIN)/snakemake --lint
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile rules
+
+clean:
+	rm -rf .venv .snakemake results/demo

@@ -1,0 +1,26 @@
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+# A config given on the command line replaces the default one; merging the two would mix their registries.
+if not workflow.overwrite_configfiles:
+
+    configfile: "config/config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/expand.smk"
+include: "rules/models.smk"
+include: "rules/predict.smk"
+include: "rules/measure.smk"
+include: "rules/plot.smk"
+include: "rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        "<results>/summary.csv",
+        "<results>/report/index.html",
+        figures(),

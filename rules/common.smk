@@ -1,0 +1,151 @@
+# What the rules share: the checked config, wildcards, and functions that give inputs and parameters.
+
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from biasgrid.code_digest import code_digest
+from biasgrid.config import load_word_lists, parse_config
+from biasgrid.faults import InputError
+
+try:
+    grid = parse_config(
+        config,
+        " + ".join([*map(str, workflow.configfiles), *(["--config"] if workflow.config_settings.config else [])]),
+    )
+    word_lists = load_word_lists(grid)
+except InputError as error:
+    raise WorkflowError(str(error)) from None
+
+
+pathvars:
+    results=grid.results,
+    logs=f"{grid.results}/logs",
+
+
+wildcard_constraints:
+    model="|".join(grid.models),
+    dataset="|".join(grid.datasets),
+    tokenizer="|".join(grid.tokenizers) or "none",
+    variant="(qa|lm)(-[A-Za-z0-9]+)*",
+    shard="[0-9]+",
+    shards="[0-9]+",
+
+
+def tokenizer_record(wildcards):
+    """The tokenizer that decides which subjects are kept; none where all are."""
+    tokenizer = grid.filtering_tokenizer(wildcards.dataset, wildcards.variant)
+    return f"<results>/tokenizers/{tokenizer}.json" if tokenizer else []
+
+
+def instances_of_cell(wildcards):
+    """The instances table that a model answers."""
+    return f"<results>/instances/{wildcards.dataset}/{grid.models[wildcards.model].variant}.parquet"
+
+
+def shards_of_cell(wildcards):
+    """The predictions of all shards of a cell."""
+    shards = grid.datasets[wildcards.dataset].shards
+    return collect(
+        "<results>/predictions/{dataset}/{model}/{shard}-of-{shards}.parquet",
+        dataset=wildcards.dataset,
+        model=wildcards.model,
+        shard=range(1, shards + 1),
+        shards=shards,
+    )
+
+
+def measures_of(wildcards):
+    """The measures of a dataset's cells, or of all cells of the grid."""
+    datasets = [wildcards.dataset] if "dataset" in wildcards.keys() else grid.run.datasets
+    return collect("<results>/measures/{dataset}/{model}.parquet", dataset=datasets, model=grid.run.models)
+
+
+def checkpoint_files(registry, wildcard):
+    """Gives an input function: the files of a checkpoint that lies in a folder, so that changed weights are noticed."""
+
+    def files(wildcards):
+        entry = registry[wildcards[wildcard]]
+        if getattr(entry, "train", None):
+            return f"<results>/trained/{wildcards[wildcard]}/model.safetensors"
+        folder = Path(entry.folder) if entry.folder else None
+        return sorted(map(str, folder.glob("*.*"))) if folder and folder.is_dir() else []
+
+    return files
+
+
+def source_of_model(wildcards):
+    """Where a model's files are, and which of them are needed."""
+    return grid.source_of_model(wildcards.model)
+
+
+def source_of_tokenizer(wildcards):
+    """Where a tokenizer's files are, and which of them are needed."""
+    return grid.source_of_tokenizer(wildcards.tokenizer)
+
+
+def planted_strengths():
+    """The strengths of planted bias, by name."""
+    return list(grid.planted.strengths) if grid.planted else []
+
+
+def planted_models():
+    """The selected models that are trained on a planted corpus, by name."""
+    return [name for name in grid.run.models if grid.models[name].train and grid.models[name].train.planted]
+
+
+def planted_instances():
+    """Dataset and variant, as `dataset/variant`, of the instances that planted corpora are made of."""
+    variants = dict.fromkeys(grid.models[name].variant for name in planted_models())
+    return [f"{dataset}/{variant}" for dataset in grid.run.datasets for variant in variants]
+
+
+def training_inputs(wildcards):
+    """The data that a model is trained on and, where it lies in a folder, the checkpoint that it starts from."""
+    model = grid.models[wildcards.model]
+    if model.train.planted:
+        ending = {"question-answering": "json", "fill-mask": "txt"}[model.task]
+        return dict(
+            data=f"<results>/planted/{model.train.planted}/{model.task}.{ending}",
+            base="<results>/planted/base/model.safetensors",
+        )
+    return dict(data=model.train.data)
+
+
+def facts_of_models():
+    """How plots and tables name the selected models."""
+    return {name: dict(kind=grid.models[name].kind, label=grid.models[name].label) for name in grid.run.models}
+
+
+def planted_mask():
+    """The mask token of the planted statements: all tokenizers of planted models are made alike."""
+    return "[MASK]"
+
+
+def titles_of_datasets():
+    """How plots and tables name the selected datasets."""
+    return {name: grid.datasets[name].title for name in grid.run.datasets}
+
+
+def strengths_of_models():
+    """The strength of each selected model that is trained on a planted corpus."""
+    return {name: grid.models[name].train.planted for name in planted_models()}
+
+
+def figure_in_report(path, name, category):
+    """A figure's SVG file, with its caption, for Snakemake's own report."""
+    labels = {"figure": name.replace("_", " ")} | ({"dataset": "{dataset}"} if "{dataset}" in path else {})
+    return report(
+        f"<results>/plots/{path}.svg",
+        category=category,
+        caption=f"../workflow/report/{name}.rst",
+        labels=labels,
+    )
+
+
+def figures():
+    """All figures of the grid, as SVG."""
+    names = [f"grid/{name}" for name in GRID_FIGURES]
+    names += [f"{dataset}/{name}" for dataset in grid.run.datasets for name in DATASET_FIGURES]
+    names += ["planted"] if planted_models() else []
+    return collect("<results>/plots/{name}.svg", name=names)

@@ -1,0 +1,17 @@
+rule expand:
+    input:
+        tokenizer=tokenizer_record,
+    output:
+        "<results>/instances/{dataset}/{variant}.parquet",
+    log:
+        "<logs>/expand/{dataset}/{variant}.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        files=lambda wildcards: grid.files(wildcards.dataset, wildcards.variant),
+        lists=lambda wildcards: word_lists[wildcards.dataset, wildcards.variant].digest(),
+        code=code_digest("families.underspecified.expansion"),
+    script:
+        "../workflow/scripts/expand.py"

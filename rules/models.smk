@@ -1,0 +1,96 @@
+# Where models come from: planted corpora, training, and records of checkpoints with their digests.
+
+
+rule plant:
+    input:
+        instances=collect("<results>/instances/{cell}.parquet", cell=planted_instances()),
+    output:
+        base=multiext(
+            "<results>/planted/base/",
+            "config.json",
+            "model.safetensors",
+            "tokenizer.json",
+            "tokenizer_config.json",
+        ),
+        planted="<results>/planted/planted.parquet",
+        questions=collect("<results>/planted/{strength}/question-answering.json", strength=planted_strengths()),
+        lines=collect("<results>/planted/{strength}/fill-mask.txt", strength=planted_strengths()),
+    log:
+        "<logs>/plant.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        cells=planted_instances(),
+        planted=grid.planted.model_dump() if grid.planted else None,
+        mask=planted_mask(),
+        code=code_digest("planted"),
+    script:
+        "../workflow/scripts/plant.py"
+
+
+rule train:
+    input:
+        unpack(training_inputs),
+    output:
+        multiext(
+            "<results>/trained/{model}/",
+            "config.json",
+            "model.safetensors",
+            "tokenizer.json",
+            "tokenizer_config.json",
+        ),
+    log:
+        "<logs>/train/{model}.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    # One thread on a CPU, so that the same config gives the same weights whatever --cores is.
+    threads: 1
+    resources:
+        gpu=0 if grid.inference.device == "cpu" else 1,
+        mem_mb=4000,
+        device=grid.inference.device,
+    params:
+        task=lambda wildcards: grid.models[wildcards.model].task,
+        train=lambda wildcards: grid.models[wildcards.model].train.model_dump(mode="json"),
+        code=code_digest("models.train"),
+    script:
+        "../workflow/scripts/train.py"
+
+
+rule fetch_model:
+    input:
+        files=checkpoint_files(grid.models, "model"),
+    output:
+        "<results>/models/{model}.json",
+    log:
+        "<logs>/fetch_model/{model}.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    params:
+        source=source_of_model,
+        code=code_digest("models.checkpoint"),
+    script:
+        "../workflow/scripts/fetch.py"
+
+
+rule fetch_tokenizer:
+    input:
+        files=checkpoint_files(grid.tokenizers, "tokenizer"),
+    output:
+        "<results>/tokenizers/{tokenizer}.json",
+    log:
+        "<logs>/fetch_tokenizer/{tokenizer}.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    params:
+        source=source_of_tokenizer,
+        code=code_digest("models.checkpoint"),
+    script:
+        "../workflow/scripts/fetch.py"
+
+
+localrules:
+    fetch_model,
+    fetch_tokenizer,

@@ -1,0 +1,58 @@
+GRID_FIGURES = ["mu", "eta", "errors"]
+DATASET_FIGURES = ["ranks", "heat_map", "associations", "bipartite"]
+
+
+rule plot_grid:
+    input:
+        summary="<results>/summary.parquet",
+    output:
+        svg=[figure_in_report(f"grid/{name}", name, "Grid") for name in GRID_FIGURES],
+        png=collect("<results>/plots/grid/{name}.png", name=GRID_FIGURES),
+    log:
+        "<logs>/plot_grid.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    params:
+        titles=titles_of_datasets(),
+        code=code_digest("plots.draw"),
+    script:
+        "../workflow/scripts/plot_grid.py"
+
+
+rule plot_dataset:
+    input:
+        measures=measures_of,
+    output:
+        svg=[figure_in_report(f"{{dataset}}/{name}", name, "Datasets") for name in DATASET_FIGURES],
+        png=collect("<results>/plots/{{dataset}}/{name}.png", name=DATASET_FIGURES),
+    log:
+        "<logs>/plot_dataset/{dataset}.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    params:
+        title=lambda wildcards: grid.datasets[wildcards.dataset].title,
+        models=facts_of_models(),
+        scoring=grid.scoring,
+        code=code_digest("plots.draw"),
+    script:
+        "../workflow/scripts/plot_dataset.py"
+
+
+rule plot_planted:
+    input:
+        planted="<results>/planted/planted.parquet",
+        measures=measures_of,
+        summary="<results>/summary.parquet",
+    output:
+        svg=figure_in_report("planted", "planted", "Grid"),
+        png="<results>/plots/planted.png",
+    log:
+        "<logs>/plot_planted.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    params:
+        strengths=strengths_of_models(),
+        titles=titles_of_datasets(),
+        code=code_digest("plots.draw"),
+    script:
+        "../workflow/scripts/plot_planted.py"

@@ -1,0 +1,26 @@
+rule predict:
+    input:
+        instances=instances_of_cell,
+        model="<results>/models/{model}.json",
+    output:
+        "<results>/predictions/{dataset}/{model}/{shard}-of-{shards}.parquet",
+    log:
+        "<logs>/predict/{dataset}/{model}/{shard}-of-{shards}.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    threads: 1 if grid.inference.device == "cpu" else 4
+    # What changes speed but not numbers lies in resources, whose change runs nothing again.
+    resources:
+        gpu=0 if grid.inference.device == "cpu" else 1,
+        mem_mb=6000,
+        token_budget=grid.inference.token_budget,
+        device=grid.inference.device,
+    params:
+        parts="<results>/.parts/{dataset}/{model}/{shard}-of-{shards}",
+        task=lambda wildcards: grid.models[wildcards.model].task,
+        scoring=grid.scoring,
+        precision=grid.inference.precision,
+        pronouns=lambda wildcards: grid.datasets[wildcards.dataset].pronouns,
+        code=code_digest("models.predict"),
+    script:
+        "../workflow/scripts/predict.py"

@@ -1,0 +1,31 @@
+report: "../workflow/report/workflow.rst"
+
+
+rule report:
+    input:
+        summary="<results>/summary.parquet",
+        measures=measures_of,
+        examples=collect(
+            "<results>/examples/{dataset}/{model}.parquet", dataset=grid.run.datasets, model=grid.run.models
+        ),
+        instances=collect(
+            "<results>/instances/{cell}.parquet", cell=["/".join(cell) for cell in grid.selected_variants()]
+        ),
+        records=collect("<results>/models/{model}.json", model=grid.run.models),
+        planted="<results>/planted/planted.parquet" if planted_models() else [],
+        figures=figures(),
+        reference="reference/unqover_published.json",
+    output:
+        "<results>/report/index.html",
+    log:
+        "<logs>/report.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    params:
+        title=grid.title,
+        scoring=grid.scoring,
+        titles=titles_of_datasets(),
+        strengths=strengths_of_models(),
+        code=code_digest("plots.draw"),
+    script:
+        "../workflow/scripts/report.py"

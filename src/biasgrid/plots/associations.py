@@ -1,0 +1,93 @@
+"""The strongest associations of subjects with attributes, and how far models agree on them."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_point,
+    geom_vline,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+    scale_y_discrete,
+)
+
+from biasgrid.plots.captions import GAMMA
+from biasgrid.plots.selection import in_order, model_facts, ordered, select_rows, shorten_all
+from biasgrid.plots.theme import FAINT, INK, biasgrid_theme, palette, shapes
+
+MOST_ASSOCIATIONS = 20
+LONGEST_NAME = 70
+
+
+def strongest(
+    measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, count: int = MOST_ASSOCIATIONS
+) -> pl.DataFrame:
+    """Picks the pairs of subject and attribute with the largest mean |gamma| over models.
+
+    Gamma is antisymmetric, so each association of one subject is a dissociation of those it is compared with;
+    only pairs with a positive mean gamma are picked.
+
+    Args:
+        measures: schema `MEASURES`.
+        summary: schema `SUMMARY`, which knows the models' kinds and labels.
+        dataset: the dataset's name.
+        count: how many pairs to pick.
+
+    Returns:
+        `subject`, `attribute`, `mean` (over models), `model`, `kind`, `label`, `gamma`; strongest pair first,
+        models in the order of the summary.
+    """
+    gamma = select_rows(measures, dataset, "gamma", ["subject", "attribute"])
+    pairs = (
+        gamma.group_by("subject", "attribute")
+        .agg(mean=pl.col("value").mean(), strength=pl.col("value").abs().mean())
+        .filter(pl.col("mean") > 0)
+        .sort(-pl.col("strength"), "subject", "attribute")
+        .head(count)
+    )
+    facts = model_facts(summary).with_row_index("place")
+    return (
+        pairs.with_row_index("rank")
+        .join(gamma, on=["subject", "attribute"])
+        .join(facts, on="model")
+        .sort("rank", "place")
+        .select("subject", "attribute", "mean", "model", "kind", "label", gamma="value")
+    )
+
+
+def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: str) -> ggplot:
+    """Draws the strongest associations: a row per association, a dot per model, a bar at the mean.
+
+    Args:
+        measures: schema `MEASURES`.
+        summary: schema `SUMMARY`.
+        dataset: the dataset's name.
+        title: the dataset's title.
+    """
+    dots = strongest(measures, summary, dataset).with_columns(name=pl.format("{}: {}", "subject", "attribute"))
+    short = shorten_all(in_order(dots, "name"), LONGEST_NAME)
+    names = list(short.values())
+    kinds = [kind for kind in in_order(summary, "kind") if kind in in_order(dots, "kind")]
+    dots = ordered(dots.with_columns(pl.col("name").replace_strict(short)), kind=kinds)
+    means = dots.unique("name", maintain_order=True)
+    return (
+        ggplot(dots, aes("gamma", "name"))
+        + geom_vline(xintercept=0, color=FAINT, size=0.6)
+        + geom_point(aes(color="kind", shape="kind"), size=2, fill="none", stroke=0.7)
+        + geom_point(aes("mean"), means, shape="|", size=5, stroke=1.2, color=INK)
+        + scale_color_manual(palette(len(kinds)))
+        + scale_shape_manual(shapes(len(kinds)))
+        + scale_y_discrete(limits=names[::-1])
+        + labs(
+            title=f"Strongest associations: {title}",
+            subtitle="one mark per model; the upright bar is the mean over all models",
+            x=f"{GAMMA}(subject, attribute): positive = associated more with this subject than others",
+            y="subject: attribute",
+            color="kind of model",
+            shape="kind of model",
+        )
+        + biasgrid_theme(10, 1.7 + 0.22 * max(len(names), 4))
+    )

@@ -1,0 +1,59 @@
+"""What one sees in each figure and what it does not mean; the report puts it below the figure."""
+
+from __future__ import annotations
+
+GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
+"""Spelled out, because in code it looks like a Latin y."""
+
+CAPTIONS = {
+    "intensity_mu": (
+        "Bias intensity μ of every cell: each bar is one model, each panel one dataset, all on one scale. "
+        "A long bar says that the model prefers some subjects strongly for some attributes; it does not "
+        "say which, nor that the preference is the one people hold. Panels with more attributes tend to "
+        "have longer bars, because μ takes the largest of them."
+    ),
+    "intensity_eta": (
+        "Bias consistency η of every cell: how uniformly the model prefers one subject over another, "
+        "whatever the template and the partner. A long bar can come from preferences that are minute but "
+        "always the same, so it says nothing about their size; read it together with μ."
+    ),
+    "errors": (
+        "Positional error δ (how much an answer's probability depends on which subject is named first) "
+        "and attributive error ε (how much it fails to follow the negation) beside bias intensity μ. "
+        f"These errors are cancelled in {GAMMA}, so they do not add to μ; but where they are much larger "
+        "than μ, the model hardly understands the question and its bias is a small part of what it does."
+    ),
+    "ranks": (
+        f"Subjects ranked by {GAMMA}(subject), averaged over all attributes: rank 1 is the subject with "
+        "which a model associates the attributes most. Points are means over the models of a kind, bars "
+        "one standard deviation over these models. Ranks hide how far apart subjects are, and a rank in "
+        "the middle with a long bar means that models disagree, not that there is no bias. Only subjects "
+        "that all models of the kind were asked about count."
+    ),
+    "heat_map": (
+        f"{GAMMA} of each subject (row) and attribute (column), averaged over the models of a kind. Red: "
+        "associated more with this subject than with those it is compared with, blue: less, grey: not "
+        "asked. Colours compare subjects within a column; red does not mean that a model thinks the "
+        "attribute likely, only likelier than for others. The 2 % strongest cells share the end colours. "
+        "Rows and columns are sorted by similarity (leading singular vectors)."
+    ),
+    "associations": (
+        f"The pairs of subject and attribute with the largest mean |{GAMMA}| over models, each model a "
+        "mark. They are the top of a long list, so some are there by chance; marks that lie together on "
+        "one side of zero say that models agree. They describe these models and questions, not the people "
+        "who are named."
+    ),
+    "bipartite": (
+        "For each attribute the three subjects that win it most often: the wider and darker the line, the "
+        "larger the share of comparisons that the subject wins (0.5 = no preference), averaged over "
+        "models. Where there are many attributes or subjects their clusters stand for them, and at most "
+        "12 attributes are shown, those won most clearly. A win counts whether its margin is large or "
+        "minute."
+    ),
+    "planted": (
+        f"Models that were trained on texts with a known bias: measured {GAMMA} against planted {GAMMA}, "
+        "with the line on which both are equal. Points on the line say that the whole chain from word "
+        "lists to measures returns what was put in; they do not say that real models' biases are measured "
+        "as exactly, since those were never planted."
+    ),
+}

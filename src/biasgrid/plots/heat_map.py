@@ -1,0 +1,161 @@
+"""Gamma of every subject and attribute as colours, averaged over the models of a kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from mizani.bounds import squish
+from plotnine import (
+    aes,
+    element_blank,
+    element_text,
+    facet_wrap,
+    geom_raster,
+    ggplot,
+    guide_colorbar,
+    guides,
+    labs,
+    scale_fill_gradient2,
+    scale_x_discrete,
+    scale_y_discrete,
+    theme,
+)
+
+from biasgrid.plots.captions import GAMMA
+from biasgrid.plots.selection import (
+    both_ends,
+    in_order,
+    left_out,
+    model_facts,
+    ordered,
+    select_rows,
+    shorten_all,
+)
+from biasgrid.plots.theme import LEAST, MOST, NEUTRAL, NOT_ASKED, biasgrid_theme
+
+LONGEST_ATTRIBUTE = 44
+SIDE_BY_SIDE = 12
+SATURATED = 0.98
+"""Of all cells this share keeps its own colour; what is stronger has the colour of the strongest."""
+
+CELL = 0.155
+"""Side of a cell in inches: the smallest in which a label of 7 points fits."""
+
+
+def mean_gamma(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str) -> pl.DataFrame:
+    """Averages gamma(subject, attribute) over the models of each kind.
+
+    Args:
+        measures: schema `MEASURES`.
+        summary: schema `SUMMARY`, which knows the models' kinds.
+        dataset: the dataset's name.
+
+    Returns:
+        `kind`, `subject`, `attribute`, `gamma`, for all combinations; gamma is null where no model of the
+        kind was asked.
+    """
+    gamma = select_rows(measures, dataset, "gamma", ["subject", "attribute"]).join(model_facts(summary), on="model")
+    means = gamma.group_by("kind", "subject", "attribute", maintain_order=True).agg(gamma=pl.col("value").mean())
+    keys = [means.select(pl.col(key).unique(maintain_order=True)) for key in ("kind", "subject", "attribute")]
+    everything = keys[0].join(keys[1], how="cross").join(keys[2], how="cross")
+    return everything.join(means, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
+
+
+def seriate(means: pl.DataFrame) -> tuple[list[str], list[str]]:
+    """Orders subjects and attributes so that those with a similar pattern of gamma stand together.
+
+    Both are sorted by the leading singular vectors of the matrix subjects x attributes (mean over kinds, 0
+    where nobody was asked), turned so that subjects with a large gamma come first. The obvious order, by
+    mean gamma, is none for attributes: gamma sums to zero over the subjects of each.
+
+    Args:
+        means: what `mean_gamma` returns.
+
+    Returns:
+        The subjects and the attributes, in order.
+    """
+    matrix = means.group_by("subject", "attribute", maintain_order=True).agg(pl.col("gamma").mean().fill_null(0))
+    subjects, attributes = in_order(matrix, "subject"), in_order(matrix, "attribute")
+    values = matrix["gamma"].to_numpy().reshape(len(subjects), len(attributes))
+    left, _, right = np.linalg.svd(values, full_matrices=False)
+    # The sign of singular vectors is arbitrary. Rounding keeps equal rows in their order on every machine.
+    sign = -1.0 if left[:, 0] @ values.mean(axis=1) < 0 else 1.0
+    by_subject = np.argsort(-np.round(sign * left[:, 0], 9), kind="stable")
+    by_attribute = np.argsort(-np.round(sign * right[0], 9), kind="stable")
+    return [subjects[row] for row in by_subject], [attributes[column] for column in by_attribute]
+
+
+def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: str) -> ggplot:
+    """Draws mean gamma: a panel per kind, a row per subject, a column per attribute (each at most 80).
+
+    Args:
+        measures: schema `MEASURES`.
+        summary: schema `SUMMARY`.
+        dataset: the dataset's name.
+        title: the dataset's title.
+    """
+    means = mean_gamma(measures, summary, dataset)
+    all_subjects, all_attributes = seriate(means)
+    subjects, attributes = both_ends(all_subjects), both_ends(all_attributes)
+    short = shorten_all(attributes, LONGEST_ATTRIBUTE)
+    kinds = [kind for kind in in_order(summary, "kind") if kind in in_order(means, "kind")]
+    cells = means.filter(pl.col("subject").is_in(subjects), pl.col("attribute").is_in(attributes))
+    cells = ordered(cells.with_columns(pl.col("attribute").replace_strict(short)), kind=kinds)
+    columns = len(kinds) if len(attributes) <= SIDE_BY_SIDE else 1
+    return (
+        ggplot(cells, aes("attribute", "subject", fill="gamma"))
+        + geom_raster()
+        # Each panel writes its attributes below it: one may be a page away from the next.
+        + facet_wrap("kind", ncol=columns, scales="free_x")
+        + scale_x_discrete(limits=list(short.values()), expand=(0, 0))
+        + scale_y_discrete(limits=subjects[::-1], expand=(0, 0))
+        + fill_scale(colour_limit(cells))
+        + guides(fill=guide_colorbar(display="raster"))
+        + labs(
+            title=f"Subjects and attributes: {title}",
+            subtitle=f"mean {GAMMA} over the models of a kind; similar subjects and attributes stand together"
+            + left_out(all_subjects, subjects, "subjects")
+            + left_out(all_attributes, attributes, "attributes"),
+            x="attribute",
+            y="subject",
+            fill=GAMMA,
+        )
+        + biasgrid_theme(*size(subjects, list(short.values()), len(kinds), columns))
+        + theme(
+            axis_text=element_text(size=7),
+            axis_text_x=element_text(angle=90, ha="center", va="top"),
+            panel_grid=element_blank(),
+            legend_position="top",
+            legend_key_width=180,
+        )
+    )
+
+
+def colour_limit(cells: pl.DataFrame) -> float:
+    """Returns the |gamma| that gets the strongest colour: few extreme cells must not make all others pale."""
+    return cells["gamma"].abs().quantile(SATURATED) or 1.0
+
+
+def fill_scale(limit: float) -> scale_fill_gradient2:
+    """Returns a diverging scale of colours from -limit to limit, beyond which colours do not change."""
+    return scale_fill_gradient2(
+        LEAST,
+        NEUTRAL,
+        MOST,
+        limits=(-limit, limit),
+        breaks=[-limit, 0, limit],
+        labels=[f"{-limit:.2g} or less", "0", f"{limit:.2g} or more"],
+        oob=squish,
+        na_value=NOT_ASKED,
+    )
+
+
+def size(subjects: list[str], attributes: list[str], panels: int, columns: int) -> tuple[float, float]:
+    """Returns width and height in inches with which cells are squares that hold a label's height."""
+    character = 0.06
+    cell = max(CELL, min(0.5, 2.5 / len(subjects)))
+    beside = character * max(map(len, subjects)) + 0.5
+    below = character * max(map(len, attributes)) + 0.3
+    rows = -(-panels // columns)
+    width = beside + columns * (cell * len(attributes) + 0.3)
+    return max(width, 7.5), 1.6 + rows * (cell * len(subjects) + below + 0.4)

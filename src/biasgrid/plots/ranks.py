@@ -1,0 +1,88 @@
+"""Which subjects models associate with the attributes most: mean rank over models, with its spread."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_errorbarh,
+    geom_point,
+    ggplot,
+    labs,
+    scale_x_continuous,
+    scale_y_discrete,
+)
+
+from biasgrid.plots.captions import GAMMA
+from biasgrid.plots.selection import both_ends, in_order, left_out, model_facts, ordered, select_rows
+from biasgrid.plots.theme import OKABE_ITO, biasgrid_theme
+
+
+def mean_ranks(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str) -> pl.DataFrame:
+    """Ranks subjects by gamma(subject) within each model and averages over the models of a kind.
+
+    Only subjects that every model of the kind was asked about are ranked, so that the ranks of its models are
+    comparable. The spread is the population standard deviation, as in UnQover's `Plot_ranks` notebook.
+
+    Args:
+        measures: schema `MEASURES`.
+        summary: schema `SUMMARY`, which knows the models' kinds.
+        dataset: the dataset's name.
+
+    Returns:
+        `kind`, `subject`, `mean`, `spread`, `models` and `subjects` (counts), sorted by the rank relative to
+        the number of subjects, averaged over kinds; rank 1 has the largest gamma.
+    """
+    gamma = select_rows(measures, dataset, "gamma", ["subject"]).join(model_facts(summary), on="model")
+    models = pl.col("model").n_unique()
+    shared = gamma.with_columns(models=models.over("kind")).filter(models.over("kind", "subject") == pl.col("models"))
+    ranked = shared.with_columns(
+        rank=pl.col("value").rank(descending=True).over("model"),
+        subjects=pl.len().over("model").cast(pl.Int64),
+    )
+    means = ranked.group_by("kind", "subject", maintain_order=True).agg(
+        mean=pl.col("rank").mean(),
+        spread=pl.col("rank").std(ddof=0),
+        models=pl.col("models").first(),
+        subjects=pl.col("subjects").first(),
+    )
+    relative = ((pl.col("mean") - 0.5) / pl.col("subjects")).mean().over("subject")
+    return means.sort(relative, "subject", "kind")
+
+
+def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: str) -> ggplot:
+    """Draws the mean ranks: a row per subject (at most 80, from both ends), a panel per kind of model.
+
+    Args:
+        measures: schema `MEASURES`.
+        summary: schema `SUMMARY`.
+        dataset: the dataset's name.
+        title: the dataset's title.
+    """
+    means = mean_ranks(measures, summary, dataset)
+    order = in_order(means, "subject")
+    shown = both_ends(order)
+    panel = pl.format("{} ({} models)", "kind", "models")
+    points = means.filter(pl.col("subject").is_in(shown)).with_columns(panel=panel)
+    kinds = [kind for kind in in_order(summary, "kind") if kind in in_order(points, "kind")]
+    panels = [name for kind in kinds for name in in_order(points.filter(pl.col("kind") == kind), "panel")]
+    points = ordered(points, panel=panels).with_columns(
+        low=pl.col("mean") - pl.col("spread"), high=pl.col("mean") + pl.col("spread")
+    )
+    return (
+        ggplot(points, aes("mean", "subject"))
+        + geom_errorbarh(aes(xmin="low", xmax="high"), height=0, size=0.7, color=OKABE_ITO[4])
+        + geom_point(size=1.8, color=OKABE_ITO[0])
+        + facet_wrap("panel", nrow=1)
+        + scale_y_discrete(limits=shown[::-1])
+        + scale_x_continuous(minor_breaks=[])
+        + labs(
+            title=f"Ranks of subjects: {title}",
+            subtitle="1 = most associated with the attributes; bars: standard deviation over models"
+            + left_out(order, shown, "subjects"),
+            x=f"mean rank over models, by {GAMMA}(subject)",
+            y="subject",
+        )
+        + biasgrid_theme(2 + 3 * max(len(panels), 2), 1.4 + 0.15 * max(len(shown), 6))
+    )

@@ -1,0 +1,140 @@
+"""What the report's tables say: numbers and sentences picked out of the tables of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from biasgrid.plots.recovery import measured_and_planted, recovery
+from biasgrid.plots.selection import select_rows
+
+Row = dict[str, Any]
+
+STRONGEST = 3
+CELL = ["dataset", "kind", "label"]
+
+
+def grid_rows(summary: pl.DataFrame, dataset: str) -> list[Row]:
+    """Returns a dataset's rows of the summary, in its order.
+
+    Args:
+        summary: schema `SUMMARY`.
+        dataset: the dataset's name.
+
+    Returns:
+        A row per model with the summary's columns, and `mu_share` and `eta_share`: the value in percent of the
+        largest one of the whole grid.
+    """
+    shares = [
+        (100 * pl.col(measure) / pl.max_horizontal(pl.col(measure).max(), 1e-12)).alias(f"{measure}_share")
+        for measure in ("mu", "eta")
+    ]
+    return summary.with_columns(shares).filter(pl.col("dataset") == dataset).to_dicts()
+
+
+def strongest_examples(examples: pl.DataFrame, dataset: str, count: int = STRONGEST) -> list[Row]:
+    """Picks the strongest associations of a dataset over all models, with the sentences behind them.
+
+    Args:
+        examples: schema `EXAMPLES`.
+        dataset: the dataset's name.
+        count: how many pairs of subject and attribute to pick; each is shown for the model that has it strongest.
+
+    Returns:
+        Dictionaries with `model`, `subject`, `attribute`, `gamma` and `swap_groups`: each of these with `other`,
+        `comparison` and `instances` (rows of the table).
+    """
+    keys = ["model", "subject", "attribute"]
+    rows = examples.filter(pl.col("dataset") == dataset)
+    pairs = (
+        rows.unique(keys, maintain_order=True)
+        .sort(-pl.col("gamma"), *keys)
+        .unique(["subject", "attribute"], keep="first", maintain_order=True)
+        .head(count)
+        .select(*keys, "gamma")
+    )
+    return [
+        {**pair, "swap_groups": swap_groups(rows.filter(*(pl.col(key) == pair[key] for key in keys)))}
+        for pair in pairs.to_dicts()
+    ]
+
+
+def swap_groups(rows: pl.DataFrame) -> list[Row]:
+    """Groups rows of the examples by swap group, largest comparison first."""
+    ordered = rows.sort(-pl.col("comparison"), "swap_group", "instance")
+    groups = ordered.partition_by("swap_group", maintain_order=True)
+    return [
+        {
+            "other": group["other"].item(0),
+            "comparison": group["comparison"].item(0),
+            "instances": group.to_dicts(),
+        }
+        for group in groups
+    ]
+
+
+def planted_rows(
+    measures: pl.DataFrame, planted: pl.DataFrame, summary: pl.DataFrame, strengths: Mapping[str, str]
+) -> list[Row]:
+    """Says how well each trained model returns what was planted.
+
+    Args:
+        measures: schema `MEASURES`.
+        planted: schema `PLANTED`.
+        summary: schema `SUMMARY`.
+        strengths: the strength that each trained model learned.
+
+    Returns:
+        A row per model and dataset with `kind`, `label`, `strength`, `correlation`, `slope`, `n`, and the bias
+        intensity that was measured (`mu`) and planted (`planted_mu`).
+    """
+    pairs = measured_and_planted(measures, planted, summary, strengths)
+    largest = pairs.group_by("model", "dataset", "subject").agg(pl.col("planted").abs().max())
+    planted_mu = largest.group_by("model", "dataset").agg(planted_mu=pl.col("planted").mean())
+    return (
+        recovery(pairs, "model", "kind", "label", "strength", "dataset")
+        .join(planted_mu, on=["model", "dataset"], how="left", maintain_order="left")
+        .join(summary.select("model", "dataset", "mu"), on=["model", "dataset"], how="left", maintain_order="left")
+        .to_dicts()
+    )
+
+
+def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame) -> list[Row]:
+    """Puts our figures beside published ones, for the cells whose dataset, kind and label are the same.
+
+    Args:
+        summary: schema `SUMMARY`.
+        measures: schema `MEASURES`.
+        published: schema `biasgrid.reference.PUBLISHED`.
+
+    Returns:
+        A row per cell, in the order of the summary: `dataset`, `kind`, `label`, `mu`, `published_mu`, `eta`,
+        `published_eta` (null where not published), `gamma_correlation` (of gamma(subject) over the `subjects`
+        that both have, by their names in lower case; null for fewer than three).
+    """
+    of_cells = (
+        published.filter(pl.col("subject").is_null(), pl.col("measure").is_in(["mu", "eta"]))
+        .pivot("measure", index=CELL, values="value")
+        .rename({"mu": "published_mu", "eta": "published_eta"})
+    )
+    rows = summary.join(of_cells, on=CELL, maintain_order="left").select(
+        "model", *CELL, "mu", "published_mu", "eta", "published_eta"
+    )
+    return [{**row, **agreement(row, measures, published)} for row in rows.to_dicts()]
+
+
+def agreement(cell: Row, measures: pl.DataFrame, published: pl.DataFrame) -> Row:
+    """Correlates our gamma(subject) of a cell with the published ones."""
+    theirs = published.filter(pl.col("measure") == "gamma", *(pl.col(key) == cell[key] for key in CELL)).select(
+        name="subject", theirs="value"
+    )
+    ours = (
+        select_rows(measures, cell["dataset"], "gamma", ["subject"])
+        .filter(pl.col("model") == cell["model"])
+        .select(pl.col("subject").str.to_lowercase().alias("name"), ours="value")
+    )
+    both = ours.join(theirs, on="name")
+    correlation = both.select(pl.corr("ours", "theirs")).item() if both.height >= 3 else None
+    return {"gamma_correlation": correlation, "subjects": both.height}

@@ -1,0 +1,170 @@
+"""Builds the report: one HTML file with all figures in it, which needs no network and no other file."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from biasgrid.plots.captions import CAPTIONS
+from biasgrid.report.content import grid_rows, planted_rows, published_rows, strongest_examples
+
+LARGEST_SVG = 300_000
+"""Larger SVG files (in bytes) are only taken if the PNG is larger still."""
+
+
+@dataclass(frozen=True)
+class ReportModel:
+    """A model, as the report names it.
+
+    Attributes:
+        name: its name in the config.
+        kind: what sort of model it is.
+        label: its name in plots.
+        task: its Hugging Face task.
+        source: where its weights are from: repository, folder, or what it was trained on.
+        revision: the revision of the repository or the digest of the weights.
+        strength: the planted strength that it was trained on, None for others.
+    """
+
+    name: str
+    kind: str
+    label: str
+    task: str
+    source: str
+    revision: str
+    strength: str | None = None
+
+
+@dataclass(frozen=True)
+class ReportDataset:
+    """A dataset, as the report names it.
+
+    Attributes:
+        name: its name in the config.
+        title: its name for people.
+        instances: how many instances each of its variants has.
+        dropped: the subjects that each variant leaves out, because they are not one token.
+    """
+
+    name: str
+    title: str
+    instances: Mapping[str, int]
+    dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReportRun:
+    """What was run.
+
+    Attributes:
+        title: the report's title.
+        config: the name of the config.
+        scoring: `exact` or `unqover`.
+        versions: the versions of this package and of the libraries that numbers depend on.
+        models: the models, in the order of the report.
+        datasets: the datasets, in the order of the report.
+    """
+
+    title: str
+    config: str
+    scoring: str
+    versions: Mapping[str, str]
+    models: Sequence[ReportModel]
+    datasets: Sequence[ReportDataset]
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A saved figure.
+
+    Attributes:
+        name: which of `CAPTIONS` belongs to it.
+        svg: the figure as SVG.
+        png: the figure as PNG.
+        dataset: the dataset it is about, None for the whole grid.
+    """
+
+    name: str
+    svg: Path
+    png: Path
+    dataset: str | None = None
+
+    @property
+    def caption(self) -> str:
+        """What one sees and what it does not mean."""
+        return CAPTIONS[self.name]
+
+    @property
+    def uri(self) -> str:
+        """The figure as a data URI: an image cannot clash with the page or with the ids of other figures."""
+        svg, png = self.svg.read_bytes(), self.png.read_bytes()
+        if len(svg) <= max(LARGEST_SVG, len(png)):
+            return "data:image/svg+xml;base64," + base64.b64encode(svg).decode()
+        return "data:image/png;base64," + base64.b64encode(png).decode()
+
+
+def build_report(
+    run: ReportRun,
+    summary: pl.DataFrame,
+    measures: pl.DataFrame,
+    examples: pl.DataFrame,
+    figures: Sequence[ReportFigure],
+    planted: pl.DataFrame | None = None,
+    published: pl.DataFrame | None = None,
+) -> str:
+    """Builds the report.
+
+    Args:
+        run: what was run.
+        summary: schema `SUMMARY`.
+        measures: schema `MEASURES`, of all cells.
+        examples: schema `EXAMPLES`, of all cells.
+        figures: the saved figures, in the order of the report.
+        planted: schema `PLANTED`, if models were trained on planted bias.
+        published: schema `biasgrid.reference.PUBLISHED`, to put ours beside it.
+
+    Returns:
+        The page; it refers to nothing outside of itself and names no date, so that the same run gives the same
+        page.
+
+    Raises:
+        OSError: a figure cannot be read.
+    """
+    strengths = {model.name: model.strength for model in run.models if model.strength is not None}
+    names = [dataset.name for dataset in run.datasets]
+    return page_template().render(
+        run=run,
+        models={model.name: model for model in run.models},
+        titles={dataset.name: dataset.title for dataset in run.datasets},
+        grid={name: grid_rows(summary, name) for name in names},
+        examples={name: strongest_examples(examples, name) for name in names},
+        figures=figures,
+        planted=planted_rows(measures, planted, summary, strengths) if planted is not None else [],
+        published=published_rows(summary, measures, published) if published is not None else [],
+    )
+
+
+def page_template() -> Template:
+    """Loads the page's template, in which every value is escaped."""
+    environment = Environment(
+        loader=PackageLoader("biasgrid.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    return environment.get_template("page.html")
+
+
+def number(value: float | None, decimals: int = 3) -> str:
+    """Writes a number with fixed decimals and a real minus sign, a dash where there is none."""
+    if value is None:
+        return "–"
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")

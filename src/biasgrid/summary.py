@@ -1,0 +1,60 @@
+"""The summary of a grid: one row for each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from biasgrid.tables import SUMMARY
+
+CELL_MEASURES = ["mu", "eta", "delta", "epsilon", "answer_probability", "winner_changes"]
+PART_KEYS = ["subject", "subject_cluster", "attribute", "attribute_cluster"]
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What the config says of a model.
+
+    Attributes:
+        kind: what sort of model it is, by which plots group (such as SQuAD, NewsQA, LM).
+        label: its name in plots.
+    """
+
+    kind: str
+    label: str
+
+
+def summarise(measures: pl.DataFrame, models: Mapping[str, ModelFacts], scoring: str) -> pl.DataFrame:
+    """Puts the measures of whole cells side by side.
+
+    Args:
+        measures: the cells' tables (schema `MEASURES`), one below the other.
+        models: the facts of each model, by its name in the config.
+        scoring: the scoring of all cells.
+
+    Returns:
+        One row for each cell (schema `SUMMARY`), in the order of their first appearance.
+
+    Raises:
+        KeyError: a model that is measured is not among `models`.
+    """
+    of_cell = pl.all_horizontal(pl.col(PART_KEYS).is_null())
+
+    def only(name: str, column: str) -> pl.Expr:
+        return pl.col(column).filter(of_cell, pl.col("measure") == name).first()
+
+    cells = measures.group_by("model", "dataset", maintain_order=True).agg(
+        *(only(name, "value").alias(name) for name in CELL_MEASURES),
+        swap_groups=only("delta", "n"),
+        subjects=pl.col("subject").drop_nulls().n_unique(),
+        attributes=pl.col("attribute").drop_nulls().n_unique(),
+    )
+    facts = [models[model] for model in cells["model"]]
+    return cells.with_columns(
+        pl.Series("kind", [fact.kind for fact in facts], dtype=pl.String),
+        pl.Series("label", [fact.label for fact in facts], dtype=pl.String),
+        pl.lit(scoring).alias("scoring"),
+        pl.col("subjects", "attributes").cast(pl.Int64),
+    ).select(list(SUMMARY.columns))

@@ -1,0 +1,26 @@
+"""Rule plant: instances -> the planted bias, corpora that hold it, and a tiny checkpoint to train on them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+from biasgrid.logs import start_log
+
+start_log(snakemake.log[0])
+
+from biasgrid.planted import write_planted
+from biasgrid.provenance import provenance
+
+write_planted(
+    instances={
+        tuple(cell.split("/")): path
+        for cell, path in zip(snakemake.params.cells, snakemake.input.instances, strict=True)
+    },
+    mask=snakemake.params.mask,
+    base=Path(snakemake.output.base[0]).parent,
+    planted=Path(snakemake.output.planted),
+    provenance=provenance(code=snakemake.params.code),
+    **snakemake.params.planted,
+)

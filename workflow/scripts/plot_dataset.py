@@ -1,0 +1,27 @@
+"""Rule plot_dataset: the measures of a dataset's cells -> its figures."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+from biasgrid.logs import start_log
+
+start_log(snakemake.log[0])
+
+import polars as pl
+
+from biasgrid.plots.draw import draw_dataset
+from biasgrid.summary import ModelFacts, summarise
+from biasgrid.tables import MEASURES, read_table
+
+measures = pl.concat(read_table(path, MEASURES) for path in snakemake.input.measures)
+models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
+draw_dataset(
+    measures=measures,
+    summary=summarise(measures, models, snakemake.params.scoring),
+    dataset=snakemake.wildcards.dataset,
+    title=snakemake.params.title,
+    folder=Path(snakemake.output.svg[0]).parent,
+)

@@ -1,0 +1,1 @@
+"""Rule report: summary, figures, examples and records -> one offline page."""
