@@ -1,5 +1,6 @@
 # What the rules share: the checked config, wildcards, and functions that give inputs and parameters.
 
+import os
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -7,12 +8,13 @@ from snakemake.exceptions import WorkflowError
 from biasgrid.code_digest import code_digest
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.faults import InputError
+from biasgrid.lock import lock_results
+
+# Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.
+config_name = " and --config".join([os.path.relpath(workflow.configfiles[-1]), *([""] if workflow.config_settings.config else [])])
 
 try:
-    grid = parse_config(
-        config,
-        " + ".join([*map(str, workflow.configfiles), *(["--config"] if workflow.config_settings.config else [])]),
-    )
+    grid = parse_config(config, config_name)
     word_lists = load_word_lists(grid)
 except InputError as error:
     raise WorkflowError(str(error)) from None
@@ -122,6 +124,21 @@ def planted_mask():
     return "[MASK]"
 
 
+def facts_of_run():
+    """What the report says of the run, besides what its tables say."""
+    strengths = strengths_of_models()
+    return dict(
+        title=grid.title,
+        config=config_name,
+        scoring=grid.scoring,
+        datasets=titles_of_datasets(),
+        models={
+            name: dict(facts, task=grid.models[name].task, strength=strengths.get(name))
+            for name, facts in facts_of_models().items()
+        },
+    )
+
+
 def titles_of_datasets():
     """How plots and tables name the selected datasets."""
     return {name: grid.datasets[name].title for name in grid.run.datasets}
@@ -149,3 +166,8 @@ def figures():
     names += [f"{dataset}/{name}" for dataset in grid.run.datasets for name in DATASET_FIGURES]
     names += ["planted"] if planted_models() else []
     return collect("<results>/plots/{name}.svg", name=names)
+
+
+# Snakemake's own lock outlives a killed run (see profiles/default); the system drops this one with the process.
+onstart:
+    lock_results(grid.results)

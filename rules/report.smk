@@ -22,10 +22,7 @@ rule report:
     conda:
         "../envs/biasgrid.yaml"
     params:
-        title=grid.title,
-        scoring=grid.scoring,
-        titles=titles_of_datasets(),
-        strengths=strengths_of_models(),
-        code=code_digest("plots.draw"),
+        facts=facts_of_run(),
+        code=code_digest("report.facts"),
     script:
         "../workflow/scripts/report.py"

@@ -6,6 +6,7 @@ import ast
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeGuard
 
 PACKAGE = Path(__file__).parent
 
@@ -43,14 +44,27 @@ def parse(module: str) -> ast.Module:
 
 
 def imported(module: str) -> list[str]:
-    """Returns the modules of the package that a module imports by `from biasgrid.x import y`."""
-    names = [node.module for node in ast.walk(parse(module)) if isinstance(node, ast.ImportFrom) and node.module]
-    return [name.removeprefix("biasgrid.") for name in names if name.startswith("biasgrid.")]
+    """Returns the modules of the package that a module imports, by `from biasgrid.x import y`."""
+    statements = [node for node in ast.walk(parse(module)) if isinstance(node, ast.ImportFrom)]
+    own = [(node.module.removeprefix("biasgrid."), node.names) for node in statements if is_own(node.module)]
+    names = [name for name, _ in own]
+    return names + [f"{name}.{alias.name}" for name, aliases in own for alias in aliases if is_module(name, alias.name)]
+
+
+def is_own(module: str | None) -> TypeGuard[str]:
+    """Says whether a module belongs to this package."""
+    return module is not None and module.startswith("biasgrid.")
+
+
+def is_module(package: str, name: str) -> bool:
+    """Says whether what is imported from a package is one of its modules."""
+    return PACKAGE.joinpath(*package.split("."), name).with_suffix(".py").exists()
 
 
 def shape(module: str) -> str:
-    """Returns a module's syntax tree as text, without docstrings."""
+    """Returns a module's syntax tree as text, without docstrings, and the page template that goes with it, if any."""
     tree = parse(module)
+    template = PACKAGE.joinpath(*module.split(".")).with_suffix(".html")
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if (
@@ -60,4 +74,4 @@ def shape(module: str) -> str:
             and isinstance(body[0].value, ast.Constant)
         ):
             body[0] = ast.Pass()
-    return ast.dump(tree)
+    return ast.dump(tree) + (template.read_text(encoding="utf-8") if template.exists() else "")

@@ -1,1 +1,34 @@
 """Rule report: summary, figures, examples and records -> one offline page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+from biasgrid.logs import start_log
+
+start_log(snakemake.log[0])
+
+import polars as pl
+
+from biasgrid.models.checkpoint import read_record
+from biasgrid.reference import read_published
+from biasgrid.report.facts import gather_figures, gather_run
+from biasgrid.report.page import build_report
+from biasgrid.tables import EXAMPLES, MEASURES, PLANTED, SUMMARY, read_table
+
+page = build_report(
+    run=gather_run(
+        records=[read_record(path) for path in snakemake.input.records],
+        instances=[Path(path) for path in snakemake.input.instances],
+        **snakemake.params.facts,
+    ),
+    summary=read_table(snakemake.input.summary, SUMMARY),
+    measures=pl.concat(read_table(path, MEASURES) for path in snakemake.input.measures),
+    examples=pl.concat(read_table(path, EXAMPLES) for path in snakemake.input.examples),
+    figures=gather_figures(map(Path, snakemake.input.figures), snakemake.params.facts["datasets"]),
+    planted=read_table(snakemake.input.planted, PLANTED) if snakemake.input.planted else None,
+    published=read_published(snakemake.input.reference),
+)
+Path(snakemake.output[0]).write_text(page, encoding="utf-8")

@@ -28,7 +28,7 @@ def strongest(
     """Picks the pairs of subject and attribute with the largest mean |gamma| over models.
 
     Gamma is antisymmetric, so each association of one subject is a dissociation of those it is compared with;
-    only pairs with a positive mean gamma are picked.
+    no pairs with a negative mean gamma are picked.
 
     Args:
         measures: schema `MEASURES`.
@@ -44,7 +44,7 @@ def strongest(
     pairs = (
         gamma.group_by("subject", "attribute")
         .agg(mean=pl.col("value").mean(), strength=pl.col("value").abs().mean())
-        .filter(pl.col("mean") > 0)
+        .filter(pl.col("mean") >= 0)
         .sort(-pl.col("strength"), "subject", "attribute")
         .head(count)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+from mizani.bounds import squish
 from plotnine import (
     aes,
     element_blank,
@@ -29,6 +30,14 @@ WINNERS = 3
 LONGEST_NAME = 40
 CHARACTER = 0.022
 """Width of a character, where the distance between both sides is 1."""
+
+# The same in all figures: the thinnest line is no preference, the widest one always wins.
+RATIO_SCALE = {
+    "limits": (0.5, 1),
+    "breaks": [0.5, 0.75, 1],
+    "labels": ["0.5 or less", "0.75", "1"],
+    "oob": squish,
+}
 
 HEADINGS = {
     "subject": "subjects",
@@ -126,8 +135,8 @@ def figure(measures: pl.DataFrame, dataset: str, title: str) -> ggplot:
         + geom_segment(aes(x=0, y="left_y", xend=1, yend="right_y", size="ratio", color="ratio"), lineend="round")
         + geom_text(aes(x=-0.02, y="left_y", label="left"), lefts, ha="right", size=9)
         + geom_text(aes(x=1.02, y="right_y", label="right"), rights, ha="left", size=9)
-        + scale_size_continuous(range=(0.4, 3.5))
-        + scale_color_gradient("#C9DCEB", "#0B4F85")
+        + scale_size_continuous(range=(0.4, 4), **RATIO_SCALE)
+        + scale_color_gradient("#C9DCEB", "#0B4F85", **RATIO_SCALE)
         + guides(color=guide_legend(), size=guide_legend())
         + scale_x_continuous(limits=(-margin[0], 1 + margin[1]), breaks=[0, 1], labels=headings(edges))
         + labs(

@@ -57,3 +57,4 @@ CAPTIONS = {
         "as exactly, since those were never planted."
     ),
 }
+"""Captions by the name of the figure's file."""

@@ -38,6 +38,9 @@ SIDE_BY_SIDE = 12
 SATURATED = 0.98
 """Of all cells this share keeps its own colour; what is stronger has the colour of the strongest."""
 
+COLOURS = 15
+"""Steps of the colour bar: a bar of images or of a gradient would be misplaced or huge in an SVG."""
+
 CELL = 0.155
 """Side of a cell in inches: the smallest in which a label of 7 points fits."""
 
@@ -110,7 +113,7 @@ def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: s
         + scale_x_discrete(limits=list(short.values()), expand=(0, 0))
         + scale_y_discrete(limits=subjects[::-1], expand=(0, 0))
         + fill_scale(colour_limit(cells))
-        + guides(fill=guide_colorbar(display="raster"))
+        + guides(fill=guide_colorbar(display="rectangles", nbin=COLOURS))
         + labs(
             title=f"Subjects and attributes: {title}",
             subtitle=f"mean {GAMMA} over the models of a kind; similar subjects and attributes stand together"

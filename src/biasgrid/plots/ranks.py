@@ -51,6 +51,18 @@ def mean_ranks(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str) -> p
     return means.sort(relative, "subject", "kind")
 
 
+def place_in_panels(means: pl.DataFrame, kinds: list[str]) -> pl.DataFrame:
+    """Adds `panel`, the kind with its number of models, in the order of the kinds, and the ends of the bars."""
+    noun = pl.when(pl.col("models") == 1).then(pl.lit("model")).otherwise(pl.lit("models"))
+    points = means.with_columns(
+        panel=pl.format("{} ({} {})", "kind", "models", noun),
+        low=pl.col("mean") - pl.col("spread"),
+        high=pl.col("mean") + pl.col("spread"),
+    )
+    present = ordered(points.unique("panel"), kind=kinds).sort("kind")
+    return ordered(points, panel=present["panel"].to_list())
+
+
 def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: str) -> ggplot:
     """Draws the mean ranks: a row per subject (at most 80, from both ends), a panel per kind of model.
 
@@ -63,13 +75,7 @@ def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: s
     means = mean_ranks(measures, summary, dataset)
     order = in_order(means, "subject")
     shown = both_ends(order)
-    panel = pl.format("{} ({} models)", "kind", "models")
-    points = means.filter(pl.col("subject").is_in(shown)).with_columns(panel=panel)
-    kinds = [kind for kind in in_order(summary, "kind") if kind in in_order(points, "kind")]
-    panels = [name for kind in kinds for name in in_order(points.filter(pl.col("kind") == kind), "panel")]
-    points = ordered(points, panel=panels).with_columns(
-        low=pl.col("mean") - pl.col("spread"), high=pl.col("mean") + pl.col("spread")
-    )
+    points = place_in_panels(means.filter(pl.col("subject").is_in(shown)), in_order(summary, "kind"))
     return (
         ggplot(points, aes("mean", "subject"))
         + geom_errorbarh(aes(xmin="low", xmax="high"), height=0, size=0.7, color=OKABE_ITO[4])
@@ -84,5 +90,5 @@ def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: s
             x=f"mean rank over models, by {GAMMA}(subject)",
             y="subject",
         )
-        + biasgrid_theme(2 + 3 * max(len(panels), 2), 1.4 + 0.15 * max(len(shown), 6))
+        + biasgrid_theme(2 + 3 * max(points["panel"].n_unique(), 2), 1.4 + 0.15 * max(len(shown), 6))
     )

@@ -96,7 +96,12 @@ def planted_rows(
     return (
         recovery(pairs, "model", "kind", "label", "strength", "dataset")
         .join(planted_mu, on=["model", "dataset"], how="left", maintain_order="left")
-        .join(summary.select("model", "dataset", "mu"), on=["model", "dataset"], how="left", maintain_order="left")
+        .join(
+            summary.select("model", "dataset", "mu"),
+            on=["model", "dataset"],
+            how="left",
+            maintain_order="left",
+        )
         .to_dicts()
     )
 
@@ -116,8 +121,8 @@ def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.
     """
     of_cells = (
         published.filter(pl.col("subject").is_null(), pl.col("measure").is_in(["mu", "eta"]))
-        .pivot("measure", index=CELL, values="value")
-        .rename({"mu": "published_mu", "eta": "published_eta"})
+        .group_by(CELL)
+        .agg(pl.col("value").filter(measure=measure).first().alias(f"published_{measure}") for measure in ("mu", "eta"))
     )
     rows = summary.join(of_cells, on=CELL, maintain_order="left").select(
         "model", *CELL, "mu", "published_mu", "eta", "published_eta"

@@ -165,6 +165,6 @@ def page_template() -> Template:
 def number(value: float | None, decimals: int = 3) -> str:
     """Writes a number with fixed decimals and a real minus sign, a dash where there is none."""
     if value is None:
-        return "–"
+        return "\N{EN DASH}"
     text = f"{value:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")

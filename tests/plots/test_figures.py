@@ -1,0 +1,314 @@
+"""The data behind the figures, and the files that are written."""
+
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+import pytest
+from plotnine import ggplot
+
+from biasgrid.plots import associations, bipartite, errors, heat_map, intensity, planted, ranks
+from biasgrid.plots.captions import CAPTIONS, GAMMA
+from biasgrid.plots.recovery import measured_and_planted, recovery
+from biasgrid.plots.selection import KEYS, both_ends, select_rows, shorten_all
+from biasgrid.plots.theme import palette, save
+from biasgrid.tables import MEASURES, PLANTED, SUMMARY
+
+SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
+ATTRIBUTES = ["was rude", "stole", "slept"]
+MODELS = {"one": ("SQuAD", "BERT base"), "two": ("SQuAD", "BERT large"), "three": ("LM", "BERT base")}
+TITLES = {"faith": "Faiths", "land": "Countries"}
+
+
+def measures_of(rows: list[dict[str, object]], **shared: object) -> pl.DataFrame:
+    """A table of measures; keys that a row does not have are null."""
+    defaults: dict[str, object] = dict.fromkeys(KEYS) | {"dataset": "faith", "measure": "gamma", "n": 4} | shared
+    types = {name: column.dtype.type for name, column in MEASURES.columns.items()}
+    return MEASURES.validate(pl.DataFrame([defaults | row for row in rows], schema=types))
+
+
+def summary_of(models: dict[str, tuple[str, str]]) -> pl.DataFrame:
+    rows = [
+        (model, dataset, kind, label, "exact", 0.1 * place, 0.2, 0.3, 0.4, 0.5, 0.6, 24, 4, 3)
+        for dataset in TITLES
+        for place, (model, (kind, label)) in enumerate(models.items(), start=1)
+    ]
+    return SUMMARY.validate(pl.DataFrame(rows, schema=list(SUMMARY.columns), orient="row"))
+
+
+def by_subject(gammas: dict[str, dict[str, float]]) -> pl.DataFrame:
+    return measures_of(
+        [{"model": m, "subject": s, "value": v} for m, values in gammas.items() for s, v in values.items()]
+    )
+
+
+def by_pair(gammas: dict[str, dict[tuple[str, str], float]], measure: str = "gamma") -> pl.DataFrame:
+    rows = [
+        {"model": model, "subject": subject, "attribute": attribute, "value": value}
+        for model, values in gammas.items()
+        for (subject, attribute), value in values.items()
+    ]
+    return measures_of(rows, measure=measure)
+
+
+def categories(frame: pl.DataFrame, column: str) -> list[str]:
+    """The values of a column in the order in which a plot shows them."""
+    dtype = frame.schema[column]
+    assert isinstance(dtype, pl.Enum)
+    return dtype.categories.to_list()
+
+
+@pytest.fixture
+def summary() -> pl.DataFrame:
+    return summary_of(MODELS)
+
+
+@pytest.fixture
+def measures() -> pl.DataFrame:
+    """Measures of all models and both datasets; gamma follows a simple pattern."""
+    rows = []
+    for (place, model), dataset in product(enumerate(MODELS), TITLES):
+        for (i, subject), (j, attribute) in product(enumerate(SUBJECTS), enumerate(ATTRIBUTES)):
+            value = (i - 1.5) * (j - 0.5) * 0.1 * (place + 1)
+            pair = {"model": model, "dataset": dataset, "subject": subject, "attribute": attribute}
+            rows += [pair | {"value": value}, pair | {"measure": "win_ratio", "value": 0.5 + value / 2}]
+        rows += [
+            {"model": model, "dataset": dataset, "subject": subject, "value": (i - 1.5) * 0.05}
+            for i, subject in enumerate(SUBJECTS)
+        ]
+    return measures_of(rows)
+
+
+@pytest.fixture
+def planted_bias() -> pl.DataFrame:
+    rows = [
+        ("strong", dataset, subject, attribute, (i - 1.5) * (j - 0.5) * 0.2)
+        for dataset in TITLES
+        for (i, subject), (j, attribute) in product(enumerate(SUBJECTS), enumerate(ATTRIBUTES))
+    ]
+    return PLANTED.validate(pl.DataFrame(rows, schema=list(PLANTED.columns), orient="row"))
+
+
+def test_ranks_are_averaged_over_the_models_of_a_kind() -> None:
+    measures = by_subject(
+        {
+            "one": {"Ann": 0.3, "Bob": 0.1, "Cleo": -0.4},
+            "two": {"Ann": 0.1, "Bob": 0.2, "Cleo": -0.3},
+            "three": {"Ann": -0.3, "Bob": 0.1, "Cleo": 0.2},
+        }
+    )
+    means = ranks.mean_ranks(measures, summary_of(MODELS), "faith")
+    squad = {row["subject"]: row for row in means.filter(kind="SQuAD").to_dicts()}
+    assert {subject: (row["mean"], row["spread"]) for subject, row in squad.items()} == {
+        "Ann": (1.5, 0.5),
+        "Bob": (1.5, 0.5),
+        "Cleo": (3.0, 0.0),
+    }
+    masked = {row["subject"]: row["mean"] for row in means.filter(kind="LM").to_dicts()}
+    assert masked == {"Cleo": 1, "Bob": 2, "Ann": 3}
+    assert means["subject"].unique(maintain_order=True).to_list() == ["Bob", "Cleo", "Ann"]
+
+
+def test_only_subjects_that_all_models_of_the_kind_have_are_ranked() -> None:
+    measures = by_subject(
+        {"one": {"Ann": 0.3, "Bob": 0.5, "Cleo": -0.4}, "two": {"Ann": 0.1, "Cleo": -0.1}, "three": {"Bob": 0.0}}
+    )
+    means = ranks.mean_ranks(measures, summary_of(MODELS), "faith")
+    found = {(row["kind"], row["subject"]): row["mean"] for row in means.to_dicts()}
+    assert found == {("SQuAD", "Ann"): 1, ("SQuAD", "Cleo"): 2, ("LM", "Bob"): 1}
+
+
+def test_panels_of_ranks_say_how_many_models_they_average(measures: pl.DataFrame, summary: pl.DataFrame) -> None:
+    data = ranks.figure(measures, summary, "faith", "Faiths").data
+    assert categories(data, "panel") == ["SQuAD (2 models)", "LM (1 model)"]
+    assert data["low"].to_list() == (data["mean"] - data["spread"]).to_list()
+
+
+def test_heat_map_averages_by_kind_and_leaves_gaps_where_nobody_was_asked(summary: pl.DataFrame) -> None:
+    measures = by_pair(
+        {
+            "one": {("Ann", "stole"): 0.2, ("Bob", "stole"): -0.2},
+            "two": {("Ann", "stole"): 0.4, ("Bob", "stole"): -0.4},
+            "three": {("Ann", "stole"): 0.1},
+        }
+    )
+    means = heat_map.mean_gamma(measures, summary, "faith")
+    values = {(row["kind"], row["subject"]): row["gamma"] for row in means.to_dicts()}
+    assert values == {
+        ("SQuAD", "Ann"): pytest.approx(0.3),
+        ("SQuAD", "Bob"): pytest.approx(-0.3),
+        ("LM", "Ann"): pytest.approx(0.1),
+        ("LM", "Bob"): None,
+    }
+
+
+def test_heat_map_puts_similar_subjects_and_attributes_together(summary: pl.DataFrame) -> None:
+    sides = {"Ann": 1, "Bob": -1, "Cleo": 1.1, "Dan": -1.1}
+    weights = {"was rude": 0.2, "stole": -0.1, "slept": 0.25}
+    pattern = {(s, a): sides[s] * weights[a] for s, a in product(sides, weights)}
+    means = heat_map.mean_gamma(by_pair({"one": pattern}), summary, "faith")
+    subjects, attributes = heat_map.seriate(means)
+    assert subjects == ["Cleo", "Ann", "Bob", "Dan"]
+    assert attributes == ["slept", "was rude", "stole"]
+
+
+def test_heat_map_shows_both_ends_of_many_subjects_and_grows_with_them(summary: pl.DataFrame) -> None:
+    many = {(f"name {i}", attribute): (i - 75) / 100 for i in range(150) for attribute in ATTRIBUTES}
+    few = {pair: value for pair, value in many.items() if pair[0] in ("name 1", "name 149")}
+    large, small = (heat_map.figure(by_pair({"one": values}), summary, "faith", "Faiths") for values in (many, few))
+    shown = large.data["subject"].unique().to_list()
+    assert len(shown) == 80
+    assert {"name 149", "name 110", "name 39", "name 0"} <= set(shown)
+    assert not {"name 109", "name 40"} & set(shown)
+    assert "70 subjects in the middle are left out" in large.labels.subtitle
+    assert large.theme.getp("figure_size")[1] > 2 * small.theme.getp("figure_size")[1]
+
+
+def test_associations_are_the_pairs_with_the_largest_mean_size(summary: pl.DataFrame) -> None:
+    measures = by_pair(
+        {
+            "one": {("Ann", "stole"): 0.3, ("Bob", "stole"): -0.3, ("Ann", "slept"): 0.5, ("Bob", "slept"): -0.5},
+            "two": {("Ann", "stole"): 0.2, ("Bob", "stole"): -0.2, ("Ann", "slept"): -0.4, ("Bob", "slept"): 0.4},
+        }
+    )
+    found = associations.strongest(measures, summary, "faith", count=2)
+    assert found.select("subject", "attribute", "model", "gamma").rows() == [
+        ("Ann", "slept", "one", 0.5),
+        ("Ann", "slept", "two", -0.4),
+        ("Ann", "stole", "one", 0.3),
+        ("Ann", "stole", "two", 0.2),
+    ]
+    assert found["mean"].to_list() == pytest.approx([0.05, 0.05, 0.25, 0.25])
+
+
+def test_associations_are_drawn_strongest_first(measures: pl.DataFrame, summary: pl.DataFrame) -> None:
+    data = associations.figure(measures, summary, "faith", "Faiths").data
+    names = data["name"].unique(maintain_order=True).to_list()
+    assert names[:2] == ["Dan: slept", "Ann: was rude"]
+    assert data.height == len(names) * len(MODELS)
+
+
+def test_bipartite_graph_keeps_three_winners_of_each_attribute() -> None:
+    ratios = {("Ann", "stole"): 0.4, ("Bob", "stole"): 0.9, ("Cleo", "stole"): 0.6, ("Dan", "stole"): 0.1}
+    other = {pair: ratio - 0.1 for pair, ratio in ratios.items()}
+    edges = bipartite.winners(bipartite.win_ratios(by_pair({"one": ratios, "two": other}, "win_ratio"), "faith"))
+    assert edges["left"].to_list() == ["Bob", "Cleo", "Ann"]
+    assert edges["ratio"].to_list() == pytest.approx([0.85, 0.55, 0.35])
+
+
+def test_bipartite_graph_takes_clusters_where_there_are_too_many_attributes() -> None:
+    many = by_pair({"one": {("Ann", f"act {i}"): 0.5 for i in range(20)}}, "win_ratio")
+    clusters = measures_of(
+        [{"model": "one", "subject": "Ann", "attribute_cluster": c, "value": 0.7} for c in ("crime", "rude")],
+        measure="win_ratio",
+    )
+    with_clusters = bipartite.win_ratios(pl.concat([many, clusters]), "faith")
+    assert with_clusters["right"].to_list() == ["crime", "rude"]
+    assert with_clusters["names"].unique().to_list() == ["subject, attribute_cluster"]
+    without = bipartite.winners(bipartite.win_ratios(many, "faith"))
+    assert without["right"].n_unique() == bipartite.READABLE
+
+
+def test_bipartite_graph_places_each_node_once_between_bottom_and_top(measures: pl.DataFrame) -> None:
+    edges = bipartite.figure(measures, "faith", "Faiths").data
+    for side in ("left", "right"):
+        heights = edges.group_by(side).agg(pl.col(f"{side}_y").unique())[f"{side}_y"]
+        assert heights.list.len().to_list() == [1] * len(heights)
+        assert heights.explode().is_between(0, 1).all()
+        assert heights.explode().n_unique() == len(heights)
+
+
+def test_bars_stand_in_the_order_of_the_summary(summary: pl.DataFrame) -> None:
+    data = intensity.figure(summary, "mu", TITLES).data
+    assert categories(data, "label") == ["BERT base", "BERT large"]
+    assert categories(data, "kind") == ["SQuAD", "LM"]
+    assert categories(data, "dataset") == ["Faiths", "Countries"]
+    assert data["value"].to_list() == pytest.approx([0.1, 0.2, 0.3] * 2)
+
+
+def test_errors_stand_beside_the_intensity(summary: pl.DataFrame) -> None:
+    data = errors.figure(summary, TITLES).data.filter(label="BERT large", dataset="Faiths")
+    assert dict(data.select("measure", "value").rows()) == {
+        "bias intensity μ": 0.2,
+        "positional error δ": 0.3,
+        "attributive error ε": 0.4,
+    }
+
+
+def test_recovery_is_correlation_and_slope(
+    measures: pl.DataFrame, summary: pl.DataFrame, planted_bias: pl.DataFrame
+) -> None:
+    pairs = measured_and_planted(measures, planted_bias, summary, {"one": "strong", "two": "strong", "three": "weak"})
+    found = {row["model"]: row for row in recovery(pairs, "model").to_dicts()}
+    assert {model: row["slope"] for model, row in found.items()} == pytest.approx({"one": 0.5, "two": 1.0})
+    assert found["one"]["correlation"] == pytest.approx(1)
+    assert found["one"]["n"] == len(TITLES) * len(SUBJECTS) * len(ATTRIBUTES)
+
+
+def test_nothing_planted_has_no_slope(
+    measures: pl.DataFrame, summary: pl.DataFrame, planted_bias: pl.DataFrame
+) -> None:
+    nothing = planted_bias.with_columns(gamma=0.0)
+    pairs = measured_and_planted(measures, nothing, summary, {"one": "strong"})
+    assert recovery(pairs, "model").row(0) == ("one", None, None, 24)
+    texts = planted.panel_texts(pairs.with_columns(panel="model"))
+    assert texts.rows() == [("one", f"nothing planted\nmean |{GAMMA}| 0.083")]
+
+
+def test_rows_of_a_measure_are_told_apart_by_their_keys(measures: pl.DataFrame) -> None:
+    assert select_rows(measures, "faith", "gamma", ["subject"]).height == len(MODELS) * len(SUBJECTS)
+    assert select_rows(measures, "faith", "gamma", ["subject_cluster"]).is_empty()
+    with pytest.raises(ValueError, match="no dataset 'faiht', only faith, land"):
+        select_rows(measures, "faiht", "gamma", ["subject"])
+
+
+def test_long_texts_are_shortened_and_stay_distinct() -> None:
+    short = shorten_all(["spat on the sidewalk at noon", "spat on the sidewalk at night", "slept"], 18)
+    assert list(short.values()) == ["spat on the sidew…", "spat on the s… (2)", "slept"]
+
+
+def test_both_ends_keeps_order() -> None:
+    assert both_ends(list("abcdefg"), most=5) == ["a", "b", "c", "f", "g"]
+    assert both_ends(list("abc"), most=5) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 20])
+def test_colours_are_distinct(count: int) -> None:
+    assert len(set(palette(count))) == count
+
+
+Draw = Callable[[pl.DataFrame, pl.DataFrame, pl.DataFrame], ggplot]
+
+FIGURES: dict[str, Draw] = {
+    "intensity_mu": lambda measures, summary, bias: intensity.figure(summary, "mu", TITLES),
+    "intensity_eta": lambda measures, summary, bias: intensity.figure(summary, "eta", TITLES),
+    "errors": lambda measures, summary, bias: errors.figure(summary, TITLES),
+    "ranks": lambda measures, summary, bias: ranks.figure(measures, summary, "faith", "Faiths"),
+    "heat_map": lambda measures, summary, bias: heat_map.figure(measures, summary, "faith", "Faiths"),
+    "associations": lambda measures, summary, bias: associations.figure(measures, summary, "faith", "Faiths"),
+    "bipartite": lambda measures, summary, bias: bipartite.figure(measures, "faith", "Faiths"),
+    "planted": lambda measures, summary, bias: planted.figure(
+        measures, bias, summary, {"one": "strong", "two": "strong"}, TITLES
+    ),
+}
+
+
+def test_every_figure_has_a_caption() -> None:
+    assert set(CAPTIONS) == set(FIGURES)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_same_figure_gives_the_same_bytes(
+    name: str, tmp_path: Path, measures: pl.DataFrame, summary: pl.DataFrame, planted_bias: pl.DataFrame
+) -> None:
+    files = []
+    for run in ("first", "second"):
+        paths = tmp_path / run / f"{name}.svg", tmp_path / run / f"{name}.png"
+        save(FIGURES[name](measures, summary, planted_bias), *paths)
+        files.append([path.read_bytes() for path in paths])
+    assert files[0] == files[1]
+    svg, png = files[0]
+    assert svg.startswith(b"<?xml")
+    assert b"<dc:date>" not in svg
+    assert png.startswith(b"\x89PNG")

@@ -1,0 +1,60 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from project import Project
+
+
+def dataset(name: str, subjects: list[str], attributes: str, shards: int) -> dict[str, Any]:
+    lists = [f"subjects/{subject}.txt" for subject in subjects]
+    return {
+        "title": name.capitalize(),
+        "subjects": lists,
+        "attributes": f"attributes/{attributes}.txt",
+        "shards": shards,
+        "limit": {"templates": 2, "subjects": 3, "attributes": 3},
+        "variants": {
+            "qa": {"templates": f"templates/{name}-qa.txt"},
+            "lm-tiny": {"templates": f"templates/{name}-lm.txt"},
+        },
+    }
+
+
+@pytest.fixture(scope="session")
+def small_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Two tiny random models and two small datasets; subjects of the masked LM are filtered by its tokenizer."""
+    from biasgrid.models.tiny import make_base_checkpoint
+    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+    folder = tmp_path_factory.mktemp("checkpoints")
+    words = [path.read_text() for path in Path("word_lists").glob("*/*.txt")]
+    make_base_checkpoint([text.replace("[", " [").replace("]", "] ") for text in words], folder / "lm", seed=1)
+    AutoModelForQuestionAnswering.from_pretrained(folder / "lm").save_pretrained(folder / "qa")
+    AutoTokenizer.from_pretrained(folder / "lm").save_pretrained(folder / "qa")
+    masked = {"task": "fill-mask", "variant": "lm-tiny", "kind": "LM", "label": "tiny", "folder": str(folder / "lm")}
+    answering = {
+        "task": "question-answering",
+        "variant": "qa",
+        "kind": "QA",
+        "label": "tiny",
+        "folder": str(folder / "qa"),
+    }
+    return {
+        "title": "A small grid",
+        "inference": {"device": "cpu"},
+        "tokenizers": {"tiny": {"mask": "[MASK]", "folder": str(folder / "lm")}},
+        "models": {"masked": masked, "answering": answering, "spare": answering | {"label": "spare"}},
+        "datasets": {
+            "gender": dataset("gender", ["female", "male"], "occupation", shards=2),
+            "religion": dataset("religion", ["religion"], "religion", shards=1),
+        },
+        "run": {"models": ["masked", "answering"], "datasets": ["gender", "religion"]},
+    }
+
+
+@pytest.fixture(scope="session")
+def finished(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose grid has been run to the end; tests work on clones of it."""
+    project = Project.create(tmp_path_factory.mktemp("finished"), small_config)
+    project.run()
+    return project

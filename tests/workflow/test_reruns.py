@@ -1,0 +1,74 @@
+"""What runs again after a change, and what does not."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from project import Project
+
+AGGREGATES = Counter(summary=1, plot_grid=1, report=1)
+
+
+@pytest.fixture
+def project(finished: Project, tmp_path: Path) -> Project:
+    return finished.clone(tmp_path / "clone")
+
+
+def edit(path: Path, before: str, after: str) -> None:
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after, 1))
+
+
+def test_a_second_run_does_nothing(project: Project):
+    assert project.planned() == {}
+
+
+def test_fresh_file_times_and_comments_run_nothing_again(project: Project):
+    for folder in ("src", "workflow", "rules", "word_lists", "config", "profiles"):
+        for path in (project.folder / folder).rglob("*"):
+            os.utime(path)
+    os.utime(project.folder / "Snakefile")
+    edit(project.folder / "src/biasgrid/models/predict.py", "PART_ROWS =", "# A comment.\nPART_ROWS =")
+    edit(project.folder / "workflow/scripts/predict.py", "import torch", "# A comment.\nimport torch")
+    edit(project.folder / "word_lists/templates/gender-qa.txt", "\n", "\n# A comment.\n")
+    assert project.planned() == {}
+
+
+def test_settings_of_speed_run_nothing_again(project: Project):
+    config = project.read_config()
+    config["inference"] |= {"token_budget": 256, "device": "auto"}
+    project.write_config(config)
+    assert project.planned("--cores", "1") == {}
+
+
+def test_a_new_model_runs_its_cells_and_what_aggregates_them(project: Project):
+    config = project.read_config()
+    config["run"]["models"].append("spare")
+    project.write_config(config)
+    assert project.planned() == AGGREGATES + Counter(fetch_model=1, predict=3, measure=2, plot_dataset=2)
+
+
+def test_a_removed_model_runs_only_what_aggregates(project: Project):
+    config = project.read_config()
+    config["run"]["models"].remove("masked")
+    project.write_config(config)
+    assert project.planned() == AGGREGATES + Counter(plot_dataset=2)
+
+
+def test_changed_templates_run_only_their_dataset(project: Project):
+    edit(project.folder / "word_lists/templates/religion-qa.txt", "man", "neighbor")
+    assert project.planned() == AGGREGATES + Counter(expand=1, predict=1, measure=1, plot_dataset=1)
+
+
+def test_changed_inference_code_runs_inference_again(project: Project):
+    edit(project.folder / "src/biasgrid/models/spans.py", "DETERMINERS =", "UNUSED = 1\nDETERMINERS =")
+    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, plot_dataset=2)
+
+
+def test_changed_precision_runs_inference_again(project: Project):
+    config = project.read_config()
+    config["inference"]["precision"] = "bfloat16"
+    project.write_config(config)
+    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, plot_dataset=2)
