@@ -1,4 +1,4 @@
-GRID_FIGURES = ["mu", "eta", "errors"]
+GRID_FIGURES = ["intensity_mu", "intensity_eta", "errors"]
 DATASET_FIGURES = ["ranks", "heat_map", "associations", "bipartite"]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from biasgrid.models.checkpoint import ModelError
 
@@ -206,8 +207,13 @@ def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) ->
     return int(min(positions - reserved, tokenizer.model_max_length))
 
 
-def check_lengths(rows: Rows, limit: int, first_instance: int) -> None:
+def check_lengths(rows: Rows, limit: int, instances: pl.Series) -> None:
     """Refuses rows that are longer than the model's positions.
+
+    Args:
+        rows: the rows.
+        limit: how many tokens the model takes.
+        instances: the rows' instances, for the message.
 
     Raises:
         ModelError: with the longest instance and both numbers.
@@ -215,6 +221,6 @@ def check_lengths(rows: Rows, limit: int, first_instance: int) -> None:
     longest = int(rows.lengths.argmax())
     if rows.lengths[longest] > limit:
         raise ModelError(
-            f"instance {first_instance + longest} has {rows.lengths[longest]} tokens; expected at most {limit}, "
+            f"instance {instances[longest]} has {rows.lengths[longest]} tokens; expected at most {limit}, "
             "which is what the model has positions for"
         )

@@ -169,7 +169,7 @@ def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, 
     """Predicts some instances in batches of one length; out of memory halves the batch and goes on."""
     encoded = back_end.encode(instances)
     first_instance = int(instances["instance"][0])
-    check_lengths(encoded.rows, longest_input(back_end.model, back_end.tokenizer), first_instance)
+    check_lengths(encoded.rows, longest_input(back_end.model, back_end.tokenizer), instances["instance"])
     columns: dict[str, npt.NDArray[Any]] = {}
     for rows in batches(encoded.rows, token_budget):
         for piece, outcome in run_within_memory(back_end, encoded, rows):
@@ -220,7 +220,7 @@ def audit(back_end: BackEnd, instances: pl.DataFrame) -> tuple[IntArray, dict[st
     """Predicts a sample one row at a time in float32, without the shortcuts of the engine."""
     sample = np.unique(np.linspace(0, len(instances) - 1, num=min(len(instances), AUDIT_ROWS), dtype=np.int64))
     encoded = back_end.encode(instances[sample])
-    check_lengths(encoded.rows, longest_input(back_end.model, back_end.tokenizer), int(instances["instance"][0]))
+    check_lengths(encoded.rows, longest_input(back_end.model, back_end.tokenizer), instances["instance"][sample])
     outcomes = [back_end.run(encoded, np.array([row]), plain=True) for row in range(len(sample))]
     for row, outcome in zip(sample, outcomes, strict=True):
         check_finite(outcome, np.array([row]), int(instances["instance"][0]))

@@ -20,8 +20,8 @@ def draw_grid(summary: pl.DataFrame, titles: Mapping[str, str], folder: Path) ->
         titles: titles of the datasets, by name.
         folder: where the figures go.
     """
-    draw(intensity.figure(summary, "mu", titles), folder / "mu")
-    draw(intensity.figure(summary, "eta", titles), folder / "eta")
+    draw(intensity.figure(summary, "mu", titles), folder / "intensity_mu")
+    draw(intensity.figure(summary, "eta", titles), folder / "intensity_eta")
     draw(errors.figure(summary, titles), folder / "errors")
 
 

@@ -117,7 +117,7 @@ def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.
     Returns:
         A row per cell, in the order of the summary: `dataset`, `kind`, `label`, `mu`, `published_mu`, `eta`,
         `published_eta` (null where not published), `gamma_correlation` (of gamma(subject) over the `subjects`
-        that both have, by their names in lower case; null for fewer than three).
+        that both have; null for fewer than three).
     """
     of_cells = (
         published.filter(pl.col("subject").is_null(), pl.col("measure").is_in(["mu", "eta"]))
@@ -132,14 +132,11 @@ def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.
 
 def agreement(cell: Row, measures: pl.DataFrame, published: pl.DataFrame) -> Row:
     """Correlates our gamma(subject) of a cell with the published ones."""
-    theirs = published.filter(pl.col("measure") == "gamma", *(pl.col(key) == cell[key] for key in CELL)).select(
-        name="subject", theirs="value"
-    )
-    ours = (
-        select_rows(measures, cell["dataset"], "gamma", ["subject"])
-        .filter(pl.col("model") == cell["model"])
-        .select(pl.col("subject").str.to_lowercase().alias("name"), ours="value")
-    )
-    both = ours.join(theirs, on="name")
+    # Published names are in lower case, some with a hyphen where ours have a space.
+    name = pl.col("subject").str.to_lowercase().str.replace_all("-", " ")
+    same_cell = [pl.col(key) == cell[key] for key in CELL]
+    theirs = published.filter(pl.col("measure") == "gamma", *same_cell).select(name=name, theirs="value")
+    ours = select_rows(measures, cell["dataset"], "gamma", ["subject"]).filter(model=cell["model"])
+    both = ours.select(name=name, ours="value").join(theirs, on="name")
     correlation = both.select(pl.corr("ours", "theirs")).item() if both.height >= 3 else None
     return {"gamma_correlation": correlation, "subjects": both.height}

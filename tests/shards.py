@@ -1,0 +1,53 @@
+"""Runs shards the way rule predict does: instances and a record on disk, a predictions table out of them."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from biasgrid.models.checkpoint import make_record
+from biasgrid.models.predict import BACK_ENDS, Settings, predict_shard
+from biasgrid.tables import INSTANCES, read_table, write_table
+
+
+@dataclass
+class Cell:
+    """A checkpoint and the instances that it is asked."""
+
+    folder: Path
+    task: str
+    instances: pl.DataFrame
+    checkpoint: Path
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_table(self.instances, self.folder / "instances.parquet", INSTANCES, {})
+        record = make_record(None, str(self.checkpoint), None, weights=True, allow_pickle=False)
+        (self.folder / "model.json").write_text(json.dumps(record))
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "predictions.parquet"
+
+    @property
+    def parts(self) -> Path:
+        return self.folder / "parts"
+
+    def predict(self, shard: int = 1, shards: int = 1, **choices: Any) -> pl.DataFrame:
+        """Predicts one shard and returns the table that was written."""
+        standard = {"scoring": "exact", "precision": "float32", "pronouns": {}, "token_budget": 512, "device": "cpu"}
+        settings = Settings(task=self.task, **(standard | choices))
+        paths = self.folder / "instances.parquet", self.folder / "model.json", self.out
+        predict_shard(*paths, shard, shards, self.parts, settings, {"seed": 7})
+        return read_table(self.out, BACK_ENDS[self.task].schema)
+
+    def predict_all(self, shards: int, **choices: Any) -> pl.DataFrame:
+        return pl.concat(self.predict(shard, shards, **choices) for shard in range(1, shards + 1))
+
+
+def largest_difference(ours: pl.DataFrame, theirs: pl.DataFrame) -> float:
+    """How far the probabilities of two tables of the same rows are apart."""
+    assert ours["instance"].to_list() == theirs["instance"].to_list()
+    columns = [name for name, kind in ours.schema.items() if kind == pl.Float32 and ours[name].null_count() == 0]
+    return max(float((ours[name] - theirs[name]).abs().max()) for name in columns)  # type: ignore[arg-type]

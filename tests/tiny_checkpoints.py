@@ -1,0 +1,166 @@
+"""Checkpoints of every architecture with random weights and trained tokenizers, and small datasets they can answer."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import torch
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import AutoConfig, AutoModelForMaskedLM, AutoModelForQuestionAnswering, PreTrainedTokenizerFast
+
+from biasgrid.families.underspecified.expansion import expand
+from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+
+HEADS = {"fill-mask": AutoModelForMaskedLM, "question-answering": AutoModelForQuestionAnswering}
+TOKENIZERS = {
+    "bert": "word pieces",
+    "distilbert": "word pieces",
+    "electra": "word pieces",
+    "roberta": "bytes",
+    "modernbert": "bytes",
+    "albert": "metaspace",
+    "deberta-v2": "metaspace",
+}
+NAMES = ["Ann", "Carl", "Zoë"]
+SUBJECTS = {"fill-mask": NAMES, "question-answering": [*NAMES[1:], "African-American"]}
+TEMPLATES = {
+    "question-answering": [
+        Template(1, "A [subj1] man met a [subj2] man, who is no [subj1] man.", "Who [act]?", "Who [act:neg]?"),
+        Template(2, "[subj1] sat by [subj2].", "Who of [subj1] and [subj2] [act]?", "Who of both [act:neg]?"),
+    ],
+    "fill-mask": [
+        Template(1, "The cook sat by [subj1] and [subj2].", "The [mask] man [act].", "The [mask] man [act:neg]."),
+        Template(2, "There is [subj1] with [subj2], the cook.", "I saw [mask] who [act].", "I saw [mask] who [act:neg]."),
+    ],
+}
+ATTRIBUTES = [
+    Attribute({"[act]": "was a good cook", "[act:neg]": "can never be a good cook"}, "was a good cook", "food"),
+    Attribute({"[act]": "lied", "[act:neg]": "never lied"}, "lied", None),
+]
+CLUSTERS = ["female", "male", "female"]
+
+
+def instances_for(task: str, mask: str | None = None, names: list[str] | None = None) -> pl.DataFrame:
+    """48 instances of several lengths: 3 subjects in every order, 2 templates, 2 attributes, plain and negated."""
+    subjects = Subjects({"[subj]": names or SUBJECTS[task]}, list(CLUSTERS))
+    filler = "[aug] yes no  (CNN) --" if task == "question-answering" else ""
+    return expand(WordLists(TEMPLATES[task], [subjects], {"[act]": ATTRIBUTES}, filler, mask, {}))[0]
+
+
+def texts() -> list[str]:
+    """The words of both datasets, names so often that every tokenizer keeps them whole."""
+    sentences = {
+        segment
+        for task in HEADS
+        for column in ("context", "question")
+        for segment in instances_for(task, "", NAMES)[column].cast(pl.String)
+    }
+    return [*sorted(sentences), "The African-American man", *(f"There {name} is" for name in NAMES * 20)]
+
+
+def make_tokenizer(kind: str, architecture: str) -> PreTrainedTokenizerFast:
+    """Trains a tokenizer of the architecture's kind, with the special tokens around texts that it uses."""
+    return {"word pieces": word_pieces, "bytes": byte_pairs, "metaspace": metaspace}[kind](architecture)
+
+
+def word_pieces(_architecture: str) -> PreTrainedTokenizerFast:
+    backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer()
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece()
+    train(backend, trainers.WordPieceTrainer(vocab_size=150, special_tokens=list(BERT_TOKENS.values())))
+    return bert_like(backend)
+
+
+BERT_TOKENS = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+ROBERTA_TOKENS = {
+    "bos_token": "<s>",
+    "pad_token": "<pad>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "mask_token": "<mask>",
+}
+
+
+def bert_like(backend: Tokenizer, types: bool = True) -> PreTrainedTokenizerFast:
+    """[CLS] text [SEP], [CLS] text [SEP] text [SEP]."""
+    named = [(token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=named
+    )
+    names = ["input_ids", *(["token_type_ids"] if types else []), "attention_mask"]
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, model_max_length=128, model_input_names=names, **BERT_TOKENS
+    )
+
+
+def byte_pairs(architecture: str) -> PreTrainedTokenizerFast:
+    """RoBERTa: <s> text </s></s> text </s>; ModernBERT: byte-level too, but with BERT's special tokens."""
+    names = ROBERTA_TOKENS if architecture == "roberta" else BERT_TOKENS
+    backend = Tokenizer(models.BPE(unk_token=names["unk_token"]))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    mask = AddedToken(names["mask_token"], lstrip=True)
+    special = [*[token for token in names.values() if token != names["mask_token"]], mask]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    train(backend, trainers.BpeTrainer(vocab_size=450, special_tokens=special, initial_alphabet=alphabet))
+    if architecture != "roberta":
+        return bert_like(backend, types=False)
+    ends = [(token, backend.token_to_id(token)) for token in ("</s>", "<s>")]
+    backend.post_processor = processors.RobertaProcessing(*ends, add_prefix_space=False)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, model_max_length=128, model_input_names=["input_ids", "attention_mask"],
+        cls_token="<s>", sep_token="</s>", **(names | {"mask_token": mask}),
+    )  # fmt: skip
+
+
+def metaspace(_architecture: str) -> PreTrainedTokenizerFast:
+    backend = Tokenizer(models.Unigram())
+    backend.normalizer = normalizers.NFKC()
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    backend.decoder = decoders.Metaspace()
+    mask = AddedToken("[MASK]", lstrip=True)
+    special = [*[token for token in BERT_TOKENS.values() if token != "[MASK]"], mask]
+    train(backend, trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="[UNK]"))
+    return bert_like(backend)
+
+
+def train(backend: Tokenizer, trainer: Any) -> None:
+    trainer.show_progress = False
+    backend.train_from_iterator(texts(), trainer)
+
+
+def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast) -> torch.nn.Module:
+    """Makes a model whose random weights are large enough for its predictions to differ from uniform ones."""
+    sizes = {
+        "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
+        "vocab_size": len(tokenizer), "max_position_embeddings": 130, "initializer_range": 0.2,
+        "type_vocab_size": 1 if architecture == "roberta" else 2, "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": tokenizer.cls_token_id, "eos_token_id": tokenizer.sep_token_id,
+        "cls_token_id": tokenizer.cls_token_id, "sep_token_id": tokenizer.sep_token_id,
+    }  # fmt: skip
+    if architecture == "distilbert":
+        sizes |= {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64}
+    if architecture == "deberta-v2":
+        relative = {"relative_attention": True, "position_biased_input": False, "pos_att_type": ["p2c", "c2p"]}
+        sizes |= relative | {"position_buckets": 8, "share_att_key": True}
+    if architecture in ("electra", "albert"):
+        sizes["embedding_size"] = 16
+    torch.manual_seed(1)
+    model: torch.nn.Module = HEADS[task].from_config(AutoConfig.for_model(architecture, **sizes))
+    return model
+
+
+def save_checkpoint(architecture: str, task: str, folder: Path) -> Path:
+    """Writes a checkpoint of an architecture for a task, and returns its folder."""
+    tokenizer = make_tokenizer(TOKENIZERS[architecture], architecture)
+    make_model(architecture, task, tokenizer).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
