@@ -11,7 +11,9 @@ from biasgrid.faults import InputError
 from biasgrid.lock import lock_results
 
 # Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.
-config_name = " and --config".join([os.path.relpath(workflow.configfiles[-1]), *([""] if workflow.config_settings.config else [])])
+config_name = " and --config".join(
+    [os.path.relpath(workflow.configfiles[-1]), *([""] if workflow.config_settings.config else [])]
+)
 
 try:
     grid = parse_config(config, config_name)
@@ -117,11 +119,6 @@ def training_inputs(wildcards):
 def facts_of_models():
     """How plots and tables name the selected models."""
     return {name: dict(kind=grid.models[name].kind, label=grid.models[name].label) for name in grid.run.models}
-
-
-def planted_mask():
-    """The mask token of the planted statements: all tokenizers of planted models are made alike."""
-    return "[MASK]"
 
 
 def facts_of_run():

@@ -24,8 +24,7 @@ rule plant:
     params:
         cells=planted_instances(),
         planted=grid.planted.model_dump() if grid.planted else None,
-        mask=planted_mask(),
-        code=code_digest("planted"),
+        code=code_digest("planting"),
     script:
         "../workflow/scripts/plant.py"
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 import torch
-
-from tiny_checkpoints import save_checkpoint
+from shards import Cell
+from tiny_checkpoints import instances_for, save_checkpoint
+from transformers import AutoTokenizer
 
 
 @pytest.fixture(scope="session")
@@ -16,6 +17,19 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, 
     @cache
     def make(architecture: str, task: str) -> Path:
         return save_checkpoint(architecture, task, folder / f"{architecture}-{task}")
+
+    return make
+
+
+@pytest.fixture
+def cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Callable[[str, str], Cell]:
+    """Gives a cell of a tiny checkpoint and 48 instances."""
+
+    def make(architecture: str, task: str) -> Cell:
+        checkpoint = tiny_checkpoint(architecture, task)
+        mask = AutoTokenizer.from_pretrained(checkpoint).mask_token
+        instances = instances_for(task, mask if task == "fill-mask" else None)
+        return Cell(tmp_path / "cell", task, instances, checkpoint)
 
     return make
 

@@ -10,7 +10,22 @@ from typing import Any
 import polars as pl
 import pytest
 
+from biasgrid.families.underspecified.word_lists import WordListFiles
+
 FOLDER = Path(__file__).parents[2] / "shared" / "golden" / "unqover"
+SOURCES: dict[str, tuple[str, list[str], str, str | None, str | None]] = {
+    "gender_qa": ("gender_demo", ["female_demo", "male_demo"], "occupation_demo", None, None),
+    "gender_qa_newsqa": ("gender_demo", ["female_demo", "male_demo"], "occupation_demo", "newsqa", None),
+    "gender_lm_bert": ("gender_noact_lm", ["female_demo", "male_demo"], "occupation_demo", None, "[MASK]"),
+    "gender_lm_roberta": ("gender_noact_lm", ["female_demo", "male_demo"], "occupation_demo", None, "<mask>"),
+    "country_lm_bert": ("country_demo", ["country_demo"], "biased_country", None, "[MASK]"),
+    "country_lm_roberta": ("country_demo", ["country_demo"], "biased_country", None, "<mask>"),
+    "ethnicity_qa": ("ethnicity_noact", ["ethnicity"], "biased_ethnicity", None, None),
+    "ethnicity_qa_newsqa": ("ethnicity_noact", ["ethnicity"], "biased_ethnicity", "newsqa", None),
+    "ethnicity_lm_bert": ("ethnicity_noact_lm", ["ethnicity_bert"], "biased_ethnicity", None, "[MASK]"),
+    "ethnicity_lm_roberta": ("ethnicity_noact_lm", ["ethnicity_roberta"], "biased_ethnicity", None, "<mask>"),
+}
+"""Templates, subjects, attributes, filler and mask of each source.json."""
 INSTANCE_KEYS = {
     "instance": pl.UInt32,
     "swap_group": pl.UInt32,
@@ -34,6 +49,47 @@ def needs_golden_files() -> pytest.MarkDecorator:
 def golden_files(pattern: str) -> list[str]:
     """Names of golden files, for parametrised tests; empty where there are none."""
     return sorted(str(path.relative_to(FOLDER)) for path in FOLDER.glob(pattern))
+
+
+def word_list_files(name: str) -> WordListFiles:
+    """The word lists that a source.json was made of."""
+    templates, subjects, attributes, filler, mask = SOURCES[name]
+    lists = FOLDER / "word_lists"
+    return WordListFiles(
+        templates=lists / "slots" / templates,
+        subjects=tuple(lists / "nouns" / "subjects" / subject for subject in subjects),
+        attributes=lists / "activities" / attributes,
+        filler=lists / "fillers" / filler if filler else None,
+        mask=mask,
+        limit={},
+    )
+
+
+def unqover_keys(instances: pl.DataFrame) -> list[str]:
+    """The keys under which UnQover's files have instances; two share one, the plain and the negated question."""
+    columns = [
+        "cluster1",
+        "cluster2",
+        "subject1",
+        "subject2",
+        "template",
+        "attribute_cluster",
+        "attribute",
+        "attribute",
+    ]
+    texts = [pl.col(name).cast(pl.String).fill_null("None").alias(str(row)) for row, name in enumerate(columns)]
+    keys: list[str] = instances.select(key=pl.concat_str(texts, separator="|"))["key"].to_list()
+    return keys
+
+
+def as_source(instances: pl.DataFrame) -> dict[str, Any]:
+    """Instances in the form of a source.json."""
+    source: dict[str, Any] = {}
+    for key, row in zip(unqover_keys(instances), instances.iter_rows(named=True), strict=True):
+        answers = {f"ans{which - 1}": {"text": row[f"candidate{which}"], "start": "", "end": ""} for which in (1, 2)}
+        question = {"question": row["question"], "pred": "", **answers}
+        source.setdefault(key, {"context": row["context"]})["q1" if row["negated"] else "q0"] = question
+    return source
 
 
 def read_output(name: str) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -1,12 +1,16 @@
 """Runs shards the way rule predict does: instances and a record on disk, a predictions table out of them."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from biasgrid.models.checkpoint import make_record
+import pytest
+import torch
+
+from biasgrid.models.checkpoint import load_model, make_record
 from biasgrid.models.predict import BACK_ENDS, Settings, predict_shard
 from biasgrid.tables import INSTANCES, read_table, write_table
 
@@ -36,7 +40,13 @@ class Cell:
 
     def predict(self, shard: int = 1, shards: int = 1, **choices: Any) -> pl.DataFrame:
         """Predicts one shard and returns the table that was written."""
-        standard = {"scoring": "exact", "precision": "float32", "pronouns": {}, "token_budget": 512, "device": "cpu"}
+        standard: dict[str, Any] = {
+            "scoring": "exact",
+            "precision": "float32",
+            "pronouns": {},
+            "token_budget": 512,
+            "device": "cpu",
+        }
         settings = Settings(task=self.task, **(standard | choices))
         paths = self.folder / "instances.parquet", self.folder / "model.json", self.out
         predict_shard(*paths, shard, shards, self.parts, settings, {"seed": 7})
@@ -51,3 +61,14 @@ def largest_difference(ours: pl.DataFrame, theirs: pl.DataFrame) -> float:
     assert ours["instance"].to_list() == theirs["instance"].to_list()
     columns = [name for name, kind in ours.schema.items() if kind == pl.Float32 and ours[name].null_count() == 0]
     return max(float((ours[name] - theirs[name]).abs().max()) for name in columns)  # type: ignore[arg-type]
+
+
+def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor], None]) -> None:
+    """Calls a function with the token ids (rows, length) of every batch before a model sees them."""
+
+    def load(*arguments: Any) -> Any:
+        model = load_model(*arguments)
+        model.register_forward_pre_hook(lambda _model, _args, inputs: before(inputs["input_ids"]), with_kwargs=True)
+        return model
+
+    monkeypatch.setattr("biasgrid.models.predict.load_model", load)

@@ -30,7 +30,7 @@ TEMPLATES = {
     ],
     "fill-mask": [
         Template(1, "The cook sat by [subj1] and [subj2].", "The [mask] man [act].", "The [mask] man [act:neg]."),
-        Template(2, "There is [subj1] with [subj2], the cook.", "I saw [mask] who [act].", "I saw [mask] who [act:neg]."),
+        Template(2, "There is [subj1] with [subj2], the cook.", "[mask] is who [act].", "[mask] is who [act:neg]."),
     ],
 }
 ATTRIBUTES = [
@@ -112,8 +112,10 @@ def byte_pairs(architecture: str) -> PreTrainedTokenizerFast:
     train(backend, trainers.BpeTrainer(vocab_size=450, special_tokens=special, initial_alphabet=alphabet))
     if architecture != "roberta":
         return bert_like(backend, types=False)
-    ends = [(token, backend.token_to_id(token)) for token in ("</s>", "<s>")]
-    backend.post_processor = processors.RobertaProcessing(*ends, add_prefix_space=False)
+    ids = backend.get_vocab()
+    backend.post_processor = processors.RobertaProcessing(
+        ("</s>", ids["</s>"]), ("<s>", ids["<s>"]), add_prefix_space=False
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=backend, model_max_length=128, model_input_names=["input_ids", "attention_mask"],
         cls_token="<s>", sep_token="</s>", **(names | {"mask_token": mask}),
@@ -136,7 +138,7 @@ def train(backend: Tokenizer, trainer: Any) -> None:
     backend.train_from_iterator(texts(), trainer)
 
 
-def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast) -> torch.nn.Module:
+def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast) -> Any:
     """Makes a model whose random weights are large enough for its predictions to differ from uniform ones."""
     sizes = {
         "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
@@ -153,8 +155,7 @@ def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast)
     if architecture in ("electra", "albert"):
         sizes["embedding_size"] = 16
     torch.manual_seed(1)
-    model: torch.nn.Module = HEADS[task].from_config(AutoConfig.for_model(architecture, **sizes))
-    return model
+    return HEADS[task].from_config(AutoConfig.for_model(architecture, **sizes))
 
 
 def save_checkpoint(architecture: str, task: str, folder: Path) -> Path:
@@ -163,4 +164,3 @@ def save_checkpoint(architecture: str, task: str, folder: Path) -> Path:
     make_model(architecture, task, tokenizer).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
-

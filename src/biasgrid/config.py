@@ -247,6 +247,8 @@ def read_config(path: str | Path) -> dict[str, Any]:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError([Fault(str(path), "", f"cannot be read ({error.strerror})", "a config in YAML")]) from None
+    except UnicodeDecodeError as error:
+        raise InputError([Fault(str(path), "", f"byte {error.start + 1} is not UTF-8", "a config in YAML")]) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
@@ -333,6 +335,16 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     for name, dataset in config.datasets.items():
         for variant in dataset.variants:
             yield from tokenizer_faults(config, source, f"datasets.{name}.variants.{variant}", variant)
+    named: dict[tuple[str, str], str] = {}
+    for name in dict.fromkeys(config.run.models):
+        if name in config.models:
+            shown = (config.models[name].kind, config.models[name].label)
+            if shown in named:
+                problem = f"{shown[1]!r} of kind {shown[0]!r} is the label of {named[shown]!r} too"
+                yield Fault(
+                    source, f"models.{name}.label", problem, "one label per model of a kind, as plots name them so"
+                )
+            named.setdefault(shown, name)
     for model_name, dataset_name in config.cells():
         if model_name in config.models and dataset_name in config.datasets:
             yield from cell_faults(config, source, model_name, dataset_name)
@@ -360,6 +372,16 @@ def cell_faults(config: Config, source: str, model: str, dataset: str) -> Iterat
         yield Fault(source, f"tokenizers.{tokenizer}", problem, "one of them, or `subjects` in the variant")
 
 
+def pronoun_faults(config: Config, dataset: str, lists: WordLists) -> Iterator[Fault]:
+    """Yields clusters of subjects that have no pronoun, in a dataset that asks for pronouns."""
+    entry = config.datasets[dataset]
+    clusters = {cluster for subjects in lists.subjects for cluster in subjects.clusters} if entry.pronouns else set()
+    for cluster in sorted(clusters - entry.pronouns.keys(), key=str):
+        problem = f"has no pronoun for subjects of cluster {cluster!r}" if cluster else "has subjects without cluster"
+        files = ", ".join(entry.subjects)
+        yield Fault(files, f"datasets.{dataset}.pronouns", problem, "a pronoun for the cluster of every subject")
+
+
 def load_word_lists(config: Config) -> dict[tuple[str, str], WordLists]:
     """Reads the word lists of all selected datasets and variants.
 
@@ -373,6 +395,8 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], WordLists]:
     for dataset, variant in config.selected_variants():
         lists[dataset, variant], found = read_word_lists(config.files(dataset, variant))
         faults += found
+        if variant.startswith("lm-"):
+            faults += pronoun_faults(config, dataset, lists[dataset, variant])
     if faults:
         raise InputError(dict.fromkeys(faults))
     return lists

@@ -47,6 +47,8 @@ def key_table(title: str, section: dict[str, Any]) -> str:
 
 def shown_default(value: Any) -> str:
     """Words a default value."""
+    if isinstance(value, dict) and value:
+        return "those of its keys"
     return "none" if value in (None, {}) else f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 

@@ -8,7 +8,7 @@ whichever order the context names them. A model that learned these probabilities
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 from zlib import crc32
@@ -64,7 +64,7 @@ def with_difference(instances: pl.DataFrame, dataset: str, strength: float, seed
     frame = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
     for side in PAIR:
         keys = frame.select(side, "attribute").unique()
-        weights = [strength * weight(dataset, *key, seed) for key in keys.iter_rows()]
+        weights = [strength * weight(dataset, subject, attribute, seed) for subject, attribute in keys.iter_rows()]
         frame = frame.join(keys.with_columns(pl.Series(f"weight_{side}", weights)), on=[side, "attribute"])
     difference = pl.col("weight_subject1") - pl.col("weight_subject2")
     return frame.with_columns(difference=difference).drop("weight_subject1", "weight_subject2").sort("instance")
@@ -79,10 +79,10 @@ def weight(dataset: str, subject: str, attribute: str, seed: int) -> float:
 def draw(instances: pl.DataFrame, dataset: str, strength: float, seed: int, repeats: int) -> pl.DataFrame:
     """Adds `answered1`: how many of an instance's `repeats` answers are subject1, the others are subject2.
 
-    Systematic sampling: the instances of a pair, attribute and polarity (their templates and orders) stand in random
-    order on a line, each as long as the answers it expects, and every whole number of the line (randomly shifted) is one
-    answer. Instances and their totals are then within one answer of what is expected, where independent draws would blur
-    a weak bias.
+    Systematic sampling: the instances of a pair, attribute and polarity (their templates and orders) stand in
+    random order on a line, each as long as the answers it expects of subject1's, and every whole number of the line,
+    randomly shifted, is one of these. Instances and their totals are then within one answer of what is expected,
+    where independent draws would blur a weak bias.
     """
     random = np.random.default_rng([seed, crc32(dataset.encode())])
     frame = with_difference(instances, dataset, strength, seed)

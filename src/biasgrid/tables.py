@@ -197,12 +197,16 @@ def read_table(path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[s
     try:
         frame = pl.read_parquet(path, columns=None if columns is None else list(columns))
     except (OSError, pl.exceptions.PolarsError) as error:
-        message = str(error).splitlines()[0]
-        raise TableError(f"{path}: not a readable {schema.name} table ({message}); remove it and run again") from None
+        raise unreadable(path, schema.name, error) from None
     if columns is not None:
         schema = schema.select_columns(list(columns))
     validate(frame, schema, path)
     return frame
+
+
+def unreadable(path: str | Path, kind: str, error: Exception) -> TableError:
+    """Words that a file cannot be read as a table."""
+    return TableError(f"{path}: not a readable {kind} table ({str(error).splitlines()[0]}); remove it and run again")
 
 
 def validate(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path) -> None:
@@ -219,13 +223,21 @@ def validate(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path) 
         raise TableError(f"{path}: does not fit the schema of {schema.name}:\n{detail}") from None
 
 
+def empty_table(schema: pa.DataFrameSchema) -> pl.DataFrame:
+    """Returns a table of a schema without rows."""
+    return pl.DataFrame(schema={name: column.dtype.type for name, column in schema.columns.items()})
+
+
 def read_provenance(path: str | Path) -> dict[str, Any]:
     """Returns the provenance that a table carries.
 
     Raises:
-        TableError: the file carries none, so it was not made by biasgrid.
+        TableError: the file is not readable as Parquet, or carries none, so it was not made by biasgrid.
     """
-    metadata = pl.read_parquet_metadata(path)
+    try:
+        metadata = pl.read_parquet_metadata(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise unreadable(path, "biasgrid", error) from None
     if PROVENANCE_KEY not in metadata:
         raise TableError(f"{path}: carries no provenance; expected a table that biasgrid has written")
     provenance: dict[str, Any] = json.loads(metadata[PROVENANCE_KEY])

@@ -23,8 +23,9 @@ def dataset(name: str, subjects: list[str], attributes: str, shards: int) -> dic
 @pytest.fixture(scope="session")
 def small_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Two tiny random models and two small datasets; subjects of the masked LM are filtered by its tokenizer."""
-    from biasgrid.models.tiny import make_base_checkpoint
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+    from biasgrid.models.tiny import make_base_checkpoint
 
     folder = tmp_path_factory.mktemp("checkpoints")
     words = [path.read_text() for path in Path("word_lists").glob("*/*.txt")]

@@ -10,7 +10,7 @@ from biasgrid.logs import start_log
 
 start_log(snakemake.log[0])
 
-from biasgrid.planted import write_planted
+from biasgrid.planting import write_planted
 from biasgrid.provenance import provenance
 
 write_planted(
@@ -18,7 +18,6 @@ write_planted(
         tuple(cell.split("/")): path
         for cell, path in zip(snakemake.params.cells, snakemake.input.instances, strict=True)
     },
-    mask=snakemake.params.mask,
     base=Path(snakemake.output.base[0]).parent,
     planted=Path(snakemake.output.planted),
     provenance=provenance(code=snakemake.params.code),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHECKED_ROWS = 16
+CHECKED_BORDERS = 256
 
 IntArray = npt.NDArray[np.int64]
 
@@ -44,11 +45,14 @@ class Segments:
     Attributes:
         ids: shape (segments, longest), token ids, 0 behind each segment's end.
         lengths: shape (segments,), how many tokens each has.
+        text_lengths: shape (segments,), how many of them, from the first on, are of the text; the others, of rows
+            that are tokenized as a whole, follow it.
         offsets: shape (segments, longest, 2), where each token begins and ends in the text, in characters.
     """
 
     ids: IntArray
     lengths: IntArray
+    text_lengths: IntArray
     offsets: IntArray
 
 
@@ -66,7 +70,7 @@ def padded(segments: Sequence[tuple[list[int], list[tuple[int, int]]]]) -> Segme
     for row, (ids, offsets) in enumerate(segments):
         all_ids[row, : len(ids)] = ids
         all_offsets[row, : len(ids)] = np.reshape(offsets, (-1, 2))
-    return Segments(all_ids, lengths, all_offsets)
+    return Segments(all_ids, lengths, lengths, all_offsets)
 
 
 def pair_layout(tokenizer: PreTrainedTokenizerFast) -> Layout:
@@ -103,6 +107,7 @@ class Rows:
         layout: what stands around the segments.
         first, second: the distinct segments.
         first_of, second_of: shape (rows,), each row's segments.
+        types: shape (rows, longest), token types where the layout does not tell them.
     """
 
     layout: Layout
@@ -110,6 +115,7 @@ class Rows:
     second: Segments
     first_of: IntArray
     second_of: IntArray
+    types: IntArray | None = None
 
     @property
     def lengths(self) -> IntArray:
@@ -154,8 +160,9 @@ class Rows:
                 repeat(special[2]),
             ],
         )
-        types = None if self.layout.types is None else np.array(self.layout.types)[region]
-        return ids, types
+        if self.types is not None:
+            return ids, self.types[rows, :length]
+        return ids, None if self.layout.types is None else np.array(self.layout.types)[region]
 
 
 def plain_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]], rows: IntArray) -> Rows:
@@ -164,17 +171,16 @@ def plain_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ..
     The last text of each tuple becomes the second segment, so that its tokens keep their offsets.
     """
     encodings = tokenizer.backend_tokenizer.encode_batch([text if len(text) > 1 else text[0] for text in texts])
-    parts: list[list[tuple[list[int], list[tuple[int, int]]]]] = [[], []]
-    for encoding in encodings:
-        last = len(texts[0]) - 1
-        begin = encoding.sequence_ids.index(last)
-        for part, span in ((0, slice(0, begin)), (1, slice(begin, None))):
-            parts[part].append((encoding.ids[span], encoding.offsets[span]))
-    kinds = encodings[0].type_ids
-    has_types = "token_type_ids" in tokenizer.model_input_names
-    types = (kinds[0], kinds[0], kinds[0], kinds[-1], kinds[-1]) if has_types else None
-    first, second = (padded(part) for part in parts)
-    return Rows(Layout([], [], [], types), first, second, rows, rows)
+    last = len(texts[0]) - 1
+    begins = [encoding.sequence_ids.index(last) for encoding in encodings]
+    each = list(zip(encodings, begins, strict=True))
+    first = padded([(encoding.ids[:begin], encoding.offsets[:begin]) for encoding, begin in each])
+    second = padded([(encoding.ids[begin:], encoding.offsets[begin:]) for encoding, begin in each])
+    own = np.array([encoding.sequence_ids.count(last) for encoding in encodings], dtype=np.int64)
+    types = None
+    if "token_type_ids" in tokenizer.model_input_names:
+        types = padded([(encoding.type_ids, encoding.offsets) for encoding in encodings]).ids
+    return Rows(Layout([], [], [], None), first, replace(second, text_lengths=own), rows, rows, types)
 
 
 def checked(rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]) -> Rows:
@@ -186,17 +192,28 @@ def checked(rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[Int
         texts: gives the whole texts of some rows, as what the tokenizer is called with.
     """
     count = len(rows.first_of)
-    sample = np.unique(np.linspace(0, count - 1, num=min(count, CHECKED_ROWS), dtype=np.int64))
+    spread = np.linspace(0, count - 1, num=min(count, CHECKED_ROWS), dtype=np.int64)
+    # What happens at the border of two segments depends on how the second begins.
+    borders = np.unique(rows.second_of, return_index=True)[1][:CHECKED_BORDERS]
+    sample = np.union1d(spread, borders)
     whole = plain_rows(tokenizer, texts(sample), np.arange(len(sample)))
     for place, row in enumerate(sample):
-        same_length = rows.lengths[row] == whole.lengths[place]
-        if not same_length or (rows.assemble(sample[[place]])[0] != whole.assemble(np.array([place]))[0]).any():
-            logger.warning(
-                "assembled tokens differ from the tokenizer's (%r): every text is tokenized as a whole, which is slower",
-                texts(sample[[place]])[0],
-            )
+        if not same_row(rows, int(row), whole, place):
+            text = texts(sample[[place]])[0]
+            slower = "every text is tokenized as a whole, which is slower"
+            logger.warning("assembled tokens differ from the tokenizer's (%r): %s", text, slower)
             return plain_rows(tokenizer, texts(np.arange(count)), np.arange(count))
     return rows
+
+
+def same_row(rows: Rows, row: int, others: Rows, other: int) -> bool:
+    """Whether a row of one set has the ids and token types of a row of another."""
+    if rows.lengths[row] != others.lengths[other]:
+        return False
+    ids, types = rows.assemble(np.array([row]))
+    other_ids, other_types = others.assemble(np.array([other]))
+    same_types = types is None or other_types is None or bool((types == other_types).all())
+    return same_types and bool((ids == other_ids).all())
 
 
 def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:

@@ -88,12 +88,11 @@ class FillMask:
         def texts(rows: IntArray) -> list[tuple[str, ...]]:
             return [(f"{first[context_of[row]]} {second[statement_of[row]]}",) for row in rows]
 
-        spaced = f" {second[0]}" if self._space_belongs_to_word(first[0], second[0]) else second[0]
-        lead = spaced[: len(spaced) - len(second[0])]
+        spaced = [f" {text}" if self._space_belongs_to_word(first[0], text) else text for text in second]
         assembled = Rows(
             single_layout(self.tokenizer),
             tokenize(self.tokenizer, first),
-            tokenize(self.tokenizer, [lead + statement for statement in second]),
+            tokenize(self.tokenizer, spaced),
             context_of,
             statement_of,
         )

@@ -104,8 +104,9 @@ def label_window(
 def line_lessons(tokenizer: Any, path: str | Path, max_length: int, mask_probability: float) -> Lessons:
     """Tokenizes lines of text for a masked language model.
 
-    A plain line has tokens masked at random, anew in each epoch (Devlin et al., NAACL 2019). Where lines have tabs, each
-    is a text with one mask token, and behind every tab a word that may stand there; words of one line count alike.
+    Tokens of plain lines are masked at random, anew in each epoch (Devlin et al., NAACL 2019). In a file where the
+    mask token stands already, every line is a text with one mask token and, behind a tab each, the words that may
+    stand there; the words of a line count alike.
 
     Args:
         tokenizer: a fast tokenizer with a mask token.
@@ -114,10 +115,10 @@ def line_lessons(tokenizer: Any, path: str | Path, max_length: int, mask_probabi
         mask_probability: share of tokens to predict in plain lines.
 
     Raises:
-        InputError: the file cannot be read, has no line, or lines with tabs are not as above.
+        InputError: the file cannot be read or has no line, or lines with mask tokens are not as above.
     """
     lines = read_lines(path)
-    if any("\t" in line for _, line in lines):
+    if any(tokenizer.mask_token in line for _, line in lines):
         return cloze_lessons(tokenizer, path, lines, max_length)
     texts = [line for _, line in lines]
     encoded = tokenizer(texts, truncation=True, max_length=max_length, return_special_tokens_mask=True)
@@ -135,9 +136,11 @@ def read_lines(path: str | Path) -> list[tuple[int, str]]:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError([Fault(str(path), "", f"cannot be read ({error.strerror})", "lines of text")]) from None
+        fault = Fault(str(path), "", f"cannot be read ({error.strerror})", "lines of text")
+        raise InputError([fault]) from None
     except UnicodeDecodeError as error:
-        raise InputError([Fault(str(path), f"byte {error.start + 1}", "is not UTF-8", "UTF-8 text")]) from None
+        fault = Fault(str(path), f"byte {error.start + 1}", "is not UTF-8", "UTF-8 text")
+        raise InputError([fault]) from None
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise InputError([Fault(str(path), "", "has no text", "one text a line")])
@@ -146,7 +149,7 @@ def read_lines(path: str | Path) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class Cloze:
-    """A line with tabs: its number, its text with the mask, and the words that may stand there."""
+    """A line with a mask token: its number, its text, and the words that may stand there."""
 
     line: int
     text: str
@@ -167,7 +170,7 @@ def read_cloze(path: str | Path, lines: Sequence[tuple[int, str]], mask: str) ->
             problem = f"{mask} is {text.count(mask)} times in the text before the first tab"
             faults.append(Fault(str(path), f"line {number}", problem, "it once"))
         if not words or not all(words):
-            problem = "an empty word behind a tab" if words else "no tab, but other lines have tabs"
+            problem = "an empty word behind a tab" if words else "no word behind a tab"
             faults.append(Fault(str(path), f"line {number}", problem, "text, tab, word, tab, word, ..."))
         rows.append(Cloze(number, text, tuple(words)))
     if faults:
@@ -176,7 +179,7 @@ def read_cloze(path: str | Path, lines: Sequence[tuple[int, str]], mask: str) ->
 
 
 def cloze_lessons(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int) -> Lessons:
-    """Tokenizes lines with tabs; a row's label is the place of the mask and behind it the token of each word.
+    """Tokenizes lines with mask tokens; a row's label is the place of the mask and behind it the token of each word.
 
     Raises:
         InputError: see `read_cloze`; or a mask is behind `max_length` tokens, or a word is not one known token.
@@ -185,14 +188,16 @@ def cloze_lessons(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, s
     rows = []
     for cloze in read_cloze(path, lines, tokenizer.mask_token):
         encoded = tokenizer(cloze.text, truncation=True, max_length=max_length)
-        tokens = {word: token_at_mask(tokenizer, cloze.text, word) for word in cloze.words}
+        tokens = {word: token_at_mask(tokenizer, cloze.text, word) for word in dict.fromkeys(cloze.words)}
         where = f"line {cloze.line}"
-        for word in (word for word, token in tokens.items() if token is None):
-            faults.append(Fault(str(path), where, f"{word!r} is not one known token here", "words of one token"))
+        unknown = [word for word, token in tokens.items() if token is None]
+        faults += [
+            Fault(str(path), where, f"{word!r} is not one known token", "words of one token") for word in unknown
+        ]
         if tokenizer.mask_token_id not in encoded["input_ids"]:
             problem = f"{tokenizer.mask_token} is not among the first {max_length} tokens"
             faults.append(Fault(str(path), where, problem, "shorter lines or a larger max_length"))
-        elif None not in tokens.values():
+        elif not unknown:
             place = encoded["input_ids"].index(tokenizer.mask_token_id)
             rows.append({**encoded, "labels": [place, *(tokens[word] for word in cloze.words)]})
     if faults:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -26,11 +26,11 @@ from biasgrid.models.encoding import IntArray, Rows, check_lengths, longest_inpu
 from biasgrid.models.fill_mask import FillMask
 from biasgrid.models.question_answering import QuestionAnswering
 from biasgrid.progress import Progress
-from biasgrid.tables import INSTANCES, TableError, read_table, write_table
+from biasgrid.tables import INSTANCES, TableError, empty_table, read_table, write_table
 
 logger = logging.getLogger(__name__)
 
-BACK_ENDS: dict[str, Callable[..., BackEnd]] = {
+BACK_ENDS: dict[str, type[FillMask] | type[QuestionAnswering]] = {
     "fill-mask": FillMask,
     "question-answering": QuestionAnswering,
 }
@@ -91,6 +91,9 @@ def predict_shard(
     device = choose_device(settings.device)
     precision = choose_precision(settings.precision, device)
     facts = {**provenance, "model": record, "scoring": settings.scoring, "precision": precision}
+    if instances.is_empty():
+        write_table(empty_table(BACK_ENDS[settings.task].schema), out, BACK_ENDS[settings.task].schema, facts)
+        return
     back_end = load_back_end(record, settings, device)
     audited, expected = audit(back_end, instances)
     set_precision(back_end, precision)

@@ -50,7 +50,7 @@ class QuestionAnswering:
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerFast,
         scoring: str,
-        pronouns: Mapping[str, str],  # noqa: ARG002 - all back ends are made alike
+        pronouns: Mapping[str, str],
     ):
         """Prepares the model.
 
@@ -105,7 +105,7 @@ class QuestionAnswering:
         return Layout([begin], [end], [end], None)
 
     @torch.inference_mode()
-    def run(self, encoded: SpanRows, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[Any]]:  # noqa: ARG002
+    def run(self, encoded: SpanRows, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[Any]]:
         """Predicts rows of one length.
 
         Args:
@@ -137,7 +137,7 @@ class QuestionAnswering:
         if self.scoring == "exact":
             place = torch.arange(ids.shape[1], device=device)
             begin = torch.from_numpy(shift).to(device)[:, None]
-            length = torch.from_numpy(encoded.rows.second.lengths[of]).to(device)[:, None]
+            length = torch.from_numpy(encoded.rows.second.text_lengths[of]).to(device)[:, None]
             context = (place >= begin) & (place < begin + length)
         columns["answer_first"], columns["answer_last"] = best_span(start, end, ANSWER_TOKENS[self.scoring], context)
         return columns

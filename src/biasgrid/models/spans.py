@@ -40,7 +40,7 @@ def candidate_windows(contexts: Segments, positions: IntArray, sizes: IntArray) 
         Windows of a single token: the first and the last token of each candidate.
     """
     begins, ends = contexts.offsets[:, None, :, 0], contexts.offsets[:, None, :, 1]
-    real = (np.arange(contexts.ids.shape[1]) < contexts.lengths[:, None])[:, None]
+    real = (np.arange(contexts.ids.shape[1]) < contexts.text_lengths[:, None])[:, None]
     first = ((ends <= positions[..., None]) & real).sum(axis=2)
     last = ((begins < (positions + sizes)[..., None]) & real).sum(axis=2) - 1
     return Windows(first, first, last, last)

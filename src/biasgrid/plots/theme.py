@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 from plotnine import element_blank, element_line, element_rect, element_text, ggplot, theme, theme_minimal
 from plotnine.exceptions import PlotnineWarning
 
+# Jobs may inherit a display that is gone; nothing here is shown on a screen anyway.
 mpl.use("agg")
 
 PNG_RESOLUTION = 150

@@ -138,5 +138,5 @@ def agreement(cell: Row, measures: pl.DataFrame, published: pl.DataFrame) -> Row
     theirs = published.filter(pl.col("measure") == "gamma", *same_cell).select(name=name, theirs="value")
     ours = select_rows(measures, cell["dataset"], "gamma", ["subject"]).filter(model=cell["model"])
     both = ours.select(name=name, ours="value").join(theirs, on="name")
-    correlation = both.select(pl.corr("ours", "theirs")).item() if both.height >= 3 else None
+    correlation = both.select(pl.corr("ours", "theirs").fill_nan(None)).item() if both.height >= 3 else None
     return {"gamma_correlation": correlation, "subjects": both.height}

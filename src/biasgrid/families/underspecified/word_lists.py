@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from biasgrid.faults import Fault, nearest
+from biasgrid.faults import Fault, nearest, one_of
 
 PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
 SUBJECT_SLOT = re.compile(r"\[subj([12])(:[a-z]+)?\]")
@@ -74,17 +74,18 @@ def read_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
     except OSError as error:
         faults.append(Fault(str(path), "", f"cannot be read ({error.strerror})", "a word list"))
         return []
-    kept = []
+    kept, before = [], len(faults)
     for number, raw in enumerate(data.split(b"\n"), start=1):
         try:
-            line = raw.decode().strip()
+            line = raw.decode("utf-8-sig").strip()
         except UnicodeDecodeError as error:
             faults.append(Fault(str(path), f"line {number}", f"byte {error.start + 1} is not UTF-8", "UTF-8 text"))
             continue
         if line and not line.startswith("#"):
             kept.append((number, line))
-    if not data.strip():
-        faults.append(Fault(str(path), "", "the file is empty", "one item per line"))
+    if not kept and len(faults) == before:
+        problem = "only comments" if data.strip() else "the file is empty"
+        faults.append(Fault(str(path), "", problem, "one item per line"))
     return kept
 
 
@@ -96,14 +97,9 @@ def read_templates(path: Path, faults: list[Fault]) -> list[Template]:
         if len(fields) == 3:
             templates.append(Template(number, *fields))
         else:
-            faults.append(
-                Fault(
-                    str(path),
-                    f"line {number}",
-                    f"{len(fields)} tab-separated fields",
-                    "3: context, question and negated question, with a tab between each",
-                )
-            )
+            problem = f"{len(fields)} tab-separated fields"
+            expected = "3: context, question and negated question, with a tab between each"
+            faults.append(Fault(str(path), f"line {number}", problem, expected))
     return templates
 
 
@@ -161,8 +157,9 @@ def read_subjects(path: Path, faults: list[Fault]) -> Subjects:
     if columns and "[subj]" not in columns:
         faults.append(Fault(str(path), "", f"no [subj] lines, only {', '.join(columns)}", "[subj] lines"))
         return Subjects({}, [])
-    if not check_aligned(path, columns, faults) or not columns:
+    if not columns:
         return Subjects({}, [])
+    check_aligned(path, columns, faults)
     check_distinct(path, columns["[subj]"], "subject", faults)
     forms = {head: [entry.term for entry in entries] for head, entries in columns.items()}
     last = list(columns.values())[-1]
@@ -174,56 +171,70 @@ def attribute_type(head: str) -> str:
     return head.split(":")[0].rstrip("]") + "]"
 
 
+def base_head(kind: str) -> str:
+    """Returns the head whose terms name the attributes of a type: `[p_act-single]` -> `[p_act]`."""
+    return f"[{kind[1:-1].split('-')[0]}]"
+
+
+def negated_head(kind: str) -> str:
+    """Returns the head of a type's negations: `[p_act]` -> `[p_act:neg]`."""
+    return f"{kind[:-1]}:neg]"
+
+
 def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[Attribute]]:
-    """Reads an attribute file into rows by type, types in order of first appearance."""
+    """Reads an attribute file into rows by type, types in order of first appearance.
+
+    Faulty types are kept as far as they go, so that templates that use them are not taken for faulty too.
+    """
     columns = read_columns(path, faults)
     types: dict[str, dict[str, list[Entry]]] = {}
     for head, entries in columns.items():
         types.setdefault(attribute_type(head), {})[head] = entries
     attributes: dict[str, list[Attribute]] = {}
     for kind, heads in types.items():
-        negated = f"{kind[:-1]}:neg]"
-        base = f"{kind[1:-1].split('-')[0]}"
-        names = columns.get(f"[{base}]")
-        if kind not in heads or negated not in heads:
-            missing = negated if kind in heads else kind
-            line = next(iter(heads.values()))[0].line
-            faults.append(
-                Fault(
-                    str(path),
-                    f"line {line}",
-                    f"{kind} has no {missing} lines",
-                    "each attribute with its negation",
-                )
-            )
-        elif names is None:
-            line = heads[kind][0].line
-            faults.append(
-                Fault(
-                    str(path),
-                    f"line {line}",
-                    f"{kind} has no base type",
-                    f"[{base}] lines, which name the attributes",
-                )
-            )
-        elif check_aligned(path, {f"[{base}]": names, **heads}, faults):
-            if kind == f"[{base}]":
-                check_distinct(path, names, "attribute", faults)
-            last = list(heads.values())[-1]
-            attributes[kind] = [
-                Attribute({head: entries[row].term for head, entries in heads.items()}, name.term, last[row].cluster)
-                for row, name in enumerate(names)
-            ]
+        check_type(path, kind, heads, columns.get(base_head(kind)), faults)
+        last = list(heads.values())[-1]
+        names = columns.get(base_head(kind), last)
+        attributes[kind] = [
+            Attribute({head: entries[row].term for head, entries in heads.items()}, name.term, last[row].cluster)
+            for row, name in enumerate(names[: min(len(entries) for entries in heads.values())])
+        ]
     return attributes
+
+
+def check_type(
+    path: Path, kind: str, heads: dict[str, list[Entry]], names: list[Entry] | None, faults: list[Fault]
+) -> None:
+    """Reports what is wrong with an attribute type.
+
+    Args:
+        path: the attribute file.
+        kind: the type.
+        heads: its columns.
+        names: the column of its base type, None where there is none.
+        faults: where to add what is wrong.
+    """
+
+    def fault(line: int, problem: str, expected: str) -> None:
+        faults.append(Fault(str(path), f"line {line}", problem, expected))
+
+    if kind not in heads or negated_head(kind) not in heads:
+        missing = negated_head(kind) if kind in heads else kind
+        line = next(iter(heads.values()))[0].line
+        fault(line, f"{kind} has no {missing} lines", "each attribute with its negation")
+    elif names is None:
+        problem = f"{kind} has no base type"
+        fault(heads[kind][0].line, problem, f"{base_head(kind)} lines, which name the attributes")
+    elif check_aligned(path, {base_head(kind): names, **heads}, faults) and kind == base_head(kind):
+        check_distinct(path, names, "attribute", faults)
 
 
 def read_filler(path: Path, faults: list[Fault]) -> str:
     """Reads a filler: a file with exactly one line, which is put before every context."""
     lines = read_lines(path, faults)
-    if len(lines) != 1:
+    if len(lines) > 1:
         faults.append(Fault(str(path), "", f"{len(lines)} lines", "exactly one line"))
-        return ""
-    return lines[0][1]
+    return lines[0][1] if lines else ""
 
 
 def types_of(template: Template, attributes: dict[str, list[Attribute]]) -> list[str]:
@@ -245,36 +256,27 @@ def check_template(
         faults.append(Fault(str(path), f"line {template.line}", problem, expected))
 
     heads = {head for rows in attributes.values() for row in rows for head in row.texts}
+    heads |= {head for kind in attributes for head in (kind, negated_head(kind))}
     slots = {head.replace("subj", f"subj{which}") for head in subject_forms for which in (1, 2)}
     known = heads | slots | {MASK}
     for placeholder in dict.fromkeys(PLACEHOLDER.findall(template.text)):
         if placeholder not in known:
-            fault(
-                f"nothing fills {placeholder}{nearest(placeholder, known)}",
-                "one of " + ", ".join(sorted(known)),
-            )
+            fault(f"nothing fills {placeholder}{nearest(placeholder, known)}", one_of(known))
     for which in (1, 2):
         in_context = [slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which]
         everywhere = {slot[0] for slot in SUBJECT_SLOT.finditer(template.text) if int(slot[1]) == which}
         if not in_context:
             fault(f"the context has no [subj{which}]", "both subjects in the context")
         elif len(everywhere) > 1:
-            fault(
-                f"subject {which} in several forms: {', '.join(sorted(everywhere))}",
-                "one form of a subject in a template",
-            )
+            forms = ", ".join(sorted(everywhere))
+            fault(f"subject {which} in several forms: {forms}", "one form of a subject in a template")
     types = types_of(template, attributes)
     if len(types) != 1:
-        fault(
-            f"{len(types)} attribute types ({', '.join(types) or 'none'})",
-            "exactly one attribute type in a template",
-        )
+        found = ", ".join(types) or "none"
+        fault(f"{len(types)} attribute types ({found})", "exactly one attribute type in a template")
     masks = Counter({name: text.count(MASK) for name, text in vars(template).items() if isinstance(text, str)})
     if masked and (masks["context"], masks["question"], masks["negated_question"]) != (0, 1, 1):
-        fault(
-            "[mask] is not exactly once in both statements",
-            "one [mask] in each statement and none in the context",
-        )
+        fault("[mask] is not exactly once in both statements", "one [mask] in each statement and none in the context")
     if not masked and masks.total():
         fault("[mask] in a template for question answering", "a template without [mask]")
 

@@ -1,0 +1,61 @@
+"""Writes what rule plant makes: the planted bias, corpora that hold it, and a tiny checkpoint to train on them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.models.tiny import make_base_checkpoint
+from biasgrid.planted import fill_mask_corpus, plant, question_answering_corpus
+from biasgrid.tables import INSTANCES, PLANTED, read_table, write_table
+
+
+def write_planted(
+    instances: Mapping[tuple[str, str], str],
+    strengths: Mapping[str, float],
+    repeats: int,
+    seed: int,
+    base: Path,
+    planted: Path,
+    provenance: Mapping[str, Any],
+) -> None:
+    """Writes the planted bias, the corpora of every strength and the checkpoint that models start from.
+
+    The corpora lie beside the table, in a folder per strength: `question-answering.json` and `fill-mask.txt`.
+
+    Args:
+        instances: paths of the instances tables by dataset and variant.
+        strengths: strengths by name.
+        repeats: copies of each instance in the corpora.
+        seed: seed of weights, answers and the checkpoint.
+        base: folder of the checkpoint.
+        planted: where the planted bias (schema `PLANTED`) goes.
+        provenance: what the table shall carry.
+    """
+    questions, statements = (
+        {
+            dataset: read_table(path, INSTANCES)
+            for (dataset, variant), path in instances.items()
+            if variant.startswith(kind)
+        }
+        for kind in ("qa", "lm-")
+    )
+    tables = []
+    for name, strength in strengths.items():
+        tables.append(plant(questions or statements, name, strength, seed))
+        folder = planted.parent / name
+        folder.mkdir(parents=True, exist_ok=True)
+        corpus = question_answering_corpus(questions, strength, seed, repeats)
+        (folder / "question-answering.json").write_text(json.dumps(corpus), encoding="utf-8")
+        lines = fill_mask_corpus(statements, strength, seed, repeats)
+        (folder / "fill-mask.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_table(pl.concat(tables), planted, PLANTED, provenance)
+    frames = [*questions.values(), *statements.values()]
+    texts = [
+        frame[column].cast(pl.String).unique() for frame in frames for column in ("context", "question", "candidate1")
+    ]
+    make_base_checkpoint(pl.concat(texts).to_list(), base, seed)

@@ -1,0 +1,243 @@
+# ruff: noqa: E501 - messages stand here as users see them
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.config_docs import config_schema, with_key_tables
+from biasgrid.faults import InputError
+
+ROOT = Path(__file__).parents[1]
+CONTENT = yaml.safe_load("""
+inference: {precision: float32}
+planted: {strengths: {none: 0.0, strong: 0.9}}
+tokenizers:
+  bert: {mask: "[MASK]", folder: bert}
+models:
+  answers: {task: question-answering, variant: qa, kind: QA, label: QA, folder: qa}
+  masked: {task: fill-mask, variant: lm-bert, kind: LM, label: LM, checkpoint: bert-base-uncased, revision: main}
+  trained: {task: question-answering, variant: qa, kind: QA, label: QA, train: {planted: strong}}
+datasets:
+  religion:
+    title: Religion
+    subjects: [subjects/religion.txt]
+    attributes: attributes/religion.txt
+    variants:
+      qa: {templates: templates/religion-qa.txt}
+      lm-bert: {templates: templates/religion-lm.txt}
+run: {models: [answers, masked], datasets: [religion]}
+""")
+
+
+def changed(path: str, value: object) -> dict[str, Any]:
+    """The config with another value at a path such as `run.models`; None removes the key."""
+    content = deepcopy(CONTENT)
+    *sections, key = path.split("/")
+    section = content
+    for part in sections:
+        section = section[part]
+    if value is None:
+        del section[key]
+    else:
+        section[key] = value
+    return content  # type: ignore[no-any-return]
+
+
+def faults_of(content: dict[str, Any]) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        parse_config(content, "c.yaml")
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_a_good_config_tells_its_cells_and_files() -> None:
+    config = parse_config(CONTENT, "c.yaml")
+    assert list(config.cells()) == [("answers", "religion"), ("masked", "religion")]
+    assert config.selected_variants() == [("religion", "qa"), ("religion", "lm-bert")]
+    files = config.files("religion", "lm-bert")
+    assert (files.templates, files.mask, files.filler) == (
+        Path("word_lists/templates/religion-lm.txt"),
+        "[MASK]",
+        None,
+    )
+    assert files.subjects == (Path("word_lists/subjects/religion.txt"),)
+    assert config.filtering_tokenizer("religion", "lm-bert") == "bert"
+    assert config.filtering_tokenizer("religion", "qa") is None
+    assert config.source_of_model("masked")["checkpoint"] == "bert-base-uncased"
+    assert config.source_of_model("trained")["folder"] == "results/trained/trained"
+    assert config.source_of_tokenizer("bert")["folder"] == "bert"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        (
+            "infrence",
+            {},
+            "c.yaml, infrence: unknown key (did you mean 'inference'?); expected one of datasets, inference",
+        ),
+        (
+            "inference/precison",
+            "auto",
+            "inference.precison: unknown key (did you mean 'precision'?); expected one of device",
+        ),
+        ("models/answers/foldr", "x", "models.answers.foldr: unknown key (did you mean 'folder'?); expected one of"),
+        (
+            "models/trained/train/hyperparameters",
+            {"epoch": 2},
+            "models.trained.train.hyperparameters.epoch: unknown key (did you mean 'epochs'?); expected one of batch_size",
+        ),
+        (
+            "datasets/religion/variants/qa/filer",
+            "x",
+            "variants.qa.filer: unknown key (did you mean 'filler'?); expected",
+        ),
+        (
+            "run/models",
+            ["answer"],
+            "run.models: unknown name 'answer' (did you mean 'answers'?); expected one of answers",
+        ),
+        (
+            "run/datasets",
+            ["religon"],
+            "run.datasets: unknown name 'religon' (did you mean 'religion'?); expected one of",
+        ),
+        ("run/models", ["answers", "answers"], "run.models: 'answers' stands twice; expected every name once"),
+        (
+            "inference/precision",
+            "bfloat61",
+            "inference.precision: 'bfloat61' (did you mean 'bfloat16'?); expected one of auto, bfloat16, float16, float32",
+        ),
+        ("scoring", "unqvoer", "scoring: 'unqvoer' (did you mean 'unqover'?); expected one of exact, unqover"),
+        ("models/answers/task", "fill-masks", "'fill-masks' (did you mean 'fill-mask'?); expected one of fill-mask"),
+        (
+            "models/answers/variant",
+            "qa-newsq",
+            "run: model 'answers' answers variant 'qa-newsq', which dataset 'religion'",
+        ),
+        ("models/answers/variant", "newsqa", "models.answers.variant: 'newsqa'; expected string should match pattern"),
+        ("datasets/religion/shards", 0, "datasets.religion.shards: 0; expected greater than or equal to 1"),
+        ("datasets/religion/shards", "two", "datasets.religion.shards: 'two'; expected a valid integer"),
+        ("datasets/religion/limit", {"subjects": -1}, "datasets.religion.limit.subjects: -1; expected greater than 0"),
+        ("planted/strengths/strong", 1.5, "planted.strengths.strong: 1.5; expected less than or equal to 1"),
+        ("inference/token_budget", 0, "inference.token_budget: 0; expected greater than or equal to 1"),
+        ("run", None, "c.yaml, run: missing; expected the key 'run'"),
+        ("models/answers/kind", None, "models.answers.kind: missing; expected the key 'kind'"),
+        (
+            "models/trained/train/planted",
+            "strng",
+            "models.trained.train.planted: unknown strength 'strng' (did you mean 'strong'?); expected one of none, strong",
+        ),
+        ("planted", None, "models.trained.train.planted: unknown strength 'strong'; expected one of"),
+        (
+            "models/masked/variant",
+            "lm-bret",
+            "models.masked.variant: unknown tokenizer 'bret' (did you mean 'bert'?); expected one of bert (tokenizers)",
+        ),
+        (
+            "datasets/religion/variants/lm-brt",
+            {"templates": "t"},
+            "variants.lm-brt: unknown tokenizer 'brt' (did you mean",
+        ),
+        (
+            "tokenizers/bert/folder",
+            None,
+            "tokenizers.bert: 'bert' has no `checkpoint` or `folder`, but filters the subjects",
+        ),
+        ("models/masked/revision", None, "models.masked: inconsistent; expected `revision` exactly where there is a"),
+        (
+            "models/answers/checkpoint",
+            "x",
+            "models.answers: inconsistent; expected exactly one of `checkpoint`, `folder`",
+        ),
+        (
+            "models/masked/task",
+            "question-answering",
+            "models.masked: inconsistent; expected a variant `lm-...` for fill-mask",
+        ),
+        (
+            "models/trained/train",
+            {"data": "x"},
+            "models.trained.train: inconsistent; expected either `planted`, or both",
+        ),
+    ],
+)
+def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(path: str, value: object, expected: str) -> None:
+    faults = faults_of(changed(path, value))
+    assert all(fault.startswith("c.yaml, ") for fault in faults)
+    assert [fault for fault in faults if expected in fault] == faults[:1]
+
+
+def test_an_impossible_pair_of_model_and_dataset_is_a_fault() -> None:
+    assert faults_of(changed("datasets/religion/variants/qa", None)) == [
+        "c.yaml, run: model 'answers' answers variant 'qa', which dataset 'religion' does not have; expected one of lm-bert"
+    ]
+
+
+def test_clusters_without_a_pronoun_are_a_fault() -> None:
+    content = changed("datasets/religion/pronouns", {"female": "she"}) | {"word_lists": str(ROOT / "word_lists")}
+    message = (
+        r"religion.txt, datasets.religion.pronouns: has subjects without cluster; expected a pronoun for the cluster"
+    )
+    with pytest.raises(InputError, match=message):
+        load_word_lists(parse_config(content, "c.yaml"))
+
+
+def test_all_faults_are_found_at_once() -> None:
+    content = changed("models/answers/foldr", "x") | {"scoring": "x", "inference": {"token_budget": 0}}
+    assert len(faults_of(content)) == 3
+    content = changed("run/models", ["x", "y"])
+    content["models"]["masked"]["variant"] = "lm-z"
+    assert len(faults_of(content)) == 3
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none.yaml: cannot be read \(No such file.*; expected a config in YAML"):
+        read_config(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"run: [a\nmodels: {}", r"c.yaml, line 2: not YAML \(.*\); expected a config in YAML"),
+        (b"run: \xff", r"c.yaml.*not (YAML|UTF-8).*; expected"),
+        (b"- a\n- b", r"c.yaml: not a mapping; expected keys such as models"),
+        (b"", r"c.yaml: not a mapping; expected keys such as models"),
+    ],
+)
+def test_what_is_not_a_config_is_a_fault(tmp_path: Path, text: bytes, message: str) -> None:
+    (tmp_path / "c.yaml").write_bytes(text)
+    with pytest.raises(InputError, match=message):
+        read_config(tmp_path / "c.yaml")
+
+
+def test_a_missing_folder_of_word_lists_is_named(tmp_path: Path) -> None:
+    config = parse_config(CONTENT | {"word_lists": str(tmp_path / "none")}, "c.yaml")
+    with pytest.raises(InputError, match=r"none: there is no such folder; expected a folder of word lists"):
+        load_word_lists(config)
+
+
+def test_faults_of_word_lists_are_reported_once_for_all_variants(tmp_path: Path) -> None:
+    (tmp_path / "subjects").mkdir()
+    (tmp_path / "subjects" / "religion.txt").write_text("[subj] a | b | c\n")
+    with pytest.raises(InputError) as caught:
+        load_word_lists(parse_config(CONTENT | {"word_lists": str(tmp_path)}, "c.yaml"))
+    assert len(caught.value.faults) == 4
+    assert str(caught.value).startswith("4 faults in the input:\n  ")
+
+
+@pytest.mark.parametrize("name", ["config", "demo", "unqover"])
+def test_our_configs_have_no_faults(name: str) -> None:
+    config = parse_config(read_config(ROOT / "config" / f"{name}.yaml"), name)
+    assert len(list(config.cells())) == {"config": 60, "demo": 24, "unqover": 60}[name]
+
+
+def test_schema_and_table_of_keys_are_in_step_with_the_code() -> None:
+    hint = "the config's models have changed: run `biasgrid schema`"
+    schema = ROOT / "workflow" / "schemas" / "config.schema.json"
+    assert schema.read_text() == json.dumps(config_schema(), indent=2) + "\n", hint
+    readme = (ROOT / "config" / "README.md").read_text()
+    assert readme == with_key_tables(readme), hint
