@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from biasgrid.config import load_word_lists, parse_config, read_config
-from biasgrid.config_docs import config_schema, with_key_tables
+from biasgrid.config.docs import config_schema, with_key_tables
 from biasgrid.faults import InputError
 
 ROOT = Path(__file__).parents[1]

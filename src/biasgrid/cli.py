@@ -45,7 +45,7 @@ def validate(
 @app.command()
 def schema(folder: Annotated[Path, typer.Argument(help="root of the repository")] = Path()) -> None:
     """Writes the config's schema and the table of its keys, both from the models in biasgrid.config."""
-    from biasgrid.config_docs import config_schema, with_key_tables
+    from biasgrid.config.docs import config_schema, with_key_tables
 
     path = folder / "workflow/schemas/config.schema.json"
     path.write_text(json.dumps(config_schema(), indent=2) + "\n")

@@ -78,7 +78,7 @@ def make_record(
 ) -> dict[str, Any]:
     """Fetches a checkpoint and returns its record: where it is from, and a digest of each file that counts.
 
-    The record is what later stages depend on, so they run again when a file's content changes and not when it is touched.
+    Later stages depend on the record, so they run again when a file's content changes and not when it is touched.
 
     Args:
         checkpoint: a repository of the hub, or None where `folder` is given.

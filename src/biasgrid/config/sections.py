@@ -1,20 +1,18 @@
-"""The config: what may stand in it, and what is wrong with one.
+"""What may stand in a config.
 
-These models are the one source: the schema in `workflow/schemas/` and the table of keys in `config/README.md` are
+These models are the one source: the schema in `workflow/schemas/` and the tables of keys in `config/README.md` are
 generated from them (`biasgrid schema`), and a test keeps them in step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists, read_word_lists
-from biasgrid.faults import Fault, InputError, nearest, one_of
+from biasgrid.families.underspecified.word_lists import WordListFiles
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Variant = Annotated[str, Field(pattern=r"^(qa|lm)(-[A-Za-z0-9]+)*$")]
@@ -235,168 +233,3 @@ class Config(Section):
     def selected_variants(self) -> list[tuple[str, str]]:
         """Returns dataset and variant of all instances tables that the run needs."""
         return list(dict.fromkeys((dataset, self.models[model].variant) for model, dataset in self.cells()))
-
-
-def read_config(path: str | Path) -> dict[str, Any]:
-    """Reads a YAML file.
-
-    Raises:
-        InputError: it is missing, or not YAML, or not a mapping.
-    """
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError([Fault(str(path), "", f"cannot be read ({error.strerror})", "a config in YAML")]) from None
-    except UnicodeDecodeError as error:
-        raise InputError([Fault(str(path), "", f"byte {error.start + 1} is not UTF-8", "a config in YAML")]) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}" if mark else ""
-        problem = f"not YAML ({getattr(error, 'problem', error)})"
-        raise InputError([Fault(str(path), where, problem, "a config in YAML")]) from None
-    if not isinstance(content, dict):
-        raise InputError([Fault(str(path), "", "not a mapping", "keys such as models, datasets and run")])
-    return content
-
-
-def parse_config(content: Mapping[str, Any], source: str) -> Config:
-    """Checks a config's keys and values, and that what it names exists in it.
-
-    Args:
-        content: the config as a mapping.
-        source: the name of its file, for messages.
-
-    Raises:
-        InputError: with every fault, each with the key's path, the value, what is allowed and the nearest name.
-    """
-    try:
-        config = Config.model_validate(content)
-    except ValidationError as error:
-        raise InputError([as_fault(detail, source) for detail in error.errors()]) from None
-    faults = list(reference_faults(config, source))
-    if faults:
-        raise InputError(faults)
-    return config
-
-
-def as_fault(detail: Any, source: str) -> Fault:
-    """Words one of pydantic's errors."""
-    path = ".".join(str(part) for part in detail["loc"] if part != "[key]")
-    kind, context = detail["type"], detail.get("ctx", {})
-    if kind == "extra_forbidden":
-        allowed = keys_at(detail["loc"][:-1])
-        return Fault(source, path, f"unknown key{nearest(str(detail['loc'][-1]), allowed)}", one_of(allowed))
-    if kind == "missing":
-        return Fault(source, path, "missing", f"the key {detail['loc'][-1]!r}")
-    if kind == "literal_error":
-        allowed = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
-        return Fault(source, path, f"{detail['input']!r}{nearest(str(detail['input']), allowed)}", one_of(allowed))
-    if kind == "value_error":
-        return Fault(source, path, "inconsistent", str(context["error"]).removeprefix("expected "))
-    expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
-    return Fault(source, path, f"{detail['input']!r}", expected[0].lower() + expected[1:])
-
-
-def keys_at(path: tuple[int | str, ...]) -> list[str]:
-    """Returns the keys that the section at a path of the config may have."""
-    section: Any = Config
-    for part in path:
-        field = section.model_fields.get(part)
-        section = section_of(field.annotation) if field is not None else section
-    return list(section.model_fields)
-
-
-def section_of(annotation: Any) -> Any:
-    """Finds the section in a field's type, such as `dict[Name, Model]`."""
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
-    found = [section_of(inner) for inner in getattr(annotation, "__args__", ())]
-    return next((section for section in found if section is not None), None)
-
-
-def reference_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields what the config names but does not have, and pairs that cannot be."""
-    for key, names, registry in (
-        ("run.models", config.run.models, config.models),
-        ("run.datasets", config.run.datasets, config.datasets),
-    ):
-        for name in names:
-            if name not in registry:
-                yield Fault(source, key, f"unknown name {name!r}{nearest(name, registry)}", one_of(registry))
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            yield Fault(source, key, f"{name!r} stands twice", "every name once")
-    for name, model in config.models.items():
-        strengths = config.planted.strengths if config.planted else {}
-        planted = model.train.planted if model.train else None
-        if planted is not None and planted not in strengths:
-            problem = f"unknown strength {planted!r}{nearest(planted, strengths)}"
-            yield Fault(source, f"models.{name}.train.planted", problem, one_of(strengths) + " (planted.strengths)")
-        yield from tokenizer_faults(config, source, f"models.{name}.variant", model.variant)
-    for name, dataset in config.datasets.items():
-        for variant in dataset.variants:
-            yield from tokenizer_faults(config, source, f"datasets.{name}.variants.{variant}", variant)
-    named: dict[tuple[str, str], str] = {}
-    for name in dict.fromkeys(config.run.models):
-        if name in config.models:
-            shown = (config.models[name].kind, config.models[name].label)
-            if shown in named:
-                problem = f"{shown[1]!r} of kind {shown[0]!r} is the label of {named[shown]!r} too"
-                yield Fault(
-                    source, f"models.{name}.label", problem, "one label per model of a kind, as plots name them so"
-                )
-            named.setdefault(shown, name)
-    for model_name, dataset_name in config.cells():
-        if model_name in config.models and dataset_name in config.datasets:
-            yield from cell_faults(config, source, model_name, dataset_name)
-
-
-def tokenizer_faults(config: Config, source: str, key: str, variant: str) -> Iterator[Fault]:
-    """Yields a variant whose tokenizer is not in the config."""
-    tokenizer = variant.removeprefix("lm-")
-    if variant.startswith("lm-") and tokenizer not in config.tokenizers:
-        problem = f"unknown tokenizer {tokenizer!r}{nearest(tokenizer, config.tokenizers)}"
-        yield Fault(source, key, problem, one_of(config.tokenizers) + " (tokenizers)")
-
-
-def cell_faults(config: Config, source: str, model: str, dataset: str) -> Iterator[Fault]:
-    """Yields what keeps a model from answering a dataset."""
-    variant, variants = config.models[model].variant, config.datasets[dataset].variants
-    if variant not in variants:
-        problem = f"model {model!r} answers variant {variant!r}, which dataset {dataset!r} does not have"
-        yield Fault(source, "run", problem + nearest(variant, variants), one_of(variants))
-        return
-    tokenizer = config.filtering_tokenizer(dataset, variant)
-    entry = config.tokenizers.get(tokenizer) if tokenizer else None
-    if entry is not None and entry.checkpoint is None and entry.folder is None:
-        problem = f"{tokenizer!r} has no `checkpoint` or `folder`, but filters the subjects of {dataset!r}"
-        yield Fault(source, f"tokenizers.{tokenizer}", problem, "one of them, or `subjects` in the variant")
-
-
-def pronoun_faults(config: Config, dataset: str, lists: WordLists) -> Iterator[Fault]:
-    """Yields clusters of subjects that have no pronoun, in a dataset that asks for pronouns."""
-    entry = config.datasets[dataset]
-    clusters = {cluster for subjects in lists.subjects for cluster in subjects.clusters} if entry.pronouns else set()
-    for cluster in sorted(clusters - entry.pronouns.keys(), key=str):
-        problem = f"has no pronoun for subjects of cluster {cluster!r}" if cluster else "has subjects without cluster"
-        files = ", ".join(entry.subjects)
-        yield Fault(files, f"datasets.{dataset}.pronouns", problem, "a pronoun for the cluster of every subject")
-
-
-def load_word_lists(config: Config) -> dict[tuple[str, str], WordLists]:
-    """Reads the word lists of all selected datasets and variants.
-
-    Raises:
-        InputError: with every fault in any of them.
-    """
-    lists, faults = {}, []
-    if not Path(config.word_lists).is_dir():
-        expected = "a folder of word lists (set it with --config word_lists=FOLDER)"
-        raise InputError([Fault(config.word_lists, "", "there is no such folder", expected)])
-    for dataset, variant in config.selected_variants():
-        lists[dataset, variant], found = read_word_lists(config.files(dataset, variant))
-        faults += found
-        if variant.startswith("lm-"):
-            faults += pronoun_faults(config, dataset, lists[dataset, variant])
-    if faults:
-        raise InputError(dict.fromkeys(faults))
-    return lists
