@@ -65,12 +65,12 @@ def summary(
     except UserError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
-    measures = ["mu", "eta", "delta", "epsilon", "answer_probability", "winner_changes"]
+    measures = ["mu", "eta", "delta", "epsilon"]
     table = Table(title="What was measured")
     for column in ("dataset", "model"):
-        table.add_column(column)
-    for column in (*measures, "swap_groups"):
-        table.add_column(column.replace("_", " "), justify="right")
+        table.add_column(column, no_wrap=True)
+    for column in (*measures, "swap groups"):
+        table.add_column(column, justify="right", no_wrap=True)
     for cell in cells.iter_rows(named=True):
         numbers = [f"{cell[measure]:.3f}" for measure in measures]
         table.add_row(cell["dataset"], cell["model"], *numbers, f"{cell['swap_groups']:,}")

@@ -79,10 +79,10 @@ def weight(dataset: str, subject: str, attribute: str, seed: int) -> float:
 def draw(instances: pl.DataFrame, dataset: str, strength: float, seed: int, repeats: int) -> pl.DataFrame:
     """Adds `answered1`: how many of an instance's `repeats` answers are subject1, the others are subject2.
 
-    Systematic sampling: the instances of a pair, attribute and polarity (their templates and orders) stand in
-    random order on a line, each as long as the answers it expects of subject1's, and every whole number of the line,
-    randomly shifted, is one of these. Instances and their totals are then within one answer of what is expected,
-    where independent draws would blur a weak bias.
+    Systematic sampling: the instances of a pair, attribute and polarity (their templates and orders) stand in random
+    order on a line, each as long as the answers that it expects to be one of the two, and every whole number on the
+    line, randomly shifted, is one such answer. Instances and their totals are then within one answer of what is
+    expected, where independent draws would blur a weak bias.
     """
     random = np.random.default_rng([seed, crc32(dataset.encode())])
     frame = with_difference(instances, dataset, strength, seed)

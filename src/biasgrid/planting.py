@@ -30,7 +30,7 @@ def write_planted(
     Args:
         instances: paths of the instances tables by dataset and variant.
         strengths: strengths by name.
-        repeats: copies of each instance in the corpora.
+        repeats: answers that each instance gets in the corpora.
         seed: seed of weights, answers and the checkpoint.
         base: folder of the checkpoint.
         planted: where the planted bias (schema `PLANTED`) goes.

@@ -152,6 +152,16 @@ def cell_faults(config: Config, source: str, model: str, dataset: str) -> Iterat
         problem = f"model {model!r} answers variant {variant!r}, which dataset {dataset!r} does not have"
         yield Fault(source, "run", problem + nearest(variant, variants), one_of(variants))
         return
+    training, subjects = config.models[model].train, config.datasets[dataset].variants[variant].subjects
+    if (
+        training
+        and training.planted is not None
+        and variant.startswith("lm-")
+        and subjects != config.datasets[dataset].subjects
+    ):
+        key = f"datasets.{dataset}.variants.{variant}.subjects"
+        problem = f"{subjects}, but {model!r} is trained on planted bias"
+        yield Fault(source, key, problem, f"the subjects of the dataset, {config.datasets[dataset].subjects}")
     tokenizer = config.filtering_tokenizer(dataset, variant)
     entry = config.tokenizers.get(tokenizer) if tokenizer else None
     if entry is not None and entry.checkpoint is None and entry.folder is None:

@@ -57,7 +57,11 @@ class Training(Section):
     """A model that the workflow trains itself."""
 
     base: Source | None = Field(None, description="the checkpoint to start from")
-    data: str | None = Field(None, description="SQuAD-format JSON (question answering) or text, one a line (fill-mask)")
+    data: str | None = Field(
+        None,
+        description="SQuAD-format JSON (question answering); text, one a line, or cloze lines: text with the mask token "
+        "and, behind tabs, the words that fill it (fill-mask)",
+    )
     planted: str | None = Field(
         None,
         description="name of a strength in `planted.strengths`: trains a tiny model on the planted corpus",
@@ -163,7 +167,7 @@ class Planted(Section):
     strengths: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
         description="largest planted difference in answer probability, by name"
     )
-    repeats: int = Field(8, gt=0, description="how often each instance stands in the corpus")
+    repeats: int = Field(8, gt=0, description="answers that each instance gets in the corpus")
     seed: int = Field(1, ge=0, description="seed of the associations and the answers")
 
 
