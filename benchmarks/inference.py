@@ -1,13 +1,13 @@
 """The engine against Hugging Face's own code on the same rows, with random weights of bert-base's size, on one core.
 
 Masked language model: the `fill-mask` pipeline. Question answering: transformers 5 has no such pipeline any more; the
-baseline is what it did: padded batches through the model, softmax, and the best span. Both in batches of 32.
+baseline is what it did: padded batches through the model, softmax, and the best span. Batches of 1 are the default of
+pipelines.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,9 @@ from biasgrid.models.predict import predict_rows
 from biasgrid.models.question_answering import QuestionAnswering
 from biasgrid.progress import Progress
 
-ROWS = 768
+ROWS = 512
 BATCH = 32
+TOKEN_BUDGET = 16384
 
 
 def make_tokenizer() -> BertTokenizerFast:
@@ -48,25 +49,20 @@ def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
 
 def run_engine(back_end: Any, frame: pl.DataFrame) -> None:
     with Progress("engine", len(frame)) as progress:
-        predict_rows(back_end, frame, 16384, progress)
+        predict_rows(back_end, frame, TOKEN_BUDGET, progress)
 
 
-def run_fill_mask_pipeline(model: Any, tokenizer: Any, frame: pl.DataFrame) -> None:
+def run_fill_mask_pipeline(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: int) -> None:
     texts = [f"{context} {question}" for context, question in frame.select("context", "question").iter_rows()]
     filler = pipeline("fill-mask", model=model, tokenizer=tokenizer, device="cpu", dtype=model.dtype)
-    filler(texts, batch_size=BATCH, top_k=10)
+    filler(texts, batch_size=batch, top_k=10)
 
 
-def run_padded_batches(model: Any, tokenizer: Any, frame: pl.DataFrame) -> None:
+def run_padded_batches(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: int) -> None:
     with torch.inference_mode():
-        for start in range(0, len(frame), BATCH):
-            batch = frame.slice(start, BATCH)
-            inputs = tokenizer(
-                batch["question"].cast(pl.String).to_list(),
-                batch["context"].cast(pl.String).to_list(),
-                padding=True,
-                return_tensors="pt",
-            )
+        for start in range(0, len(frame), batch):
+            rows = frame.slice(start, batch).select(pl.col("question", "context").cast(pl.String))
+            inputs = tokenizer(*(column.to_list() for column in rows), padding=True, return_tensors="pt")
             output = model(**inputs)
             starts, ends = output.start_logits.float().softmax(1), output.end_logits.float().softmax(1)
             spans = (starts[:, :, None] * ends[:, None, :]).triu().flatten(1).argmax(1)
@@ -75,51 +71,33 @@ def run_padded_batches(model: Any, tokenizer: Any, frame: pl.DataFrame) -> None:
                 tokenizer.decode(ids[span // length : span % length + 1])
 
 
-def compare(
-    task: str, baseline: str, engine: Callable[[], None], other: Callable[[], None], precision: str
-) -> list[str]:
-    other_seconds, engine_seconds = (min(seconds_of(work) for _ in range(2)) for work in (other, engine))
-    return [
-        task, precision, baseline, f"{ROWS / other_seconds:.0f}", f"{ROWS / engine_seconds:.0f}",
-        f"{other_seconds / engine_seconds:.2f}",
-    ]  # fmt: skip
-
-
 def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     tokenizer = make_tokenizer()
     masked, answering = BertForMaskedLM(BertConfig()).eval(), BertForQuestionAnswering(BertConfig()).eval()
     statements, questions = instances("lm-bert", tokenizer), instances("qa", tokenizer)
-    back_ends = FillMask(masked, tokenizer, "exact", {}), QuestionAnswering(answering, tokenizer, "exact", {})
-    table, baseline_seconds = [], {}
-    works = {
-        "fill-mask": (
-            "fill-mask pipeline",
-            lambda: run_engine(back_ends[0], statements),
-            lambda: run_fill_mask_pipeline(masked, tokenizer, statements),
-        ),
+    tasks = {
+        "fill-mask": (masked, statements, FillMask(masked, tokenizer, "exact", {}), run_fill_mask_pipeline),
         "question-answering": (
-            "padded batches",
-            lambda: run_engine(back_ends[1], questions),
-            lambda: run_padded_batches(answering, tokenizer, questions),
+            answering, questions, QuestionAnswering(answering, tokenizer, "exact", {}), run_padded_batches,
         ),
-    }
-    for task, (baseline, engine, other) in works.items():
-        table.append(compare(task, baseline, engine, other, "float32"))
-        baseline_seconds[task] = ROWS / float(table[-1][3])
-    masked.to(torch.bfloat16), answering.to(torch.bfloat16)
-    for task, (baseline, engine, _) in works.items():
-        seconds = min(seconds_of(engine) for _ in range(2))
-        row = [
-            task,
-            "bfloat16",
-            f"{baseline}, float32",
-            f"{ROWS / baseline_seconds[task]:.0f}",
-            f"{ROWS / seconds:.0f}",
-        ]
-        table.append([*row, f"{baseline_seconds[task] / seconds:.2f}"])
-    print_table(["task", "precision", "against", "its rows/s", "engine rows/s", "ratio"], table)
+    }  # fmt: skip
+    table = []
+    for task, (model, frame, back_end, baseline) in tasks.items():
+        rates = {}
+        for batch in (1, BATCH):
+            rates[f"Hugging Face, batches of {batch}"] = ROWS / seconds_of(
+                lambda: baseline(model, tokenizer, frame, batch)
+            )
+        for precision in ("float32", "bfloat16"):
+            model.to(getattr(torch, precision))
+            rates[f"engine, {precision}"] = ROWS / min(
+                seconds_of(lambda: run_engine(back_end, frame)) for _ in range(2)
+            )
+        one, many = list(rates.values())[:2]
+        table += [[task, way, f"{rate:.1f}", f"{rate / one:.2f}", f"{rate / many:.2f}"] for way, rate in rates.items()]
+    print_table(["task", "way", "rows/s", "against batches of 1", f"against batches of {BATCH}"], table)
 
 
 if __name__ == "__main__":

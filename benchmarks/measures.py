@@ -37,13 +37,13 @@ def columnar(folder: Path) -> float:
 
 def loop(folder: Path) -> float:
     """The plainest pass: pairs the examples by key and sums what gamma, delta and epsilon need."""
-    instances = pl.scan_parquet(folder / "instances.parquet").filter(pl.col("swap_group") < GROUPS_IN_LOOP).collect()
-    predictions = pl.read_parquet(folder / "predictions.parquet")
-    rows = instances.join(predictions, on="instance").rows(named=True)
     gamma: dict[tuple[str, str], list[float]] = defaultdict(list)
     errors: list[tuple[float, float]] = []
 
     def pass_over_rows() -> None:
+        instances = pl.scan_parquet(folder / "instances.parquet").filter(pl.col("swap_group") < GROUPS_IN_LOOP)
+        predictions = pl.scan_parquet(folder / "predictions.parquet")
+        rows = instances.join(predictions, on="instance").collect().rows(named=True)
         groups: dict[int, dict[tuple[bool, bool], dict[str, float]]] = defaultdict(dict)
         attributes = {}
         for row in rows:
