@@ -25,7 +25,7 @@ COMMANDS = {
 def main() -> None:
     rows = []
     for name, command in COMMANDS.items():
-        times = [seconds_of(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(3)]  # noqa: B023
+        times = [seconds_of(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(3)]
         rows.append([name, f"{min(times):.2f}", f"{statistics.median(times):.2f}"])
     print_table(["what", "fastest of 3, s", "median, s"], rows)
 

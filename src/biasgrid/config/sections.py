@@ -59,8 +59,8 @@ class Training(Section):
     base: Source | None = Field(None, description="the checkpoint to start from")
     data: str | None = Field(
         None,
-        description="SQuAD-format JSON (question answering); text, one a line, or cloze lines: text with the mask token "
-        "and, behind tabs, the words that fill it (fill-mask)",
+        description="SQuAD-format JSON (question answering); text, one a line, or cloze lines: text with the mask "
+        "token and, behind tabs, the words that fill it (fill-mask)",
     )
     planted: str | None = Field(
         None,

@@ -1,0 +1,51 @@
+"""The demo grid: models with a planted bias, from word lists to the report; what was planted must come out."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from project import ROOT, Project
+
+from biasgrid.plots.recovery import measured_and_planted, recovery
+from biasgrid.tables import MEASURES, PLANTED, SUMMARY, read_table
+
+LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    config = yaml.safe_load((ROOT / "config/demo.yaml").read_text())
+    project = Project.create(tmp_path_factory.mktemp("demo"), config)
+    project.run()
+    assert project.planned() == {}
+    return project.folder / "results/demo"
+
+
+def test_planted_associations_are_measured(results: Path):
+    measures = pl.concat(read_table(path, MEASURES) for path in sorted(results.glob("measures/*/*.parquet")))
+    planted = read_table(results / "planted/planted.parquet", PLANTED)
+    summary = read_table(results / "summary.parquet", SUMMARY)
+    strengths = {model: model.split("-")[0] for model in summary["model"].unique()}
+    pairs = measured_and_planted(measures, planted, summary, strengths)
+    biased = recovery(pairs.filter(pl.col("strength") != "none"), "model", "dataset")
+    assert len(biased) == 4 * 4
+    assert biased["correlation"].min() > LEAST_CORRELATION
+    assert biased["slope"].is_between(*SLOPES).all()
+
+
+def test_mu_rises_with_the_planted_strength(results: Path):
+    summary = read_table(results / "summary.parquet", SUMMARY)
+    mu = summary.pivot("label", index=["dataset", "kind"], values="mu")
+    assert len(mu) == 8
+    assert (mu["none"] < LARGEST_UNBIASED_MU).all()
+    assert (mu["none"] < mu["weak"]).all()
+    assert (mu["weak"] < mu["strong"]).all()
+
+
+def test_the_report_is_one_offline_page_with_what_was_planted(results: Path):
+    page = (results / "report/index.html").read_text()
+    assert "Content warning" in page
+    assert 'src="http' not in page
+    assert "strong-lm" in page
+    assert "Planted and measured" in page
