@@ -52,20 +52,20 @@ class Project:
         # The copy's package, not the installed one, so that a test can change its code.
         return os.environ | {"PYTHONPATH": str(self.folder / "src"), "HF_HUB_OFFLINE": "1"}
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
             self.command(*arguments),
             cwd=self.folder,
-            env=self.environment(),
+            env=self.environment() | (environment or {}),
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
 
-    def run(self, *arguments: str, succeeds: bool = True) -> str:
+    def run(self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None) -> str:
         """Runs Snakemake and returns all it printed."""
-        process = self.start(*arguments)
+        process = self.start(*arguments, environment=environment)
         output, _ = process.communicate(timeout=900)
         assert (process.returncode == 0) == succeeds, output
         return output

@@ -75,7 +75,7 @@ class FillMask:
         # The head acts on each position by itself, so it need only see the mask's hidden state.
         if self.places is not None:
             hidden = output["last_hidden_state"]
-            output["last_hidden_state"] = hidden[torch.arange(len(hidden)), self.places].unsqueeze(1)
+            output["last_hidden_state"] = hidden[torch.arange(len(hidden), device=hidden.device), self.places].unsqueeze(1)
         return output
 
     def encode(self, frame: pl.DataFrame) -> MaskRows:
@@ -188,7 +188,7 @@ class FillMask:
         slice_hidden = self.model.base_model is not self.model and not plain
         self.places = places if slice_hidden else None
         logits = self.model(input_ids=torch.from_numpy(ids).to(device)).logits
-        logits = logits[:, 0] if slice_hidden else logits[torch.arange(len(rows)), places]
+        logits = logits[:, 0] if slice_hidden else logits[torch.arange(len(rows), device=device), places]
         logits = logits.float()
         total = logits.logsumexp(dim=1, keepdim=True)
         kept = logits.topk(min(TOP_TOKENS, logits.shape[1])).indices if self.scoring == "unqover" else None
