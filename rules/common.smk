@@ -36,6 +36,11 @@ wildcard_constraints:
     shards="[0-9]+",
 
 
+def code_of(script):
+    """A digest of a script and of all that it imports from the package."""
+    return code_digest(Path(workflow.basedir, "workflow", "scripts", f"{script}.py"))
+
+
 def tokenizer_record(wildcards):
     """The tokenizer that decides which subjects are kept; none where all are."""
     tokenizer = grid.filtering_tokenizer(wildcards.dataset, wildcards.variant)
@@ -72,10 +77,20 @@ def checkpoint_files(registry, wildcard):
         entry = registry[wildcards[wildcard]]
         if getattr(entry, "train", None):
             return f"<results>/trained/{wildcards[wildcard]}/model.safetensors"
-        folder = Path(entry.folder) if entry.folder else None
-        return sorted(map(str, folder.glob("*.*"))) if folder and folder.is_dir() else []
+        return checkpoint_files_in(entry.folder) if entry.folder else []
 
     return files
+
+
+def checkpoint_files_in(folder):
+    """The files of a folder, none where it is missing."""
+    return sorted(str(path) for path in Path(folder).glob("*.*")) if Path(folder).is_dir() else []
+
+
+def pronouns_of_cell(wildcards):
+    """The pronouns that a model is asked for: those of the dataset, for masked language models."""
+    model = grid.models[wildcards.model]
+    return grid.datasets[wildcards.dataset].pronouns if model.task == "fill-mask" else {}
 
 
 def source_of_model(wildcards):
@@ -113,7 +128,8 @@ def training_inputs(wildcards):
             data=f"<results>/planted/{model.train.planted}/{model.task}.{ending}",
             base="<results>/planted/base/model.safetensors",
         )
-    return dict(data=model.train.data)
+    folder = model.train.base.folder
+    return dict(data=model.train.data, files=checkpoint_files_in(folder) if folder else [])
 
 
 def facts_of_models():

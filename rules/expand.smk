@@ -12,6 +12,6 @@ rule expand:
     params:
         files=lambda wildcards: grid.files(wildcards.dataset, wildcards.variant),
         lists=lambda wildcards: word_lists[wildcards.dataset, wildcards.variant].digest(),
-        code=code_digest("families.underspecified.expansion"),
+        code=code_of("expand"),
     script:
         "../workflow/scripts/expand.py"

@@ -14,7 +14,7 @@ rule measure:
     params:
         task=lambda wildcards: grid.models[wildcards.model].task,
         scoring=grid.scoring,
-        code=code_digest("families.underspecified.measures"),
+        code=code_of("measure"),
     script:
         "../workflow/scripts/measure.py"
 
@@ -32,6 +32,6 @@ rule summary:
     params:
         models=facts_of_models(),
         scoring=grid.scoring,
-        code=code_digest("summary"),
+        code=code_of("summarise"),
     script:
         "../workflow/scripts/summarise.py"

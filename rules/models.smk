@@ -24,7 +24,7 @@ rule plant:
     params:
         cells=planted_instances(),
         planted=grid.planted.model_dump() if grid.planted else None,
-        code=code_digest("planting"),
+        code=code_of("plant"),
     script:
         "../workflow/scripts/plant.py"
 
@@ -53,7 +53,7 @@ rule train:
     params:
         task=lambda wildcards: grid.models[wildcards.model].task,
         train=lambda wildcards: grid.models[wildcards.model].train.model_dump(mode="json"),
-        code=code_digest("models.train"),
+        code=code_of("train"),
     script:
         "../workflow/scripts/train.py"
 
@@ -69,7 +69,7 @@ rule fetch_model:
         "../envs/biasgrid.yaml"
     params:
         source=source_of_model,
-        code=code_digest("models.checkpoint"),
+        code=code_of("fetch"),
     script:
         "../workflow/scripts/fetch.py"
 
@@ -85,7 +85,7 @@ rule fetch_tokenizer:
         "../envs/biasgrid.yaml"
     params:
         source=source_of_tokenizer,
-        code=code_digest("models.checkpoint"),
+        code=code_of("fetch"),
     script:
         "../workflow/scripts/fetch.py"
 

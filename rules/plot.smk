@@ -14,7 +14,7 @@ rule plot_grid:
         "../envs/biasgrid.yaml"
     params:
         titles=titles_of_datasets(),
-        code=code_digest("plots.draw"),
+        code=code_of("plot_grid"),
     script:
         "../workflow/scripts/plot_grid.py"
 
@@ -33,7 +33,7 @@ rule plot_dataset:
         title=lambda wildcards: grid.datasets[wildcards.dataset].title,
         models=facts_of_models(),
         scoring=grid.scoring,
-        code=code_digest("plots.draw"),
+        code=code_of("plot_dataset"),
     script:
         "../workflow/scripts/plot_dataset.py"
 
@@ -53,6 +53,6 @@ rule plot_planted:
     params:
         strengths=strengths_of_models(),
         titles=titles_of_datasets(),
-        code=code_digest("plots.draw"),
+        code=code_of("plot_planted"),
     script:
         "../workflow/scripts/plot_planted.py"

@@ -20,7 +20,9 @@ rule predict:
         task=lambda wildcards: grid.models[wildcards.model].task,
         scoring=grid.scoring,
         precision=grid.inference.precision,
-        pronouns=lambda wildcards: grid.datasets[wildcards.dataset].pronouns,
-        code=code_digest("models.predict"),
+        # What `auto` stands for depends on the device.
+        device_of_auto=grid.inference.device if grid.inference.precision == "auto" else None,
+        pronouns=pronouns_of_cell,
+        code=code_of("predict"),
     script:
         "../workflow/scripts/predict.py"

@@ -23,6 +23,6 @@ rule report:
         "../envs/biasgrid.yaml"
     params:
         facts=facts_of_run(),
-        code=code_digest("report.facts"),
+        code=code_of("report"),
     script:
         "../workflow/scripts/report.py"

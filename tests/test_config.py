@@ -147,21 +147,25 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
             None,
             "tokenizers.bert: 'bert' has no `checkpoint` or `folder`, but filters the subjects",
         ),
-        ("models/masked/revision", None, "models.masked: inconsistent; expected `revision` exactly where there is a"),
+        (
+            "models/masked/revision",
+            None,
+            "models.masked: has task, variant, kind, label, checkpoint; expected `revision` exactly where",
+        ),
         (
             "models/answers/checkpoint",
             "x",
-            "models.answers: inconsistent; expected exactly one of `checkpoint`, `folder`",
+            "label, folder, checkpoint; expected exactly one of `checkpoint`, `folder`",
         ),
         (
             "models/masked/task",
             "question-answering",
-            "models.masked: inconsistent; expected a variant `lm-...` for fill-mask",
+            "models.masked.variant: 'lm-bert' is not for the task 'question-answering'; expected one of qa",
         ),
         (
             "models/trained/train",
             {"data": "x"},
-            "models.trained.train: inconsistent; expected either `planted`, or both",
+            "models.trained.train: has data; expected either `planted`, or both",
         ),
     ],
 )
@@ -169,6 +173,34 @@ def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(path: str, valu
     faults = faults_of(changed(path, value))
     assert all(fault.startswith("c.yaml, ") for fault in faults)
     assert [fault for fault in faults if expected in fault] == faults[:1]
+
+
+@pytest.mark.parametrize("name", ["label", "train", "task", "checkpoint"])
+def test_a_typo_in_a_model_that_is_named_like_a_key_is_one_fault(name: str) -> None:
+    model = changed("title", "t")["models"]["masked"] | {"kin": "LM", "label": "another"}
+    faults = faults_of(changed(f"models/{name}", model))
+    assert len(faults) == 1
+    assert f"models.{name}.kin: unknown key (did you mean 'kind'?); expected one of" in faults[0]
+
+
+def test_the_files_of_unqovers_config_are_unqovers() -> None:
+    """The names are those of the original's repository (its word lists beyond the golden ones are not at hand)."""
+    config = parse_config(read_config(ROOT / "config/unqover.yaml"), "config/unqover.yaml")
+    found = {
+        path.relative_to("unqover/word_lists")
+        for pair in config.selected_variants()
+        for path in config.files(*pair).paths()
+    }
+    suffixes = ("", "_bert", "_roberta")
+    lists = ("female", "male", "country", "ethnicity", "religion")
+    expected = {f"nouns/subjects/{name}{suffix}" for name in lists for suffix in suffixes}
+    expected |= {
+        f"slots/{name}_noact{lm}" for name in ("gender", "country", "ethnicity", "religion") for lm in ("", "_lm")
+    }
+    expected |= {
+        f"activities/{name}" for name in ("occupation_rev1", "biased_country", "biased_ethnicity", "biased_religion")
+    }
+    assert {str(path) for path in found} == expected | {"fillers/newsqa"}
 
 
 def test_an_impossible_pair_of_model_and_dataset_is_a_fault() -> None:

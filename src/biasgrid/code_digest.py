@@ -9,43 +9,52 @@ from pathlib import Path
 from typing import TypeGuard
 
 PACKAGE = Path(__file__).parent
+WITHOUT_NUMBERS = {"faults", "logs", "progress"}
+"""Modules that only word messages."""
 
 
-def code_digest(module: str) -> str:
-    """Digests a module and all modules of this package that it imports; comments and docstrings do not count.
+def code_digest(script: str | Path) -> str:
+    """Digests a workflow script and all modules of this package that it imports, over any number of imports.
+
+    Comments, docstrings, descriptions of columns and keys, and modules that only word messages do not count.
 
     Args:
-        module: a dotted name within the package, such as `models.predict`.
+        script: the script's file.
     """
-    digest = sha256()
-    for name in sorted(reachable(module)):
-        digest.update(f"{name}\n{shape(name)}\n".encode())
+    file = Path(script)
+    digest = sha256(shape(file).encode())
+    for name in sorted(reachable(file)):
+        digest.update(f"{name}\n{shape(file_of(name))}\n".encode())
     return digest.hexdigest()[:16]
 
 
-def reachable(module: str) -> set[str]:
-    """Returns a module and, over any number of imports, the modules of the package that it needs."""
+def reachable(file: Path) -> set[str]:
+    """Returns the modules of the package that a file needs, over any number of imports."""
     seen: set[str] = set()
-    waiting = [module]
+    waiting = imported(file)
     while waiting:
         name = waiting.pop()
-        if name not in seen:
+        if name not in seen | WITHOUT_NUMBERS:
             seen.add(name)
-            waiting += imported(name)
+            waiting += imported(file_of(name))
     return seen
 
 
-@cache
-def parse(module: str) -> ast.Module:
-    """Parses a module of the package."""
+def file_of(module: str) -> Path:
+    """Returns the file of a module of the package."""
     path = PACKAGE.joinpath(*module.split("."))
-    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@cache
+def parse(file: Path) -> ast.Module:
+    """Parses a Python file."""
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
-def imported(module: str) -> list[str]:
-    """Returns the modules of the package that a module imports, by `from biasgrid.x import y`."""
-    statements = [node for node in ast.walk(parse(module)) if isinstance(node, ast.ImportFrom)]
+def imported(file: Path) -> list[str]:
+    """Returns the modules of the package that a file imports, by `from biasgrid.x import y`."""
+    statements = [node for node in ast.walk(parse(file)) if isinstance(node, ast.ImportFrom)]
     own = [(node.module.removeprefix("biasgrid."), node.names) for node in statements if is_own(node.module)]
     names = [name for name, _ in own]
     return names + [f"{name}.{alias.name}" for name, aliases in own for alias in aliases if is_module(name, alias.name)]
@@ -61,17 +70,22 @@ def is_module(package: str, name: str) -> bool:
     return PACKAGE.joinpath(*package.split("."), name).with_suffix(".py").exists()
 
 
-def shape(module: str) -> str:
-    """Returns a module's syntax tree as text, without docstrings, and the page template that goes with it, if any."""
-    tree = parse(module)
-    template = PACKAGE.joinpath(*module.split(".")).with_suffix(".html")
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if (
-            isinstance(body, list)
-            and body
-            and isinstance(body[0], ast.Expr)
-            and isinstance(body[0].value, ast.Constant)
-        ):
-            body[0] = ast.Pass()
+class WithoutTexts(ast.NodeTransformer):
+    """Takes out of a syntax tree what only readers see."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Drops docstrings, of attributes too."""
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return ast.Pass() if is_text else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Drops descriptions."""
+        node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
+        return self.generic_visit(node)
+
+
+def shape(file: Path) -> str:
+    """Returns what counts of a file: its syntax tree, and the page template that goes with it, if any."""
+    template = file.with_suffix(".html")
+    tree = WithoutTexts().visit(ast.parse(file.read_text(encoding="utf-8")))
     return ast.dump(tree) + (template.read_text(encoding="utf-8") if template.exists() else "")

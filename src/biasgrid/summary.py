@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from biasgrid.tables import SUMMARY
+from biasgrid.tables import MEASURE_KEYS, SUMMARY
 
 CELL_MEASURES = ["mu", "eta", "delta", "epsilon", "answer_probability", "winner_changes"]
-PART_KEYS = ["subject", "subject_cluster", "attribute", "attribute_cluster"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def summarise(measures: pl.DataFrame, models: Mapping[str, ModelFacts], scoring:
     Raises:
         KeyError: a model that is measured is not among `models`.
     """
-    of_cell = pl.all_horizontal(pl.col(PART_KEYS).is_null())
+    of_cell = pl.all_horizontal(pl.col(MEASURE_KEYS).is_null())
 
     def only(name: str, column: str) -> pl.Expr:
         return pl.col(column).filter(of_cell, pl.col("measure") == name).first()

@@ -23,29 +23,35 @@ PROVENANCE_KEY = "biasgrid"
 Probability = pa.Check.in_range(-1e-6, 1 + 1e-5)
 
 
-def _column(dtype: Any, description: str, **options: Any) -> pa.Column:
+def _column(dtype: Any, *, description: str, **options: Any) -> pa.Column:
     return pa.Column(dtype, description=description, **options)
 
 
 INSTANCES = pa.DataFrameSchema(
     {
-        "instance": _column(pl.UInt32, "row number, the instance's id", unique=True),
-        "swap_group": _column(pl.UInt32, "the four instances that share template, pair of subjects and attribute"),
-        "swapped": _column(pl.Boolean, "whether the pair's subjects stand in reversed order"),
-        "negated": _column(pl.Boolean, "whether the question is the negated one"),
-        "template": _column(pl.UInt16, "0-based index of the template in its file"),
-        "subject1": _column(pl.Categorical, "the subject that stands first in the context"),
-        "subject2": _column(pl.Categorical, "the subject that stands second in the context"),
-        "cluster1": _column(pl.Categorical, "cluster of subject1 (such as female)", nullable=True),
-        "cluster2": _column(pl.Categorical, "cluster of subject2", nullable=True),
-        "attribute": _column(pl.Categorical, "the attribute's name: its wording in the base type"),
-        "attribute_cluster": _column(pl.Categorical, "cluster of the attribute (such as crime)", nullable=True),
-        "context": _column(pl.Categorical, "the text that names both subjects"),
-        "question": _column(pl.Categorical, "the question; for masked language models the statement with the mask"),
-        "candidate1": _column(pl.Categorical, "subject1 as it is written in the context"),
-        "candidate2": _column(pl.Categorical, "subject2 as it is written in the context"),
-        "position1": _column(pl.UInt16, "where candidate1 begins in the context, in characters"),
-        "position2": _column(pl.UInt16, "where candidate2 begins in the context, in characters"),
+        "instance": _column(pl.UInt32, description="row number, the instance's id", unique=True),
+        "swap_group": _column(
+            pl.UInt32, description="the four instances that share template, pair of subjects and attribute"
+        ),
+        "swapped": _column(pl.Boolean, description="whether the pair's subjects stand in reversed order"),
+        "negated": _column(pl.Boolean, description="whether the question is the negated one"),
+        "template": _column(pl.UInt16, description="0-based index of the template in its file"),
+        "subject1": _column(pl.Categorical, description="the subject that stands first in the context"),
+        "subject2": _column(pl.Categorical, description="the subject that stands second in the context"),
+        "cluster1": _column(pl.Categorical, description="cluster of subject1 (such as female)", nullable=True),
+        "cluster2": _column(pl.Categorical, description="cluster of subject2", nullable=True),
+        "attribute": _column(pl.Categorical, description="the attribute's name: its wording in the base type"),
+        "attribute_cluster": _column(
+            pl.Categorical, description="cluster of the attribute (such as crime)", nullable=True
+        ),
+        "context": _column(pl.Categorical, description="the text that names both subjects"),
+        "question": _column(
+            pl.Categorical, description="the question; for masked language models the statement with the mask"
+        ),
+        "candidate1": _column(pl.Categorical, description="subject1 as it is written in the context"),
+        "candidate2": _column(pl.Categorical, description="subject2 as it is written in the context"),
+        "position1": _column(pl.UInt16, description="where candidate1 begins in the context, in characters"),
+        "position2": _column(pl.UInt16, description="where candidate2 begins in the context, in characters"),
     },
     strict=True,
     ordered=True,
@@ -54,12 +60,20 @@ INSTANCES = pa.DataFrameSchema(
 
 SPAN_PREDICTIONS = pa.DataFrameSchema(
     {
-        "instance": _column(pl.UInt32, "the instance's id", unique=True),
-        "start1": _column(pl.Float32, "probability that the answer starts where candidate1 does", checks=Probability),
-        "end1": _column(pl.Float32, "probability that the answer ends where candidate1 does", checks=Probability),
-        "start2": _column(pl.Float32, "probability that the answer starts where candidate2 does", checks=Probability),
-        "end2": _column(pl.Float32, "probability that the answer ends where candidate2 does", checks=Probability),
-        "answer": _column(pl.Categorical, "text of the most probable span"),
+        "instance": _column(pl.UInt32, description="the instance's id", unique=True),
+        "start1": _column(
+            pl.Float32, description="probability that the answer starts where candidate1 does", checks=Probability
+        ),
+        "end1": _column(
+            pl.Float32, description="probability that the answer ends where candidate1 does", checks=Probability
+        ),
+        "start2": _column(
+            pl.Float32, description="probability that the answer starts where candidate2 does", checks=Probability
+        ),
+        "end2": _column(
+            pl.Float32, description="probability that the answer ends where candidate2 does", checks=Probability
+        ),
+        "answer": _column(pl.Categorical, description="text of the most probable span"),
     },
     strict=True,
     ordered=True,
@@ -68,17 +82,20 @@ SPAN_PREDICTIONS = pa.DataFrameSchema(
 
 MASK_PREDICTIONS = pa.DataFrameSchema(
     {
-        "instance": _column(pl.UInt32, "the instance's id", unique=True),
-        "probability1": _column(pl.Float32, "probability of candidate1 at the mask", checks=Probability),
-        "probability2": _column(pl.Float32, "probability of candidate2 at the mask", checks=Probability),
+        "instance": _column(pl.UInt32, description="the instance's id", unique=True),
+        "probability1": _column(pl.Float32, description="probability of candidate1 at the mask", checks=Probability),
+        "probability2": _column(pl.Float32, description="probability of candidate2 at the mask", checks=Probability),
         "pronoun1": _column(
             pl.Float32,
-            "probability of the pronoun of subject1's cluster, where the dataset has pronouns",
+            description="probability of the pronoun of subject1's cluster, where the dataset has pronouns",
             checks=Probability,
             nullable=True,
         ),
         "pronoun2": _column(
-            pl.Float32, "probability of the pronoun of subject2's cluster", checks=Probability, nullable=True
+            pl.Float32,
+            description="probability of the pronoun of subject2's cluster",
+            checks=Probability,
+            nullable=True,
         ),
     },
     strict=True,
@@ -88,17 +105,19 @@ MASK_PREDICTIONS = pa.DataFrameSchema(
 
 MEASURES = pa.DataFrameSchema(
     {
-        "model": _column(pl.String, "the model's name in the config"),
-        "dataset": _column(pl.String, "the dataset's name in the config"),
+        "model": _column(pl.String, description="the model's name in the config"),
+        "dataset": _column(pl.String, description="the dataset's name in the config"),
         "measure": _column(
-            pl.String, "gamma, eta, mu, delta, epsilon, answer_probability, winner_changes or win_ratio"
+            pl.String, description="gamma, eta, mu, delta, epsilon, answer_probability, winner_changes or win_ratio"
         ),
-        "subject": _column(pl.String, "the subject it is about", nullable=True),
-        "subject_cluster": _column(pl.String, "the cluster of subjects it is about", nullable=True),
-        "attribute": _column(pl.String, "the attribute it is about", nullable=True),
-        "attribute_cluster": _column(pl.String, "the cluster of attributes it is about", nullable=True),
-        "value": _column(pl.Float64, "the measure"),
-        "n": _column(pl.Int64, "how many swap groups (for mu and eta of a cell: subjects) it is the mean of"),
+        "subject": _column(pl.String, description="the subject it is about", nullable=True),
+        "subject_cluster": _column(pl.String, description="the cluster of subjects it is about", nullable=True),
+        "attribute": _column(pl.String, description="the attribute it is about", nullable=True),
+        "attribute_cluster": _column(pl.String, description="the cluster of attributes it is about", nullable=True),
+        "value": _column(pl.Float64, description="the measure"),
+        "n": _column(
+            pl.Int64, description="how many swap groups (for mu and eta of a cell: subjects) it is the mean of"
+        ),
     },
     strict=True,
     ordered=True,
@@ -107,42 +126,49 @@ MEASURES = pa.DataFrameSchema(
 
 EXAMPLES = pa.DataFrameSchema(
     {
-        "model": _column(pl.String, "the model's name in the config"),
-        "dataset": _column(pl.String, "the dataset's name in the config"),
-        "subject": _column(pl.String, "the subject of a strong association"),
-        "attribute": _column(pl.String, "the attribute it is associated with"),
-        "gamma": _column(pl.Float64, "gamma(subject, attribute)"),
-        "other": _column(pl.String, "the subject it is compared with in this swap group"),
-        "comparison": _column(pl.Float64, "C(subject, other) of the swap group"),
-        "swap_group": _column(pl.UInt32, "the swap group"),
-        "instance": _column(pl.UInt32, "the instance: four of them make a swap group"),
-        "context": _column(pl.String, "the text that names both subjects"),
-        "question": _column(pl.String, "the question or statement"),
-        "score": _column(pl.Float64, "the subject's score at this instance"),
-        "other_score": _column(pl.Float64, "the other subject's score at this instance"),
-        "answer": _column(pl.String, "text of the most probable span, null for masked language models", nullable=True),
+        "model": _column(pl.String, description="the model's name in the config"),
+        "dataset": _column(pl.String, description="the dataset's name in the config"),
+        "subject": _column(pl.String, description="the subject of a strong association"),
+        "attribute": _column(pl.String, description="the attribute it is associated with"),
+        "gamma": _column(pl.Float64, description="gamma(subject, attribute)"),
+        "other": _column(pl.String, description="the subject it is compared with in this swap group"),
+        "comparison": _column(pl.Float64, description="C(subject, other) of the swap group"),
+        "swap_group": _column(pl.UInt32, description="the swap group"),
+        "instance": _column(pl.UInt32, description="the instance: four of them make a swap group"),
+        "context": _column(pl.String, description="the text that names both subjects"),
+        "question": _column(pl.String, description="the question or statement"),
+        "score": _column(pl.Float64, description="the subject's score at this instance"),
+        "other_score": _column(pl.Float64, description="the other subject's score at this instance"),
+        "answer": _column(
+            pl.String, description="text of the most probable span, null for masked language models", nullable=True
+        ),
     },
     strict=True,
     ordered=True,
     name="examples behind the strongest associations",
 )
 
+MEASURE_KEYS = ("subject", "subject_cluster", "attribute", "attribute_cluster")
+"""What a measure is about; the keys that are null tell what it is summed over."""
+
 SUMMARY = pa.DataFrameSchema(
     {
-        "model": _column(pl.String, "the model's name in the config"),
-        "dataset": _column(pl.String, "the dataset's name in the config"),
-        "kind": _column(pl.String, "the kind of model (such as SQuAD, NewsQA, LM)"),
-        "label": _column(pl.String, "the model's label in plots"),
-        "scoring": _column(pl.String, "exact or unqover"),
-        "mu": _column(pl.Float64, "bias intensity: mean over subjects of the largest |gamma| over attributes"),
-        "eta": _column(pl.Float64, "mean over subjects of the mean |eta| over attributes"),
-        "delta": _column(pl.Float64, "positional error"),
-        "epsilon": _column(pl.Float64, "attributive error"),
-        "answer_probability": _column(pl.Float64, "mean score of a subject"),
-        "winner_changes": _column(pl.Float64, "share of swap groups whose winner changes with the order"),
-        "swap_groups": _column(pl.Int64, "how many swap groups were measured"),
-        "subjects": _column(pl.Int64, "how many subjects were compared"),
-        "attributes": _column(pl.Int64, "how many attributes were asked about"),
+        "model": _column(pl.String, description="the model's name in the config"),
+        "dataset": _column(pl.String, description="the dataset's name in the config"),
+        "kind": _column(pl.String, description="the kind of model (such as SQuAD, NewsQA, LM)"),
+        "label": _column(pl.String, description="the model's label in plots"),
+        "scoring": _column(pl.String, description="exact or unqover"),
+        "mu": _column(
+            pl.Float64, description="bias intensity: mean over subjects of the largest |gamma| over attributes"
+        ),
+        "eta": _column(pl.Float64, description="mean over subjects of the mean |eta| over attributes"),
+        "delta": _column(pl.Float64, description="positional error"),
+        "epsilon": _column(pl.Float64, description="attributive error"),
+        "answer_probability": _column(pl.Float64, description="mean score of a subject"),
+        "winner_changes": _column(pl.Float64, description="share of swap groups whose winner changes with the order"),
+        "swap_groups": _column(pl.Int64, description="how many swap groups were measured"),
+        "subjects": _column(pl.Int64, description="how many subjects were compared"),
+        "attributes": _column(pl.Int64, description="how many attributes were asked about"),
     },
     strict=True,
     ordered=True,
@@ -152,11 +178,13 @@ SUMMARY = pa.DataFrameSchema(
 
 PLANTED = pa.DataFrameSchema(
     {
-        "strength": _column(pl.String, "the strength's name in the config"),
-        "dataset": _column(pl.String, "the dataset's name in the config"),
-        "subject": _column(pl.String, "the subject"),
-        "attribute": _column(pl.String, "the attribute's name"),
-        "gamma": _column(pl.Float64, "the gamma(subject, attribute) that a model which learned the corpus has"),
+        "strength": _column(pl.String, description="the strength's name in the config"),
+        "dataset": _column(pl.String, description="the dataset's name in the config"),
+        "subject": _column(pl.String, description="the subject"),
+        "attribute": _column(pl.String, description="the attribute's name"),
+        "gamma": _column(
+            pl.Float64, description="the gamma(subject, attribute) that a model which learned the corpus has"
+        ),
     },
     strict=True,
     ordered=True,

@@ -81,6 +81,17 @@ def test_parts_of_another_run_are_not_taken(cell: Cells, monkeypatch: pytest.Mon
     assert sum(counts) == AUDITED + 48
 
 
+def test_parts_with_other_pronouns_are_not_taken(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = cell("bert", "fill-mask")
+    interrupt(ours, 2, monkeypatch)
+    # Any word that is one token of the tiny model.
+    word = str(ours.instances["candidate1"][0])
+    pronouns = {"female": word, "male": word}
+    predictions = ours.predict(pronouns=pronouns)
+    assert predictions["pronoun1"].null_count() == 0
+    assert read_provenance(ours.out)["pronouns"] == pronouns
+
+
 def test_the_table_carries_its_provenance_and_audit(cell: Cells) -> None:
     ours = cell("bert", "fill-mask")
     ours.predict()

@@ -124,6 +124,16 @@ def test_training_is_repeatable_to_the_byte(task: str, base: Path, corpus: Any, 
     assert weights["one"] != weights["other"]
 
 
+def test_half_precision_weights_are_trained_in_float32(base: Path, corpus: Any, tmp_path: Path) -> None:
+    half = tmp_path / "half"
+    AutoModelForQuestionAnswering.from_pretrained(base, dtype=torch.float16).save_pretrained(half)
+    AutoTokenizer.from_pretrained(base).save_pretrained(half)
+    data = corpus("question-answering", 0.5)
+    train("question-answering", half, data, tmp_path / "out", Hyperparameters(epochs=0.1), threads=1, device="cpu")
+    trained = AutoModelForQuestionAnswering.from_pretrained(tmp_path / "out", dtype="auto")
+    assert trained.dtype == torch.float32
+
+
 def test_plain_lines_are_learned_by_masking_some_of_their_tokens(base: Path, tmp_path: Path) -> None:
     lines = written(tmp_path, "Ann met Bea in town.\n\nMary-Lou sang.\n")
     for probability in (0.15, 0.9):

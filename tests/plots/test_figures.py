@@ -11,9 +11,9 @@ from plotnine import ggplot
 from biasgrid.plots import associations, bipartite, errors, heat_map, intensity, planted, ranks
 from biasgrid.plots.captions import CAPTIONS, GAMMA
 from biasgrid.plots.recovery import measured_and_planted, recovery
-from biasgrid.plots.selection import KEYS, both_ends, select_rows, shorten_all
+from biasgrid.plots.selection import both_ends, select_rows, shorten_all
 from biasgrid.plots.theme import palette, save
-from biasgrid.tables import MEASURES, PLANTED, SUMMARY
+from biasgrid.tables import MEASURE_KEYS, MEASURES, PLANTED, SUMMARY
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 ATTRIBUTES = ["was rude", "stole", "slept"]
@@ -23,7 +23,9 @@ TITLES = {"faith": "Faiths", "land": "Countries"}
 
 def measures_of(rows: list[dict[str, object]], **shared: object) -> pl.DataFrame:
     """A table of measures; keys that a row does not have are null."""
-    defaults: dict[str, object] = dict.fromkeys(KEYS) | {"dataset": "faith", "measure": "gamma", "n": 4} | shared
+    defaults: dict[str, object] = (
+        dict.fromkeys(MEASURE_KEYS) | {"dataset": "faith", "measure": "gamma", "n": 4} | shared
+    )
     types = {name: column.dtype.type for name, column in MEASURES.columns.items()}
     return MEASURES.validate(pl.DataFrame([defaults | row for row in rows], schema=types))
 

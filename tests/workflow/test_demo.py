@@ -1,5 +1,7 @@
 """The demo grid: models with a planted bias, from word lists to the report; what was planted must come out."""
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import polars as pl
@@ -49,3 +51,18 @@ def test_the_report_is_one_offline_page_with_what_was_planted(results: Path):
     assert 'src="http' not in page
     assert "strong-lm" in page
     assert "Planted and measured" in page
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_browser_shows_the_report_with_all_its_figures(results: Path, tmp_path: Path):
+    page = tmp_path / "index.html"
+    check = (
+        "<script>onload = () => document.title = [...document.images].filter(i => i.naturalWidth > 100).length</script>"
+    )
+    page.write_text((results / "report/index.html").read_text() + check)
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+    options += ["--disable-component-update", "--no-first-run", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = ["chromium", *options, "--virtual-time-budget=20000", "--dump-dom", page.as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    figures = len(list(results.glob("plots/**/*.svg")))
+    assert f"<title>{figures}</title>" in shown

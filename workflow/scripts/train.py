@@ -22,4 +22,5 @@ train(
     out_folder=Path(snakemake.output[0]).parent,
     hyperparameters=Hyperparameters(**settings["hyperparameters"]),
     threads=snakemake.threads,
+    device=snakemake.resources.device,
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from biasgrid.config.sections import Config, Section
 from biasgrid.families.underspecified.word_lists import WordLists, read_word_lists
@@ -69,26 +69,25 @@ def as_fault(detail: Any, source: str) -> Fault:
         allowed = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
         return Fault(source, path, f"{detail['input']!r}{nearest(str(detail['input']), allowed)}", one_of(allowed))
     if kind == "value_error":
-        return Fault(source, path, "inconsistent", str(context["error"]).removeprefix("expected "))
+        return Fault(source, path, f"has {', '.join(detail['input'])}", str(context["error"]).removeprefix("expected "))
     expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
     return Fault(source, path, f"{detail['input']!r}", expected[0].lower() + expected[1:])
 
 
 def keys_at(path: tuple[int | str, ...]) -> list[str]:
     """Returns the keys that the section at a path of the config may have."""
-    section: Any = Config
+    kind: Any = Config
     for part in path:
-        field = section.model_fields.get(part)
-        section = section_of(field.annotation) if field is not None else section
-    return list(section.model_fields)
+        # In a mapping of sections the part is a name of the user's choice.
+        kind = kind.model_fields[part].annotation if is_section(kind) else get_args(kind)[1]
+        if get_origin(kind) is not dict:
+            kind = next((option for option in get_args(kind) if is_section(option)), kind)
+    return list(kind.model_fields)
 
 
-def section_of(annotation: Any) -> Any:
-    """Finds the section in a field's type, such as `dict[Name, Model]`."""
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
-    found = [section_of(inner) for inner in getattr(annotation, "__args__", ())]
-    return next((section for section in found if section is not None), None)
+def is_section(kind: Any) -> bool:
+    """Says whether a type is a section of the config."""
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def reference_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -96,8 +95,10 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from selection_faults(source, "run.models", config.run.models, config.models)
     yield from selection_faults(source, "run.datasets", config.run.datasets, config.datasets)
     yield from label_faults(config, source)
+    yield from planted_faults(config, source)
     for name, model in config.models.items():
         yield from strength_faults(config, source, name)
+        yield from task_faults(config, source, name)
         yield from tokenizer_faults(config, source, f"models.{name}.variant", model.variant)
     for name, dataset in config.datasets.items():
         for variant in dataset.variants:
@@ -128,6 +129,18 @@ def label_faults(config: Config, source: str) -> Iterator[Fault]:
             named.setdefault((kind, label), name)
 
 
+def planted_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields selected planted models of one task that answer different variants: a corpus is made of one."""
+    first: dict[str, str] = {}
+    for name in config.run.models:
+        model = config.models.get(name)
+        if model is not None and model.train is not None and model.train.planted is not None:
+            variant = first.setdefault(model.task, model.variant)
+            if model.variant != variant:
+                problem = f"{model.variant!r}, while other planted models of the task answer {variant!r}"
+                yield Fault(source, f"models.{name}.variant", problem, "one variant for all planted models of a task")
+
+
 def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     """Yields a model whose planted strength is not in the config."""
     training = config.models[name].train
@@ -135,6 +148,18 @@ def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     if training and training.planted is not None and training.planted not in strengths:
         problem = f"unknown strength {training.planted!r}{nearest(training.planted, strengths)}"
         yield Fault(source, f"models.{name}.train.planted", problem, one_of(strengths) + " (planted.strengths)")
+
+
+def task_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
+    """Yields a model whose variant is for models of another task."""
+    model = config.models[name]
+    kind = "lm-" if model.task == "fill-mask" else "qa"
+    if not model.variant.startswith(kind):
+        known = {
+            variant for dataset in config.datasets.values() for variant in dataset.variants if variant.startswith(kind)
+        }
+        problem = f"{model.variant!r} is not for the task {model.task!r}{nearest(model.variant, known)}"
+        yield Fault(source, f"models.{name}.variant", problem, one_of(known))
 
 
 def tokenizer_faults(config: Config, source: str, key: str, variant: str) -> Iterator[Fault]:

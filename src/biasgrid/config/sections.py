@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from biasgrid.families.underspecified.word_lists import WordListFiles
+from biasgrid.models.hyperparameters import Hyperparameters
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Variant = Annotated[str, Field(pattern=r"^(qa|lm)(-[A-Za-z0-9]+)*$")]
@@ -39,18 +40,6 @@ class Source(Section):
         if (self.checkpoint is None) != (self.revision is None):
             raise ValueError("expected `revision` exactly where there is a `checkpoint`")
         return self
-
-
-class Hyperparameters(Section):
-    """How a model is trained; the defaults are those of UnQover's SQuAD models."""
-
-    epochs: float = Field(2, gt=0, description="passes over the data")
-    learning_rate: float = Field(3e-5, gt=0, description="peak learning rate")
-    batch_size: int = Field(20, gt=0, description="rows per step")
-    max_length: int = Field(384, gt=0, description="tokens per window")
-    stride: int = Field(128, ge=0, description="tokens that neighbouring windows share (question answering)")
-    mask_probability: float = Field(0.15, gt=0, lt=1, description="share of tokens that are masked (fill-mask)")
-    seed: int = Field(3435, ge=0, description="seed of initialisation, order and masking")
 
 
 class Training(Section):
@@ -97,8 +86,6 @@ class Model(Section):
             raise ValueError("expected exactly one of `checkpoint`, `folder` and `train`")
         if (self.checkpoint is None) != (self.revision is None):
             raise ValueError("expected `revision` exactly where there is a `checkpoint`")
-        if (self.task == "fill-mask") != self.variant.startswith("lm-"):
-            raise ValueError("expected a variant `lm-...` for fill-mask and `qa...` for question-answering")
         return self
 
 
@@ -158,7 +145,11 @@ class Inference(Section):
         "float32", description="arithmetic; `auto` is bfloat16 on GPUs that have it"
     )
     token_budget: int = Field(16384, ge=1, description="tokens per batch; changes speed, not numbers")
-    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="where to run; changes speed, not numbers")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto",
+        description="where to run; changes speed, not numbers (but see `precision: auto`). "
+        "`auto` runs one job at a time, for the GPU; on a machine without one write `cpu`",
+    )
 
 
 class Planted(Section):

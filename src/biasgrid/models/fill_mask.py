@@ -75,7 +75,9 @@ class FillMask:
         # The head acts on each position by itself, so it need only see the mask's hidden state.
         if self.places is not None:
             hidden = output["last_hidden_state"]
-            output["last_hidden_state"] = hidden[torch.arange(len(hidden), device=hidden.device), self.places].unsqueeze(1)
+            output["last_hidden_state"] = hidden[
+                torch.arange(len(hidden), device=hidden.device), self.places
+            ].unsqueeze(1)
         return output
 
     def encode(self, frame: pl.DataFrame) -> MaskRows:
@@ -149,8 +151,8 @@ class FillMask:
                 tokens = sorted({token for token in found if token is not None})
             if not tokens and self.scoring == "exact":
                 raise ModelError(
-                    f"{variants[0]!r} is not one token of this model; expected one-token subjects: name a list of "
-                    "them in `subjects` of the variant, or leave `subjects` out there to have them filtered"
+                    f"{variants[0]!r} is not one token of this model; expected one-token pronouns and subjects: name a "
+                    "list of them in `subjects` of the variant, or leave `subjects` out there to have them filtered"
                 )
             self.known[key] = tokens
         return self.known[key]

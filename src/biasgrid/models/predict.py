@@ -90,7 +90,14 @@ def predict_shard(
     record = read_record(record_path)
     device = choose_device(settings.device)
     precision = choose_precision(settings.precision, device)
-    facts = {**provenance, "model": record, "scoring": settings.scoring, "precision": precision}
+    facts = {
+        **provenance,
+        "model": record,
+        "task": settings.task,
+        "scoring": settings.scoring,
+        "precision": precision,
+        "pronouns": dict(settings.pronouns),
+    }
     if instances.is_empty():
         write_table(empty_table(BACK_ENDS[settings.task].schema), out, BACK_ENDS[settings.task].schema, facts)
         return

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -18,32 +18,10 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from biasgrid.models.hyperparameters import Hyperparameters
 from biasgrid.models.lessons import Lessons, line_lessons, question_lessons
 
 HEADS = {"fill-mask": AutoModelForMaskedLM, "question-answering": AutoModelForQuestionAnswering}
-
-
-@dataclass(frozen=True)
-class Hyperparameters:
-    """How to train; the defaults are those of UnQover's SQuAD models (transformers' run_squad).
-
-    Attributes:
-        max_length: longest sequence, in tokens with the special ones; longer contexts are cut into windows.
-        stride: tokens that a window shares with the one before it (question answering).
-        batch_size: sequences per step and device.
-        learning_rate: the first one; it falls to zero in a straight line.
-        epochs: passes over the data.
-        seed: seed of new weights, of the order of the data, of dropout and of random masks.
-        mask_probability: share of tokens to predict in plain lines (fill-mask).
-    """
-
-    max_length: int = 384
-    stride: int = 128
-    batch_size: int = 20
-    learning_rate: float = 3e-5
-    epochs: float = 2
-    seed: int = 3435
-    mask_probability: float = 0.15
 
 
 def train(
@@ -53,8 +31,9 @@ def train(
     out_folder: str | Path,
     hyperparameters: Hyperparameters,
     threads: int,
+    device: str = "auto",
 ) -> None:
-    """Fine-tunes a checkpoint and saves model and tokenizer.
+    """Fine-tunes a checkpoint in float32 and saves model and tokenizer.
 
     On a CPU the same inputs, hyper-parameters and number of threads give the same weights, byte for byte.
 
@@ -66,6 +45,7 @@ def train(
         out_folder: where to write; created where it is missing.
         hyperparameters: how to train.
         threads: threads to compute with on a CPU.
+        device: `cpu`, or `auto` or `cuda` for the GPU where there is one.
 
     Raises:
         InputError: the data are not what the task needs.
@@ -77,17 +57,26 @@ def train(
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     lessons = make_lessons(task, tokenizer, data_path, hyperparameters)
     set_seed(hyperparameters.seed)
-    model = HEADS[task].from_pretrained(checkpoint)
+    model = HEADS[task].from_pretrained(checkpoint, dtype=torch.float32)
     trainer = Trainer(
         model=model,
-        args=training_arguments(out_folder, hyperparameters, quiet),
+        args=training_arguments(out_folder, hyperparameters, quiet, device),
         train_dataset=lessons.rows,
         data_collator=lessons.collate,
         compute_loss_func=lessons.loss,
     )
     trainer.train()
-    model.save_pretrained(out_folder)
-    tokenizer.save_pretrained(out_folder)
+    save(model, tokenizer, Path(out_folder))
+
+
+def save(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Saves a checkpoint beside its place first, so that a reader never sees half of a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder) as partial:
+        model.save_pretrained(partial)
+        tokenizer.save_pretrained(partial)
+        for file in Path(partial).iterdir():
+            file.replace(folder / file.name)
 
 
 def make_lessons(task: str, tokenizer: Any, data_path: str | Path, hyperparameters: Hyperparameters) -> Lessons:
@@ -98,10 +87,13 @@ def make_lessons(task: str, tokenizer: Any, data_path: str | Path, hyperparamete
     return line_lessons(tokenizer, data_path, longest, hyperparameters.mask_probability)
 
 
-def training_arguments(out_folder: str | Path, hyperparameters: Hyperparameters, quiet: bool) -> TrainingArguments:
+def training_arguments(
+    out_folder: str | Path, hyperparameters: Hyperparameters, quiet: bool, device: str
+) -> TrainingArguments:
     """Turns hyper-parameters into the Trainer's arguments; the others are its defaults (AdamW, linear decay)."""
     return TrainingArguments(
         output_dir=str(out_folder),
+        use_cpu=device == "cpu",
         per_device_train_batch_size=hyperparameters.batch_size,
         learning_rate=hyperparameters.learning_rate,
         num_train_epochs=hyperparameters.epochs,

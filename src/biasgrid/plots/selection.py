@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import polars as pl
 
-KEYS = ("subject", "subject_cluster", "attribute", "attribute_cluster")
+from biasgrid.tables import MEASURE_KEYS
+
 MOST_ROWS = 80
 """More rows than this cannot be read in one figure; what stands at both ends of an order is shown then."""
 
@@ -21,7 +22,7 @@ def select_rows(measures: pl.DataFrame, dataset: str, measure: str, keys: Sequen
         measures: schema `MEASURES`.
         dataset: the dataset's name.
         measure: the measure's name.
-        keys: which of the key columns (`KEYS`) tell the rows apart; the others are null there.
+        keys: which of the key columns (`MEASURE_KEYS`) tell the rows apart; the others are null there.
 
     Returns:
         The columns `model`, the keys, `value` and `n`; no rows where the dataset has no such measure.
@@ -32,7 +33,7 @@ def select_rows(measures: pl.DataFrame, dataset: str, measure: str, keys: Sequen
     if dataset not in measures["dataset"]:
         known = ", ".join(measures["dataset"].unique().sort())
         raise ValueError(f"the measures have no dataset {dataset!r}, only {known}")
-    presence = [pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in KEYS]
+    presence = [pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in MEASURE_KEYS]
     wanted = [pl.col("dataset") == dataset, pl.col("measure") == measure, *presence]
     return measures.filter(*wanted).select("model", *keys, "value", "n")
 

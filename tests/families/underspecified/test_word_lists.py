@@ -141,7 +141,15 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a context without a subject": (
         {"templates": LISTS["templates"].replace("[subj2]", "Bob")},
-        ["templates.txt, line 1: the context has no [subj2]; expected both subjects in the context"],
+        ["templates.txt, line 1: [subj2] is 0 times in the context; expected both subjects once in the context"],
+    ),
+    "a subject twice in the context": (
+        {"templates": LISTS["templates"].replace("[subj2]", "[subj2] and [subj1]")},
+        ["templates.txt, line 1: [subj1] is 2 times in the context; expected both subjects once in the context"],
+    ),
+    "a question without the attribute": (
+        {"templates": LISTS["templates"].replace("Who [p_act]?", "Who is it?")},
+        ["templates.txt, line 1: the question has no [p_act]; expected the attribute in both questions"],
     ),
     "a subject in two forms": (
         {"subjects": BOTH_FORMS, "templates": LISTS["templates"].replace("Who [p_act]", "Who, [subj1:dem], [p_act]")},

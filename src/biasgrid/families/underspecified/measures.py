@@ -22,7 +22,7 @@ from biasgrid.families.underspecified.comparisons import (
 )
 from biasgrid.families.underspecified.examples import strongest_examples
 from biasgrid.faults import UserError
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, MEASURES, SPAN_PREDICTIONS, read_table
+from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, MEASURE_KEYS, MEASURES, SPAN_PREDICTIONS, read_table
 
 Task = Literal["question-answering", "fill-mask"]
 
@@ -35,7 +35,6 @@ PARTS = [
     ["subject", "attribute_cluster"],
     ["subject_cluster", "attribute_cluster"],
 ]
-PART_KEYS = ["subject", "subject_cluster", "attribute", "attribute_cluster"]
 
 
 class IncompleteCell(UserError):  # noqa: N818
@@ -122,7 +121,7 @@ def measure(
     parts = measures_of_parts(comparisons)
     measures = pl.concat([parts, measures_of_cell(comparisons.scores, parts)], how="diagonal")
     named = measures.with_columns(pl.lit(model).alias("model"), pl.lit(dataset).alias("dataset"))
-    return named.select(list(MEASURES.columns)).sort("measure", *PART_KEYS)
+    return named.select(list(MEASURES.columns)).sort("measure", *MEASURE_KEYS)
 
 
 def measures_of_parts(comparisons: Comparisons) -> pl.DataFrame:
@@ -131,7 +130,7 @@ def measures_of_parts(comparisons: Comparisons) -> pl.DataFrame:
     Two subjects of one cluster tell nothing about it, so clusters of subjects leave out their swap groups.
     """
     directed = comparisons.directed().with_columns(across=pl.col("subject_cluster") != pl.col("other_cluster"))
-    directed = directed.with_columns(enumerated(directed[key]) for key in PART_KEYS)
+    directed = directed.with_columns(enumerated(directed[key]) for key in MEASURE_KEYS)
     parts = []
     for keys in PARTS:
         rows = (directed.filter("across") if "subject_cluster" in keys else directed).drop_nulls(keys)
@@ -158,7 +157,7 @@ def associations(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     present = np.flatnonzero(n)
     row_of = np.zeros(len(n), dtype=np.int64)
     row_of[part] = np.arange(len(part))
-    names = [pl.col(key) if key in keys else pl.lit(None).alias(key) for key in PART_KEYS]
+    names = [pl.col(key) if key in keys else pl.lit(None).alias(key) for key in MEASURE_KEYS]
     named = rows[row_of[present]].select(*(name.cast(pl.String) for name in names), n=n[present])
     comparison = rows["comparison"].to_numpy()
     weights = {"gamma": comparison, "eta": np.sign(comparison), "win_ratio": comparison > 0}

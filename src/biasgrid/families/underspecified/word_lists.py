@@ -259,21 +259,27 @@ def check_template(
     heads |= {head for kind in attributes for head in (kind, negated_head(kind))}
     slots = {head.replace("subj", f"subj{which}") for head in subject_forms for which in (1, 2)}
     known = heads | slots | {MASK}
-    for placeholder in dict.fromkeys(PLACEHOLDER.findall(template.text)):
-        if placeholder not in known:
-            fault(f"nothing fills {placeholder}{nearest(placeholder, known)}", one_of(known))
+    unknown = [
+        placeholder for placeholder in dict.fromkeys(PLACEHOLDER.findall(template.text)) if placeholder not in known
+    ]
+    for placeholder in unknown:
+        fault(f"nothing fills {placeholder}{nearest(placeholder, known)}", one_of(known))
     for which in (1, 2):
         in_context = [slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which]
         everywhere = {slot[0] for slot in SUBJECT_SLOT.finditer(template.text) if int(slot[1]) == which}
-        if not in_context:
-            fault(f"the context has no [subj{which}]", "both subjects in the context")
-        elif len(everywhere) > 1:
+        if len(in_context) != 1:
+            fault(f"[subj{which}] is {len(in_context)} times in the context", "both subjects once in the context")
+        if len(everywhere) > 1:
             forms = ", ".join(sorted(everywhere))
             fault(f"subject {which} in several forms: {forms}", "one form of a subject in a template")
     types = types_of(template, attributes)
     if len(types) != 1:
         found = ", ".join(types) or "none"
         fault(f"{len(types)} attribute types ({found})", "exactly one attribute type in a template")
+    for name, text in (("question", template.question), ("negated question", template.negated_question)):
+        asks = any(head in text for kind in types for head in (kind, negated_head(kind)))
+        if len(types) == 1 and not asks and not unknown:
+            fault(f"the {name} has no {types[0]}", "the attribute in both questions")
     masks = Counter({name: text.count(MASK) for name, text in vars(template).items() if isinstance(text, str)})
     if masked and (masks["context"], masks["question"], masks["negated_question"]) != (0, 1, 1):
         fault("[mask] is not exactly once in both statements", "one [mask] in each statement and none in the context")
