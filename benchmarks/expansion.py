@@ -9,7 +9,8 @@ from stopwatch import measure, print_table, seconds_of
 
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.word_lists import WordLists, read_word_lists, types_of
+from biasgrid.families.underspecified.reading import read_word_lists
+from biasgrid.families.underspecified.word_lists import WordLists, types_of
 from biasgrid.tables import INSTANCES, write_table
 
 SUBJECTS_IN_LOOP = 20

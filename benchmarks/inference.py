@@ -19,7 +19,7 @@ from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, 
 
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.word_lists import read_word_lists
+from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.models.fill_mask import FillMask
 from biasgrid.models.one_token import are_one_token
 from biasgrid.models.predict import predict_rows

@@ -10,7 +10,7 @@ from golden import FOLDER, golden_files, needs_golden_files, unqover_keys, word_
 from shards import Cell
 
 from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.word_lists import read_word_lists
+from biasgrid.families.underspecified.reading import read_word_lists
 
 pytestmark = needs_golden_files()
 

@@ -11,7 +11,7 @@ from biasgrid.logs import start_log
 start_log(snakemake.log[0])
 
 from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.word_lists import read_word_lists
+from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.faults import InputError
 from biasgrid.provenance import provenance
 from biasgrid.tables import INSTANCES, write_table

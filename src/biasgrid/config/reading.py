@@ -10,7 +10,8 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from biasgrid.config.sections import Config, Section
-from biasgrid.families.underspecified.word_lists import WordLists, read_word_lists
+from biasgrid.families.underspecified.reading import read_word_lists
+from biasgrid.families.underspecified.word_lists import WordLists
 from biasgrid.faults import Fault, InputError, nearest, one_of
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists, read_word_lists
+from biasgrid.families.underspecified.reading import read_word_lists
+from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 from biasgrid.tables import INSTANCES, validate
 
 ACTS = {

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from biasgrid.config import load_word_lists, parse_config, read_config
-from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists, read_word_lists
+from biasgrid.families.underspecified.reading import read_word_lists
+from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
 
 ROOT = Path(__file__).parents[3]
 LISTS = {

@@ -15,14 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.families.underspecified.word_lists import (
-    MASK,
-    Attribute,
-    Subjects,
-    Template,
-    WordLists,
-    types_of,
-)
+from biasgrid.families.underspecified.word_lists import MASK, Attribute, Subjects, Template, WordLists, types_of
 from biasgrid.tables import INSTANCES
 
 IntArray = npt.NDArray[np.int64]

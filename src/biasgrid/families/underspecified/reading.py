@@ -1,0 +1,256 @@
+"""Reads UnQover's word lists and says what is wrong with them.
+
+All files are UTF-8 with one item per line; lines are stripped, empty lines and lines that begin with `#` are
+dropped. Readers append what is wrong to a list of faults and go on, so that one look finds everything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from biasgrid.families.underspecified.word_lists import (
+    MASK,
+    PLACEHOLDER,
+    SUBJECT_SLOT,
+    Attribute,
+    Subjects,
+    Template,
+    WordListFiles,
+    WordLists,
+    attribute_type,
+    base_head,
+    negated_head,
+    types_of,
+)
+from biasgrid.faults import Fault, nearest, one_of
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A `HEAD [cluster |] term` line."""
+
+    line: int
+    cluster: str | None
+    term: str
+
+
+def read_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
+    """Returns the kept lines of a word list with their 1-based numbers."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        faults.append(Fault(str(path), "", f"cannot be read ({error.strerror})", "a word list"))
+        return []
+    kept, before = [], len(faults)
+    for number, raw in enumerate(data.split(b"\n"), start=1):
+        try:
+            line = raw.decode("utf-8-sig").strip()
+        except UnicodeDecodeError as error:
+            faults.append(Fault(str(path), f"line {number}", f"byte {error.start + 1} is not UTF-8", "UTF-8 text"))
+            continue
+        if line and not line.startswith("#"):
+            kept.append((number, line))
+    if not kept and len(faults) == before:
+        problem = "only comments" if data.strip() else "the file is empty"
+        faults.append(Fault(str(path), "", problem, "one item per line"))
+    return kept
+
+
+def read_templates(path: Path, faults: list[Fault]) -> list[Template]:
+    """Reads a template file: context, question and negated question, separated by tabs."""
+    templates = []
+    for number, line in read_lines(path, faults):
+        fields = line.split("\t")
+        if len(fields) == 3:
+            templates.append(Template(number, *fields))
+        else:
+            problem = f"{len(fields)} tab-separated fields"
+            expected = "3: context, question and negated question, with a tab between each"
+            faults.append(Fault(str(path), f"line {number}", problem, expected))
+    return templates
+
+
+def read_columns(path: Path, faults: list[Fault]) -> dict[str, list[Entry]]:
+    """Reads `HEAD [cluster |] term` lines into columns by head, in order of first appearance."""
+    columns: dict[str, list[Entry]] = {}
+    for number, line in read_lines(path, faults):
+        head, _, rest = line.partition(" ")
+        parts = [part.strip() for part in rest.split("|")]
+        where = f"line {number}"
+        if not PLACEHOLDER.fullmatch(head):
+            faults.append(Fault(str(path), where, f"begins with {head!r}", "a head such as [subj] and a space"))
+        elif len(parts) > 2:
+            faults.append(Fault(str(path), where, f"{len(parts) - 1} '|' signs", "at most one: cluster | term"))
+        elif not parts[-1]:
+            faults.append(Fault(str(path), where, f"no term after {head}", "a term"))
+        else:
+            cluster = parts[0] if len(parts) == 2 else None
+            columns.setdefault(head, []).append(Entry(number, cluster, parts[-1]))
+    return columns
+
+
+def check_aligned(path: Path, columns: dict[str, list[Entry]], faults: list[Fault]) -> bool:
+    """Reports columns of unequal length; returns whether all are equally long."""
+    lengths = {head: len(entries) for head, entries in columns.items()}
+    if len(set(lengths.values())) <= 1:
+        return True
+    counts = ", ".join(f"{head} {length}" for head, length in lengths.items())
+    shortest = min(lengths, key=lambda head: lengths[head])
+    last = columns[shortest][-1].line
+    faults.append(
+        Fault(
+            str(path),
+            f"line {last}",
+            f"columns of unequal length: {counts}",
+            f"as many {shortest} lines as of the others (its last one is line {last})",
+        )
+    )
+    return False
+
+
+def check_distinct(path: Path, entries: Iterable[Entry], what: str, faults: list[Fault]) -> None:
+    """Reports terms that stand twice in a column."""
+    first: dict[str, int] = {}
+    for entry in entries:
+        if entry.term in first:
+            problem = f"{what} {entry.term!r} stands already in line {first[entry.term]}"
+            faults.append(Fault(str(path), f"line {entry.line}", problem, f"every {what} once"))
+        first.setdefault(entry.term, entry.line)
+
+
+def read_subjects(path: Path, faults: list[Fault]) -> Subjects:
+    """Reads a subject list; a subject's cluster is the one given in the last column of the file."""
+    columns = read_columns(path, faults)
+    if columns and "[subj]" not in columns:
+        faults.append(Fault(str(path), "", f"no [subj] lines, only {', '.join(columns)}", "[subj] lines"))
+        return Subjects({}, [])
+    if not columns:
+        return Subjects({}, [])
+    check_aligned(path, columns, faults)
+    check_distinct(path, columns["[subj]"], "subject", faults)
+    forms = {head: [entry.term for entry in entries] for head, entries in columns.items()}
+    last = list(columns.values())[-1]
+    return Subjects(forms, [entry.cluster for entry in last])
+
+
+def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[Attribute]]:
+    """Reads an attribute file into rows by type, types in order of first appearance.
+
+    Faulty types are kept as far as they go, so that templates that use them are not taken for faulty too.
+    """
+    columns = read_columns(path, faults)
+    types: dict[str, dict[str, list[Entry]]] = {}
+    for head, entries in columns.items():
+        types.setdefault(attribute_type(head), {})[head] = entries
+    attributes: dict[str, list[Attribute]] = {}
+    for kind, heads in types.items():
+        check_type(path, kind, heads, columns.get(base_head(kind)), faults)
+        last = list(heads.values())[-1]
+        names = columns.get(base_head(kind), last)
+        attributes[kind] = [
+            Attribute({head: entries[row].term for head, entries in heads.items()}, name.term, last[row].cluster)
+            for row, name in enumerate(names[: min(len(entries) for entries in heads.values())])
+        ]
+    return attributes
+
+
+def check_type(
+    path: Path, kind: str, heads: dict[str, list[Entry]], names: list[Entry] | None, faults: list[Fault]
+) -> None:
+    """Reports what is wrong with an attribute type.
+
+    Args:
+        path: the attribute file.
+        kind: the type.
+        heads: its columns.
+        names: the column of its base type, None where there is none.
+        faults: where to add what is wrong.
+    """
+
+    def fault(line: int, problem: str, expected: str) -> None:
+        faults.append(Fault(str(path), f"line {line}", problem, expected))
+
+    if kind not in heads or negated_head(kind) not in heads:
+        missing = negated_head(kind) if kind in heads else kind
+        line = next(iter(heads.values()))[0].line
+        fault(line, f"{kind} has no {missing} lines", "each attribute with its negation")
+    elif names is None:
+        problem = f"{kind} has no base type"
+        fault(heads[kind][0].line, problem, f"{base_head(kind)} lines, which name the attributes")
+    elif check_aligned(path, {base_head(kind): names, **heads}, faults) and kind == base_head(kind):
+        check_distinct(path, names, "attribute", faults)
+
+
+def read_filler(path: Path, faults: list[Fault]) -> str:
+    """Reads a filler: a file with exactly one line, which is put before every context."""
+    lines = read_lines(path, faults)
+    if len(lines) > 1:
+        faults.append(Fault(str(path), "", f"{len(lines)} lines", "exactly one line"))
+    return lines[0][1] if lines else ""
+
+
+def check_template(
+    path: Path,
+    template: Template,
+    subject_forms: set[str],
+    attributes: dict[str, list[Attribute]],
+    masked: bool,
+    faults: list[Fault],
+) -> None:
+    """Reports what keeps a template from being expanded with these subjects and attributes."""
+
+    def fault(problem: str, expected: str) -> None:
+        faults.append(Fault(str(path), f"line {template.line}", problem, expected))
+
+    heads = {head for rows in attributes.values() for row in rows for head in row.texts}
+    heads |= {head for kind in attributes for head in (kind, negated_head(kind))}
+    slots = {head.replace("subj", f"subj{which}") for head in subject_forms for which in (1, 2)}
+    known = heads | slots | {MASK}
+    unknown = [
+        placeholder for placeholder in dict.fromkeys(PLACEHOLDER.findall(template.text)) if placeholder not in known
+    ]
+    for placeholder in unknown:
+        fault(f"nothing fills {placeholder}{nearest(placeholder, known)}", one_of(known))
+    for which in (1, 2):
+        in_context = [slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which]
+        everywhere = {slot[0] for slot in SUBJECT_SLOT.finditer(template.text) if int(slot[1]) == which}
+        if len(in_context) != 1:
+            fault(f"[subj{which}] is {len(in_context)} times in the context", "both subjects once in the context")
+        if len(everywhere) > 1:
+            forms = ", ".join(sorted(everywhere))
+            fault(f"subject {which} in several forms: {forms}", "one form of a subject in a template")
+    types = types_of(template, attributes)
+    if len(types) != 1:
+        found = ", ".join(types) or "none"
+        fault(f"{len(types)} attribute types ({found})", "exactly one attribute type in a template")
+    for name, text in (("question", template.question), ("negated question", template.negated_question)):
+        asks = any(head in text for kind in types for head in (kind, negated_head(kind)))
+        if len(types) == 1 and not asks and not unknown:
+            fault(f"the {name} has no {types[0]}", "the attribute in both questions")
+    masks = Counter({name: text.count(MASK) for name, text in vars(template).items() if isinstance(text, str)})
+    if masked and (masks["context"], masks["question"], masks["negated_question"]) != (0, 1, 1):
+        fault("[mask] is not exactly once in both statements", "one [mask] in each statement and none in the context")
+    if not masked and masks.total():
+        fault("[mask] in a template for question answering", "a template without [mask]")
+
+
+def read_word_lists(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
+    """Reads all word lists of a variant and returns them with every fault that is in them."""
+    faults: list[Fault] = []
+    templates = read_templates(files.templates, faults)
+    subjects = [read_subjects(path, faults) for path in files.subjects]
+    attributes = read_attributes(files.attributes, faults)
+    filler = read_filler(files.filler, faults) if files.filler else ""
+    forms = set.intersection(*(set(subject_list.forms) for subject_list in subjects))
+    if forms and attributes:
+        for template in templates:
+            check_template(files.templates, template, forms, attributes, files.mask is not None, faults)
+    if len(subjects) == 2:
+        both = set(subjects[0].forms.get("[subj]", [])) & set(subjects[1].forms.get("[subj]", []))
+        for name in sorted(both):
+            problem = f"subject {name!r} stands in {files.subjects[0]} too"
+            faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
+    return WordLists(templates, subjects, attributes, filler, files.mask, files.limit), faults
