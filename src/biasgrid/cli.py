@@ -1,4 +1,4 @@
-"""The command line: `biasgrid validate`, `biasgrid schema`, `biasgrid summary`."""
+"""The command line: `biasgrid validate`, `schema`, `summary`, `import unqover` and `export unqover`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from biasgrid.faults import UserError
+from biasgrid.unqover import GroupBy
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Social bias of language models over a grid.")
+imports = typer.Typer(no_args_is_help=True, help="Reads files of other projects into tables.")
+exports = typer.Typer(no_args_is_help=True, help="Writes tables as files of other projects.")
+app.add_typer(imports, name="import")
+app.add_typer(exports, name="export")
 console = Console()
 
 
@@ -76,3 +81,48 @@ def summary(
         table.add_row(cell["dataset"], cell["model"], *numbers, f"{cell['swap_groups']:,}")
     console.print(table)
     console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
+
+
+@imports.command("unqover")
+def import_unqover(
+    file: Annotated[Path, typer.Argument(help="a source.json or an output.json")],
+    out: Annotated[Path, typer.Option(help="folder for instances.parquet and, with answers, predictions.parquet")],
+) -> None:
+    """Reads a file of UnQover into tables."""
+    from biasgrid.unqover.reading import import_unqover
+
+    try:
+        tables = import_unqover(file, out)
+    except UserError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+    for table in tables:
+        console.print(f"{table} written.", soft_wrap=True)
+
+
+@exports.command("unqover")
+def export_unqover(
+    config: Annotated[Path, typer.Option(help="the config whose results are written")],
+    dataset: Annotated[str, typer.Option(help="name of a dataset")],
+    out: Annotated[Path, typer.Option(help="the file to write")],
+    variant: Annotated[str | None, typer.Option(help="variant of the dataset: writes its source.json")] = None,
+    model: Annotated[str | None, typer.Option(help="name of a model: writes the output.json of its cell")] = None,
+    log: Annotated[GroupBy | None, typer.Option(help="with --model: writes log.txt, associations grouped so")] = None,
+) -> None:
+    """Writes results as UnQover's source.json, output.json or log.txt."""
+    from biasgrid.unqover.cells import Cells
+
+    if (variant is None) == (model is None) or (log is not None and model is None):
+        raise typer.BadParameter("expected either --variant or --model, and --log only with --model")
+    try:
+        cells = Cells(config, dataset)
+        if model is None:
+            cells.write_source(str(variant), out)
+        elif log is None:
+            cells.write_output(model, out)
+        else:
+            cells.write_log(model, log, out)
+    except UserError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+    console.print(f"{out} written.", soft_wrap=True)

@@ -1,0 +1,117 @@
+"""Writes the results of a config as UnQover's files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import polars as pl
+
+from biasgrid.config import parse_config, read_config
+from biasgrid.config.reading import selection_faults
+from biasgrid.families.underspecified.comparisons import Scoring
+from biasgrid.families.underspecified.measures import PREDICTIONS
+from biasgrid.faults import Fault, InputError, UserError, nearest, one_of
+from biasgrid.tables import INSTANCES, TableError, read_provenance, read_table
+from biasgrid.unqover import GroupBy
+from biasgrid.unqover.export import output_json, source_json, write_text
+from biasgrid.unqover.log import log_text
+
+
+class Answered(NamedTuple):
+    """What a cell's files hold."""
+
+    instances: pl.DataFrame
+    predictions: pl.DataFrame
+    scoring: Scoring
+
+
+class Cells:
+    """The cells of a dataset, and where a config has their tables."""
+
+    def __init__(self, config: Path, dataset: str):
+        """Reads the config.
+
+        Raises:
+            InputError: the config has faults, or not this dataset.
+        """
+        self.path = config
+        self.config = parse_config(read_config(config), str(config))
+        self.dataset = dataset
+        faults = list(selection_faults(str(config), "datasets", [dataset], self.config.datasets))
+        if faults:
+            raise InputError(faults)
+
+    def write_source(self, variant: str, out: Path) -> None:
+        """Writes a variant's `source.json`.
+
+        Raises:
+            UserError: the dataset has no such variant, or its instances are missing or damaged.
+        """
+        write_text(out, source_json(self.instances(variant)))
+
+    def write_output(self, model: str, out: Path) -> None:
+        """Writes a model's `output.json`.
+
+        Raises:
+            UserError: the config has no such cell, or a table is missing or damaged.
+        """
+        write_text(out, output_json(*self.answered(model)))
+
+    def write_log(self, model: str, group_by: GroupBy, out: Path) -> None:
+        """Writes what UnQover's analysis prints of a model's `output.json`.
+
+        Raises:
+            UserError: as for `write_output`, or the dataset cannot be grouped so.
+        """
+        write_text(out, [log_text(*self.answered(model), group_by, str(self.predictions_folder(model)))])
+
+    def instances(self, variant: str) -> pl.DataFrame:
+        """Reads the instances of a variant."""
+        variants = self.config.datasets[self.dataset].variants
+        if variant not in variants:
+            problem = f"unknown variant {variant!r}{nearest(variant, variants)}"
+            raise InputError([Fault(str(self.path), f"datasets.{self.dataset}.variants", problem, one_of(variants))])
+        path = Path(self.config.results, "instances", self.dataset, f"{variant}.parquet")
+        self.check_there([path])
+        return read_table(path, INSTANCES)
+
+    def answered(self, model: str) -> Answered:
+        """Reads the instances that a model answers, and its predictions."""
+        faults = list(selection_faults(str(self.path), "models", [model], self.config.models))
+        if faults:
+            raise InputError(faults)
+        instances = self.instances(self.config.models[model].variant)
+        shards = self.config.datasets[self.dataset].shards
+        paths = [self.predictions_folder(model) / f"{shard}-of-{shards}.parquet" for shard in range(1, shards + 1)]
+        self.check_there(paths)
+        schema = PREDICTIONS[self.config.models[model].task]
+        predictions = pl.concat(read_table(path, schema) for path in paths)
+        return Answered(instances, predictions, self.scoring(paths))
+
+    def predictions_folder(self, model: str) -> Path:
+        """Returns where the shards of a model's predictions are."""
+        return Path(self.config.results, "predictions", self.dataset, model)
+
+    def scoring(self, paths: list[Path]) -> Scoring:
+        """Returns how the predictions were scored, which may not be what the config says by now.
+
+        Raises:
+            TableError: the shards do not agree.
+        """
+        found = {read_provenance(path).get("scoring") for path in paths}
+        if found not in ({"exact"}, {"unqover"}):
+            scorings = ", ".join(sorted(map(str, found)))
+            raise TableError(f"{paths[0].parent}: scored as {scorings}; expected all exact or all unqover")
+        return cast(Scoring, found.pop())
+
+    def check_there(self, paths: list[Path]) -> None:
+        """Refuses tables that are not there, and says how they are made.
+
+        Raises:
+            UserError: with the targets of Snakemake.
+        """
+        missing = [str(path) for path in paths if not path.exists()]
+        if missing:
+            command = f"snakemake --configfile {self.path} --cores all {' '.join(missing)}"
+            raise UserError(f"{missing[0]}: there is no such table; make it with\n  {command}")
