@@ -19,7 +19,7 @@ demo: $(INSTALLED)
 	$(BIN)/biasgrid summary results/demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.files import write_text
 from biasgrid.models.tiny import make_base_checkpoint
 from biasgrid.planted import fill_mask_corpus, plant, question_answering_corpus
 from biasgrid.tables import INSTANCES, PLANTED, read_table, write_table
@@ -48,11 +49,10 @@ def write_planted(
     for name, strength in strengths.items():
         tables.append(plant(questions or statements, name, strength, seed))
         folder = planted.parent / name
-        folder.mkdir(parents=True, exist_ok=True)
         corpus = question_answering_corpus(questions, strength, seed, repeats)
-        (folder / "question-answering.json").write_text(json.dumps(corpus), encoding="utf-8")
+        write_text(folder / "question-answering.json", json.dumps(corpus))
         lines = fill_mask_corpus(statements, strength, seed, repeats)
-        (folder / "fill-mask.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_text(folder / "fill-mask.txt", "".join(f"{line}\n" for line in lines))
     write_table(pl.concat(tables), planted, PLANTED, provenance)
     frames = [*questions.values(), *statements.values()]
     texts = [

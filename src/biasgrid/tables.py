@@ -7,8 +7,8 @@ it is read, is written to a temporary name and renamed, and carries its provenan
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import polars as pl
 from pandera.errors import SchemaError, SchemaErrors
 
 from biasgrid.faults import UserError
+from biasgrid.files import whole
 
 PROVENANCE_KEY = "biasgrid"
 
@@ -192,6 +193,8 @@ PLANTED = pa.DataFrameSchema(
     name="planted bias",
 )
 
+REMEDY = "remove it and run again"
+
 
 class TableError(UserError):
     """A table that is not what its reader expects."""
@@ -204,56 +207,67 @@ def write_table(
 
     Raises:
         TableError: the table does not fit its schema.
+        UserError: the disk is full, or the system refuses to write for another reason.
     """
-    path = Path(path)
     validate(frame, schema, path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        frame.write_parquet(partial, metadata={PROVENANCE_KEY: json.dumps(provenance, sort_keys=True)})
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    # Not written by polars itself: of a full disk it may tell no more than "transport error".
+    content = BytesIO()
+    frame.write_parquet(content, metadata={PROVENANCE_KEY: json.dumps(provenance, sort_keys=True)})
+    with whole(path) as partial:
+        partial.write_bytes(content.getbuffer())
 
 
 def read_table(path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """Reads a table, or some of its columns, and validates what it read.
 
     Raises:
-        TableError: the file is not readable as Parquet or does not fit its schema.
+        TableError: the file is not readable as Parquet, was not made by biasgrid or does not fit its schema.
     """
+    read_metadata(path, schema.name)
     try:
         frame = pl.read_parquet(path, columns=None if columns is None else list(columns))
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable(path, schema.name, error) from None
     if columns is not None:
         schema = schema.select_columns(list(columns))
-    validate(frame, schema, path)
+    validate(frame, schema, path, remedy=f"; {REMEDY}")
     return frame
 
 
 def unreadable(path: str | Path, kind: str, error: Exception) -> TableError:
     """Words that a file cannot be read as a table."""
-    return TableError(f"{path}: not a readable {kind} table ({str(error).splitlines()[0]}); remove it and run again")
+    return TableError(f"{path}: not a readable {kind} table ({str(error).splitlines()[0]}); {REMEDY}")
 
 
-def validate(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path) -> None:
+def validate(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path, remedy: str = "") -> None:
     """Checks a table against its schema.
 
     Raises:
-        TableError: with the file, the columns, and what was expected of them.
+        TableError: with the file, the remedy, the columns, and what was expected of them.
     """
     try:
         schema.validate(frame, lazy=True)
     except (SchemaError, SchemaErrors) as error:
         cases = getattr(error, "failure_cases", None)
         detail = str(cases) if cases is not None else str(error)
-        raise TableError(f"{path}: does not fit the schema of {schema.name}:\n{detail}") from None
+        raise TableError(f"{path}: does not fit the schema of {schema.name}{remedy}:\n{detail}") from None
 
 
 def empty_table(schema: pa.DataFrameSchema) -> pl.DataFrame:
     """Returns a table of a schema without rows."""
     return pl.DataFrame(schema={name: column.dtype.type for name, column in schema.columns.items()})
+
+
+def count_rows(path: str | Path) -> int:
+    """Counts the rows of a table, from its metadata.
+
+    Raises:
+        TableError: the file is not readable as Parquet.
+    """
+    try:
+        return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise unreadable(path, "biasgrid", error) from None
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:
@@ -262,11 +276,20 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
     Raises:
         TableError: the file is not readable as Parquet, or carries none, so it was not made by biasgrid.
     """
+    provenance: dict[str, Any] = json.loads(read_metadata(path, "biasgrid")[PROVENANCE_KEY])
+    return provenance
+
+
+def read_metadata(path: str | Path, kind: str) -> dict[str, str]:
+    """Returns the metadata of a table that biasgrid has written.
+
+    Raises:
+        TableError: the file is not readable as Parquet, or was not made by biasgrid.
+    """
     try:
         metadata = pl.read_parquet_metadata(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise unreadable(path, "biasgrid", error) from None
+        raise unreadable(path, kind, error) from None
     if PROVENANCE_KEY not in metadata:
-        raise TableError(f"{path}: carries no provenance; expected a table that biasgrid has written")
-    provenance: dict[str, Any] = json.loads(metadata[PROVENANCE_KEY])
-    return provenance
+        raise TableError(f"{path}: carries no provenance; expected a table that biasgrid has written; {REMEDY}")
+    return metadata

@@ -13,6 +13,8 @@ from tokenizers.pre_tokenizers import PreTokenizer, Sequence, Split
 from tokenizers.processors import TemplateProcessing
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast, set_seed
 
+from biasgrid.files import whole_files
+
 MASK = "[MASK]"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", MASK)
 
@@ -46,8 +48,9 @@ def make_base_checkpoint(texts: Iterable[str], folder: str | Path, seed: int) ->
     with torch.no_grad():
         model.bert.embeddings.position_embeddings.weight.mul_(0.5)
         model.bert.embeddings.token_type_embeddings.weight.zero_()
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    with whole_files(folder) as partial:
+        model.save_pretrained(partial)
+        tokenizer.save_pretrained(partial)
 
 
 def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:

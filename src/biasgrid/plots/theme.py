@@ -10,6 +10,8 @@ import matplotlib.pyplot as plt
 from plotnine import element_blank, element_line, element_rect, element_text, ggplot, theme, theme_minimal
 from plotnine.exceptions import PlotnineWarning
 
+from biasgrid.files import whole
+
 # Jobs may inherit a display that is gone; nothing here is shown on a screen anyway.
 mpl.use("agg")
 
@@ -67,12 +69,12 @@ def save(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> None:
 
     The same figure gives the same bytes each time: ids are salted alike and no date is written.
     """
-    for path in (svg_path, png_path):
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
     # Subjects that a model was not asked about have no value, of which plotnine would warn each time.
     with mpl.rc_context({"svg.hashsalt": "biasgrid"}), warnings.catch_warnings():
         warnings.simplefilter("ignore", PlotnineWarning)
         drawn = figure.draw()
-        drawn.savefig(svg_path, format="svg", metadata={"Date": None})
-        drawn.savefig(png_path, format="png", dpi=PNG_RESOLUTION, metadata={"Software": None})
+        with whole(svg_path) as partial:
+            drawn.savefig(partial, format="svg", metadata={"Date": None})
+        with whole(png_path) as partial:
+            drawn.savefig(partial, format="png", dpi=PNG_RESOLUTION, metadata={"Software": None})
         plt.close(drawn)
