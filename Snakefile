@@ -13,6 +13,7 @@ include: "rules/common.smk"
 include: "rules/expand.smk"
 include: "rules/models.smk"
 include: "rules/predict.smk"
+include: "rules/import.smk"
 include: "rules/measure.smk"
 include: "rules/plot.smk"
 include: "rules/report.smk"
@@ -21,6 +22,9 @@ include: "rules/report.smk"
 rule all:
     default_target: True
     input:
+        # Named here, so that those which a failed job has taken away are made again though a summary is there.
+        measures_of,
         "<results>/summary.csv",
         "<results>/report/index.html",
+        "<results>/manifest.json",
         figures(),

@@ -7,8 +7,9 @@ from snakemake.exceptions import WorkflowError
 
 from biasgrid.code_digest import code_digest
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.faults import InputError
-from biasgrid.lock import lock_results
+from biasgrid.faults import UserError
+from biasgrid.files import bring_to_present
+from biasgrid.lock import check_records, lock_results
 
 # Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.
 config_name = " and --config".join(
@@ -16,15 +17,36 @@ config_name = " and --config".join(
 )
 
 try:
+    check_records()
     grid = parse_config(config, config_name)
     word_lists = load_word_lists(grid)
-except InputError as error:
+except UserError as error:
     raise WorkflowError(str(error)) from None
 
 
 pathvars:
     results=grid.results,
     logs=f"{grid.results}/logs",
+
+
+# On a cluster these run on the node that submits: they take seconds, and fetching needs the network. Inference and
+# training are submitted.
+localrules:
+    all,
+    expand,
+    fetch_predictions,
+    import_predictions,
+    plant,
+    fetch_base,
+    fetch_model,
+    fetch_tokenizer,
+    measure,
+    summary,
+    plot_grid,
+    plot_dataset,
+    plot_planted,
+    report,
+    manifest,
 
 
 wildcard_constraints:
@@ -47,21 +69,57 @@ def tokenizer_record(wildcards):
     return f"<results>/tokenizers/{tokenizer}.json" if tokenizer else []
 
 
+def is_imported(model):
+    """Says whether a model has dumps of predictions in place of weights."""
+    return bool(grid.models[model].predictions)
+
+
+def origin_of_dump(wildcards):
+    """Where a cell's dump is from, and its digest."""
+    return grid.models[wildcards.model].predictions[wildcards.dataset].model_dump(include={"file", "url", "sha256"})
+
+
+def dump_of_cell(wildcards):
+    """A cell's dump, which is downloaded first where the config gives a url."""
+    return origin_of_dump(wildcards)["file"] or f"<results>/dumps/{wildcards.dataset}/{wildcards.model}.json"
+
+
+def scoring_of_cell(wildcards):
+    """How a cell is scored."""
+    return grid.scoring_of(wildcards.model, wildcards.dataset)
+
+
 def instances_of_cell(wildcards):
-    """The instances table that a model answers."""
+    """The instances table that a model answers, or that its dump holds."""
+    if is_imported(wildcards.model):
+        return f"<results>/imported/{wildcards.dataset}/{wildcards.model}/instances.parquet"
     return f"<results>/instances/{wildcards.dataset}/{grid.models[wildcards.model].variant}.parquet"
 
 
 def shards_of_cell(wildcards):
-    """The predictions of all shards of a cell."""
-    shards = grid.datasets[wildcards.dataset].shards
-    return collect(
-        "<results>/predictions/{dataset}/{model}/{shard}-of-{shards}.parquet",
-        dataset=wildcards.dataset,
-        model=wildcards.model,
-        shard=range(1, shards + 1),
-        shards=shards,
-    )
+    """The predictions of a cell: those of its dump or of all shards."""
+    if is_imported(wildcards.model):
+        return [f"<results>/imported/{wildcards.dataset}/{wildcards.model}/predictions.parquet"]
+    return files_of_shards("<results>/predictions/{cell}/{shard}.parquet", wildcards.dataset, wildcards.model)
+
+
+def files_of_shards(pattern, dataset, model):
+    """A file of each shard of a cell."""
+    shards = grid.datasets[dataset].shards
+    names = [f"{number}-of-{shards}" for number in range(1, shards + 1)]
+    return collect(pattern, cell=f"{dataset}/{model}", shard=names)
+
+
+def timings_of_grid():
+    """How long the shards of all cells took."""
+    cells = [(dataset, model) for model, dataset in grid.cells() if not is_imported(model)]
+    return [file for cell in cells for file in files_of_shards("<results>/timings/{cell}/{shard}.json", *cell)]
+
+
+def records_of_models():
+    """The records of all selected models that have weights."""
+    models = [name for name in grid.run.models if not is_imported(name)]
+    return collect("<results>/models/{model}.json", model=models)
 
 
 def measures_of(wildcards):
@@ -98,6 +156,23 @@ def source_of_model(wildcards):
     return grid.source_of_model(wildcards.model)
 
 
+def source_of_base(wildcards):
+    """Where the files are of the checkpoint that a model's training starts from."""
+    return grid.source_of_base(wildcards.model)
+
+
+def base_files(wildcards):
+    """The files of the checkpoint that a model's training starts from, where it lies in a folder."""
+    folder = grid.models[wildcards.model].train.base.folder
+    return checkpoint_files_in(folder) if folder else []
+
+
+def base_record(wildcards):
+    """The record of the checkpoint that a model's training starts from, none for models without one."""
+    train = grid.models[wildcards.model].train
+    return f"<results>/bases/{wildcards.model}.json" if train and train.base else []
+
+
 def source_of_tokenizer(wildcards):
     """Where a tokenizer's files are, and which of them are needed."""
     return grid.source_of_tokenizer(wildcards.tokenizer)
@@ -120,7 +195,7 @@ def planted_instances():
 
 
 def training_inputs(wildcards):
-    """The data that a model is trained on and, where it lies in a folder, the checkpoint that it starts from."""
+    """The data that a model is trained on, and the checkpoint that it starts from or the record of it."""
     model = grid.models[wildcards.model]
     if model.train.planted:
         ending = {"question-answering": "json", "fill-mask": "txt"}[model.task]
@@ -128,13 +203,19 @@ def training_inputs(wildcards):
             data=f"<results>/planted/{model.train.planted}/{model.task}.{ending}",
             base="<results>/planted/base/model.safetensors",
         )
-    folder = model.train.base.folder
-    return dict(data=model.train.data, files=checkpoint_files_in(folder) if folder else [])
+    return dict(data=model.train.data, base=base_record(wildcards))
 
 
-def facts_of_models():
-    """How plots and tables name the selected models."""
-    return {name: dict(kind=grid.models[name].kind, label=grid.models[name].label) for name in grid.run.models}
+def facts_of_models(datasets):
+    """How plots and tables name the selected models, and how these are scored on some datasets."""
+    return {
+        name: dict(
+            kind=grid.models[name].kind,
+            label=grid.models[name].label,
+            scoring={dataset: grid.scoring_of(name, dataset) for dataset in datasets},
+        )
+        for name in grid.run.models
+    }
 
 
 def facts_of_run():
@@ -146,8 +227,8 @@ def facts_of_run():
         scoring=grid.scoring,
         datasets=titles_of_datasets(),
         models={
-            name: dict(facts, task=grid.models[name].task, strength=strengths.get(name))
-            for name, facts in facts_of_models().items()
+            name: dict(grid.models[name].model_dump(include={"kind", "label", "task"}), strength=strengths.get(name))
+            for name in grid.run.models
         },
     )
 
@@ -183,4 +264,8 @@ def figures():
 
 # Snakemake's own lock outlives a killed run (see profiles/default); the system drops this one with the process.
 onstart:
-    lock_results(grid.results)
+    try:
+        lock_results(grid.results)
+    except UserError as error:
+        raise WorkflowError(str(error)) from None
+    bring_to_present(Path(grid.results).rglob("*"))

@@ -29,6 +29,24 @@ rule plant:
         "../workflow/scripts/plant.py"
 
 
+# Records stay when they are made again (`update`), because a branch is resolved once: its commit is taken from there.
+# Bases are fetched by a rule of their own, because nodes that train may have no network.
+rule fetch_base:
+    input:
+        files=base_files,
+    output:
+        update("<results>/bases/{model}.json"),
+    log:
+        "<logs>/fetch_base/{model}.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    params:
+        source=source_of_base,
+        code=code_of("fetch"),
+    script:
+        "../workflow/scripts/fetch.py"
+
+
 rule train:
     input:
         unpack(training_inputs),
@@ -50,6 +68,7 @@ rule train:
         gpu=0 if grid.inference.device == "cpu" else 1,
         mem_mb=4000,
         device=grid.inference.device,
+        jobs_per_gpu=grid.inference.jobs_per_gpu,
     params:
         task=lambda wildcards: grid.models[wildcards.model].task,
         train=lambda wildcards: grid.models[wildcards.model].train.model_dump(mode="json"),
@@ -61,8 +80,9 @@ rule train:
 rule fetch_model:
     input:
         files=checkpoint_files(grid.models, "model"),
+        base=base_record,
     output:
-        "<results>/models/{model}.json",
+        update("<results>/models/{model}.json"),
     log:
         "<logs>/fetch_model/{model}.log",
     conda:
@@ -78,7 +98,7 @@ rule fetch_tokenizer:
     input:
         files=checkpoint_files(grid.tokenizers, "tokenizer"),
     output:
-        "<results>/tokenizers/{tokenizer}.json",
+        update("<results>/tokenizers/{tokenizer}.json"),
     log:
         "<logs>/fetch_tokenizer/{tokenizer}.log",
     conda:
@@ -88,8 +108,3 @@ rule fetch_tokenizer:
         code=code_of("fetch"),
     script:
         "../workflow/scripts/fetch.py"
-
-
-localrules:
-    fetch_model,
-    fetch_tokenizer,

@@ -175,6 +175,31 @@ def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(path: str, valu
     assert [fault for fault in faults if expected in fault] == faults[:1]
 
 
+def test_a_trained_models_record_will_say_how_it_was_made() -> None:
+    content = changed("planted/repeats", 3)
+    content["models"]["tuned"] = content["models"]["trained"] | {
+        "allow_pickle": True,
+        "train": {"base": {"checkpoint": "org/base", "revision": "main"}, "data": "squad.json"},
+    }
+    config = parse_config(content, "c.yaml")
+    training = config.source_of_model("trained")["training"]
+    assert training["planted"] == {"strengths": {"strong": 0.9}, "repeats": 3, "seed": 1}
+    assert training["hyperparameters"]["seed"] == 3435
+    assert config.source_of_model("masked")["training"] is None
+    tuned = config.source_of_model("tuned")["training"]
+    assert (tuned["base"]["checkpoint"], tuned["data"], tuned["planted"]) == ("org/base", "squad.json", None)
+    base = {"checkpoint": "org/base", "revision": "main", "folder": None, "weights": True, "allow_pickle": True}
+    assert config.source_of_base("tuned") == base
+
+
+def test_training_runs_no_code_of_checkpoints() -> None:
+    (fault,) = faults_of(changed("models/trained/allow_remote_code", True))
+    assert (
+        "models.trained: has task, variant, kind, label, train, allow_remote_code; expected no `allow_remote_code`"
+        in fault
+    )
+
+
 @pytest.mark.parametrize("name", ["label", "train", "task", "checkpoint"])
 def test_a_typo_in_a_model_that_is_named_like_a_key_is_one_fault(name: str) -> None:
     model = changed("title", "t")["models"]["masked"] | {"kin": "LM", "label": "another"}
@@ -273,3 +298,87 @@ def test_schema_and_table_of_keys_are_in_step_with_the_code() -> None:
     assert schema.read_text() == json.dumps(config_schema(), indent=2) + "\n", hint
     readme = (ROOT / "config" / "README.md").read_text()
     assert readme == with_key_tables(readme), hint
+
+
+DIGEST = "0123456789abcdef" * 4
+
+
+def with_dump(dumps: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """The config with a selected model that has dumps in place of weights."""
+    content = changed("run/models", ["answers", "published"])
+    model = {"task": "question-answering", "variant": "qa", "kind": "QA", "label": "published"}
+    content["models"]["published"] = model | {"predictions": dumps} | changes
+    return content
+
+
+def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() -> None:
+    content = with_dump({"religion": {"url": "https://example.org/a.json", "sha256": DIGEST}})
+    config = parse_config(content, "c.yaml")
+    assert config.selected_variants() == [("religion", "qa")]
+    assert config.scoring_of("published", "religion") == "unqover"
+    assert config.scoring_of("answers", "religion") == "exact"
+    content["models"]["published"]["predictions"]["religion"]["scoring"] = "exact"
+    content["run"]["models"] = ["published"]
+    config = parse_config(content, "c.yaml")
+    assert config.scoring_of("published", "religion") == "exact"
+    assert config.selected_variants() == []
+    assert load_word_lists(parse_config(content | {"word_lists": "nowhere"}, "c.yaml")) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (with_dump({}), "models.published: has task, variant, kind, label, predictions; expected exactly one of"),
+        (with_dump({"religion": {}}), "predictions.religion: has no keys; expected either `file` or `url`"),
+        (
+            with_dump({"religion": {"file": "a", "url": "https://b", "sha256": DIGEST}}),
+            "predictions.religion: has file, url, sha256; expected either `file` or `url`",
+        ),
+        (
+            with_dump({"religion": {"url": "https://b"}}),
+            "predictions.religion: has url; expected `sha256` where there is a `url`",
+        ),
+        (
+            with_dump({"religion": {"url": "ftp://b", "sha256": DIGEST}}),
+            "predictions.religion.url: 'ftp://b'; expected string should match pattern '^https?://",
+        ),
+        (
+            with_dump({"religion": {"file": "a", "sha256": DIGEST[1:]}}),
+            f"predictions.religion.sha256: '{DIGEST[1:]}'; expected string should match pattern '^[0-9a-f]{{64}}$'",
+        ),
+        (
+            with_dump({"religion": {"fil": "a"}}),
+            "predictions.religion.fil: unknown key (did you mean 'file'?); expected one of file, scoring, sha256, url",
+        ),
+        (
+            with_dump({"religion": {"file": "nowhere.json"}}),
+            "predictions.religion.file: there is no file 'nowhere.json'; expected an output.json of UnQover",
+        ),
+        (
+            with_dump({"religion": {"file": str(ROOT / "README.md")}, "religon": {"file": "b"}}),
+            "published.predictions: unknown name 'religon' (did you mean 'religion'?); expected one of religion",
+        ),
+        (
+            with_dump({"religion": {"file": str(ROOT / "README.md")}}, folder="x"),
+            "label, predictions, folder; expected exactly one of `checkpoint`, `folder`, `train` and `predictions`",
+        ),
+        (
+            with_dump({"religion": {"file": str(ROOT / "README.md")}}, variant="lm-bert"),
+            "models.published.variant: 'lm-bert' is not for the task 'question-answering'",
+        ),
+    ],
+)
+def test_a_fault_of_a_dump_is_named(content: dict[str, Any], expected: str) -> None:
+    (fault,) = faults_of(content)
+    assert expected in fault
+
+
+def test_a_selected_dataset_without_a_dump_is_a_fault() -> None:
+    content = with_dump({"religion": {"file": str(ROOT / "README.md")}})
+    content["datasets"]["faith"] = content["datasets"]["religion"]
+    content["run"]["datasets"] = ["religion", "faith"]
+    assert faults_of(content) == [
+        "c.yaml, models.published.predictions: no dump of the selected dataset 'faith', only of religion; expected one of each dataset"
+    ]
+    content["run"]["models"] = ["answers"]
+    parse_config(content, "c.yaml")

@@ -1,23 +1,15 @@
 import json
 import shutil
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from tiny_checkpoints import TOKENIZERS
 
-from biasgrid.models.checkpoint import (
-    ModelError,
-    folder_of,
-    load_model,
-    load_tokenizer,
-    locate,
-    make_record,
-    name_of,
-    read_record,
-)
+from biasgrid.models.checkpoint import ModelError, folder_of, load_model, load_tokenizer, name_of, read_record
+from biasgrid.models.fetch import make_record
 from biasgrid.models.one_token import are_one_token
 
 Checkpoints = Callable[[str, str], Path]
@@ -29,57 +21,58 @@ def folder(tmp_path: Path, tiny_checkpoint: Checkpoints) -> Path:
     return Path(shutil.copytree(tiny_checkpoint("bert", "fill-mask"), tmp_path / "checkpoint"))
 
 
-def record_of(folder: Path, weights: bool = True, allow_pickle: bool = False) -> dict[str, object]:
-    return make_record(None, str(folder), None, weights, allow_pickle)
+def record_of(folder: Path, **choices: Any) -> dict[str, Any]:
+    return make_record(None, str(folder), None, **{"weights": True, "allow_pickle": False} | choices)
 
 
-def test_a_record_has_the_digest_of_each_file_that_counts(folder: Path, tmp_path: Path) -> None:
-    (folder / "README.md").write_text("does not count")
-    record = record_of(folder)
-    files = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
-    assert record["files"] == {name: sha256((folder / name).read_bytes()).hexdigest() for name in files}
-    (tmp_path / "record.json").write_text(json.dumps(record))
-    assert read_record(tmp_path / "record.json") == record
-    assert folder_of(read_record(tmp_path / "record.json")) == folder
+def test_a_record_that_was_written_leads_to_its_folder(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "record.json").write_text(json.dumps(record_of(folder)))
+    record = read_record(tmp_path / "record.json")
+    assert folder_of(record) == folder
     assert name_of(record) == str(folder)
 
 
-def test_a_record_changes_with_content_and_not_with_time(folder: Path) -> None:
-    before = record_of(folder)
-    (folder / "config.json").touch()
-    assert record_of(folder) == before
-    (folder / "config.json").write_text((folder / "config.json").read_text() + " ")
-    assert record_of(folder) != before
+def test_files_that_are_gone_are_named(folder: Path) -> None:
+    record = record_of(folder)
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match=r"checkpoint: it has no tokenizer.json any more; .* remove the record"):
+        folder_of(record)
 
 
-def test_a_tokenizers_record_needs_no_weights(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    assert "model.safetensors" not in record_of(folder, weights=False)["files"]  # type: ignore[operator]
-    with pytest.raises(ModelError, match=r"has none of the files model\.safetensors.*expected at least one$"):
-        record_of(folder)
-
-
-def test_pickled_weights_are_taken_only_where_they_are_allowed(folder: Path) -> None:
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ModelError, match=r"or set allow_pickle: true"):
-        record_of(folder)
-    assert "pytorch_model.bin" in record_of(folder, allow_pickle=True)["files"]  # type: ignore[operator]
-
-
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"there is no folder .*nowhere; expected a checkpoint with config.json"):
-        record_of(tmp_path / "nowhere")
-
-
-def test_a_checkpoint_that_is_not_in_the_cache_is_named() -> None:
-    with pytest.raises(ModelError, match=r"no/such-model at revision main cannot be downloaded .*or set `folder`"):
-        locate("no/such-model", None, "main", ["config.json"], offline=True)
+def test_a_commit_that_is_not_in_this_machines_cache_is_named(folder: Path) -> None:
+    record = record_of(folder) | {"checkpoint": "no/such-model", "folder": None, "revision": "0" * 40}
+    with pytest.raises(
+        ModelError, match=r"no/such-model: this machine's cache of the hub, .* has no config.json, model"
+    ):
+        folder_of(record)
 
 
 def test_models_are_loaded_in_float32_and_for_inference(folder: Path) -> None:
     model = load_model(record_of(folder), "fill-mask", torch.device("cpu"))
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
     assert not model.training
+
+
+def test_pickled_weights_are_loaded_only_where_the_record_has_them(folder: Path) -> None:
+    weights = load_model(record_of(folder), "fill-mask", torch.device("cpu")).state_dict()
+    safe_record = record_of(folder)
+    (folder / "model.safetensors").unlink()
+    torch.save(weights, folder / "pytorch_model.bin")
+    model = load_model(record_of(folder, allow_pickle=True), "fill-mask", torch.device("cpu"))
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
+    (folder / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ModelError, match=r"checkpoint cannot be loaded \(.*\); expected files that transformers can"):
+        load_model(safe_record, "fill-mask", torch.device("cpu"))
+
+
+def test_code_is_neither_run_nor_asked_about_where_transformers_knows_the_model(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config["auto_map"] = {"AutoConfig": "new.NewConfig", "AutoModelForMaskedLM": "new.NewModel"}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "new.py").write_text("raise SystemExit('this code was run')")
+    record = record_of(folder)
+    assert "new.py" not in record["files"]
+    assert type(load_model(record, "fill-mask", torch.device("cpu"))).__name__ == "BertForMaskedLM"
 
 
 def test_padding_and_truncation_of_a_tokenizers_training_are_dropped(folder: Path) -> None:
@@ -97,3 +90,9 @@ def test_one_token_words_are_told_from_others(tiny_checkpoint: Checkpoints, arch
     tokenizer = load_tokenizer(record_of(tiny_checkpoint(architecture, "fill-mask")))
     words = ["Ann", "Carl", "Zoë", "African-American", "Ann Carl", "日本", "cooked"]
     assert are_one_token(tokenizer, words) == [True] * 3 + [False] * 4
+
+
+def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bert.json").write_text('{"files": ')
+    with pytest.raises(ModelError, match=r"bert.json: not a record of a checkpoint .*; remove it and run again"):
+        read_record(tmp_path / "bert.json")

@@ -1,7 +1,6 @@
-"""Rules fetch_model and fetch_tokenizer: a checkpoint of the hub or a folder -> its record."""
+"""Rules fetch_base, fetch_model and fetch_tokenizer: a checkpoint of the hub or a folder -> its record."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +10,13 @@ from biasgrid.logs import start_log
 
 start_log(snakemake.log[0])
 
-from biasgrid.models.checkpoint import make_record
+from biasgrid.files import write_text
+from biasgrid.models.checkpoint import read_record
+from biasgrid.models.fetch import make_record, recorded_commit
 
-record = make_record(**snakemake.params.source)
-Path(snakemake.output[0]).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n")
+source = snakemake.params.source
+commit = recorded_commit(snakemake.output[0], source["checkpoint"], source["revision"])
+record = make_record(**source, commit=commit)
+if snakemake.input.get("base"):
+    record["training"]["base"] = read_record(snakemake.input.base)
+write_text(snakemake.output[0], json.dumps(record, indent=2, sort_keys=True) + "\n")

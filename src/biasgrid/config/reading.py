@@ -9,7 +9,8 @@ from typing import Any, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from biasgrid.config.sections import Config, Section
+from biasgrid.config.section import Section
+from biasgrid.config.sections import Config
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import WordLists
 from biasgrid.faults import Fault, InputError, nearest, one_of
@@ -70,7 +71,8 @@ def as_fault(detail: Any, source: str) -> Fault:
         allowed = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
         return Fault(source, path, f"{detail['input']!r}{nearest(str(detail['input']), allowed)}", one_of(allowed))
     if kind == "value_error":
-        return Fault(source, path, f"has {', '.join(detail['input'])}", str(context["error"]).removeprefix("expected "))
+        keys = ", ".join(detail["input"]) or "no keys"
+        return Fault(source, path, f"has {keys}", str(context["error"]).removeprefix("expected "))
     expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
     return Fault(source, path, f"{detail['input']!r}", expected[0].lower() + expected[1:])
 
@@ -101,6 +103,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
         yield from strength_faults(config, source, name)
         yield from task_faults(config, source, name)
         yield from tokenizer_faults(config, source, f"models.{name}.variant", model.variant)
+        yield from selection_faults(source, f"models.{name}.predictions", [*model.predictions], config.datasets)
     for name, dataset in config.datasets.items():
         for variant in dataset.variants:
             yield from tokenizer_faults(config, source, f"datasets.{name}.variants.{variant}", variant)
@@ -178,6 +181,9 @@ def cell_faults(config: Config, source: str, model: str, dataset: str) -> Iterat
         problem = f"model {model!r} answers variant {variant!r}, which dataset {dataset!r} does not have"
         yield Fault(source, "run", problem + nearest(variant, variants), one_of(variants))
         return
+    if config.models[model].predictions:
+        yield from dump_faults(config, source, model, dataset)
+        return
     training, subjects = config.models[model].train, config.datasets[dataset].variants[variant].subjects
     if (
         training
@@ -193,6 +199,18 @@ def cell_faults(config: Config, source: str, model: str, dataset: str) -> Iterat
     if entry is not None and entry.checkpoint is None and entry.folder is None:
         problem = f"{tokenizer!r} has no `checkpoint` or `folder`, but filters the subjects of {dataset!r}"
         yield Fault(source, f"tokenizers.{tokenizer}", problem, "one of them, or `subjects` in the variant")
+
+
+def dump_faults(config: Config, source: str, model: str, dataset: str) -> Iterator[Fault]:
+    """Yields what keeps an imported model from having its dump of a dataset."""
+    key = f"models.{model}.predictions"
+    dump = config.models[model].predictions.get(dataset)
+    if dump is None:
+        given = ", ".join(config.models[model].predictions)
+        yield Fault(source, key, f"no dump of the selected dataset {dataset!r}, only of {given}", "one of each dataset")
+    elif dump.file is not None and not Path(dump.file).is_file():
+        problem = f"there is no file {dump.file!r}"
+        yield Fault(source, f"{key}.{dataset}.file", problem, "an output.json of UnQover")
 
 
 def pronoun_faults(config: Config, dataset: str, lists: WordLists) -> Iterator[Fault]:
@@ -212,10 +230,11 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], WordLists]:
         InputError: with every fault in any of them.
     """
     lists, faults = {}, []
-    if not Path(config.word_lists).is_dir():
+    variants = config.selected_variants()
+    if variants and not Path(config.word_lists).is_dir():
         expected = "a folder of word lists (set it with --config word_lists=FOLDER)"
         raise InputError([Fault(config.word_lists, "", "there is no such folder", expected)])
-    for dataset, variant in config.selected_variants():
+    for dataset, variant in variants:
         lists[dataset, variant], found = read_word_lists(config.files(dataset, variant))
         faults += found
         if variant.startswith("lm-"):

@@ -1,7 +1,7 @@
 """What may stand in a config.
 
-These models are the one source: the schema in `workflow/schemas/` and the tables of keys in `config/README.md` are
-generated from them (`biasgrid schema`), and a test keeps them in step.
+The models here and in `model_sections` are the one source: the schema in `workflow/schemas/` and the tables of keys in
+`config/README.md` are generated from them (`biasgrid schema`), and a test keeps them in step.
 """
 
 from __future__ import annotations
@@ -10,92 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
+from biasgrid.config.model_sections import Model, Tokenizer
+from biasgrid.config.section import Name, Scoring, Section, Variant
 from biasgrid.families.underspecified.word_lists import WordListFiles
-from biasgrid.models.hyperparameters import Hyperparameters
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
-Variant = Annotated[str, Field(pattern=r"^(qa|lm)(-[A-Za-z0-9]+)*$")]
-Task = Literal["fill-mask", "question-answering"]
-
-
-class Section(BaseModel):
-    """A part of the config: no unknown keys, nothing changes after reading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Source(Section):
-    """Where a checkpoint comes from."""
-
-    checkpoint: str | None = Field(None, description="repository of the Hugging Face hub, such as `roberta-base`")
-    revision: str | None = Field(None, description="commit, tag or branch of the repository; a commit is the safest")
-    folder: str | None = Field(None, description="local folder with a checkpoint, in place of `checkpoint`")
-
-    @model_validator(mode="after")
-    def _one_source(self) -> Source:
-        if (self.checkpoint is None) == (self.folder is None):
-            raise ValueError("expected either `checkpoint` (with `revision`) or `folder`")
-        if (self.checkpoint is None) != (self.revision is None):
-            raise ValueError("expected `revision` exactly where there is a `checkpoint`")
-        return self
-
-
-class Training(Section):
-    """A model that the workflow trains itself."""
-
-    base: Source | None = Field(None, description="the checkpoint to start from")
-    data: str | None = Field(
-        None,
-        description="SQuAD-format JSON (question answering); text, one a line, or cloze lines: text with the mask "
-        "token and, behind tabs, the words that fill it (fill-mask)",
-    )
-    planted: str | None = Field(
-        None,
-        description="name of a strength in `planted.strengths`: trains a tiny model on the planted corpus",
-    )
-    hyperparameters: Hyperparameters = Field(Hyperparameters(), description="how to train")
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Training:
-        if (self.planted is None) == (self.base is None or self.data is None):
-            raise ValueError("expected either `planted`, or both `base` and `data`")
-        return self
-
-
-class Model(Section):
-    """A model: a column of the grid."""
-
-    task: Task = Field(description="the Hugging Face task it is used for")
-    variant: Variant = Field(
-        description="which variant of the datasets it answers: `qa`, `qa-newsqa`, or `lm-` and a key of `tokenizers`"
-    )
-    kind: str = Field(description="kind of model, which groups the plots: SQuAD, NewsQA, LM, ...")
-    label: str = Field(description="name in plots; models of different kinds may share it, such as `BERT base`")
-    checkpoint: str | None = Field(None, description="repository of the Hugging Face hub")
-    revision: str | None = Field(None, description="commit, tag or branch of the repository")
-    folder: str | None = Field(None, description="local folder with a checkpoint")
-    train: Training | None = Field(None, description="trains the model in place of fetching it")
-    allow_pickle: bool = Field(False, description="whether weights may be pickled files (`pytorch_model.bin`)")
-
-    @model_validator(mode="after")
-    def _one_source(self) -> Model:
-        given = [key for key in ("checkpoint", "folder", "train") if getattr(self, key) is not None]
-        if len(given) != 1:
-            raise ValueError("expected exactly one of `checkpoint`, `folder` and `train`")
-        if (self.checkpoint is None) != (self.revision is None):
-            raise ValueError("expected `revision` exactly where there is a `checkpoint`")
-        return self
-
-
-class Tokenizer(Section):
-    """A family of tokenizers of masked language models."""
-
-    mask: str = Field(description="its mask token, such as `[MASK]`")
-    checkpoint: str | None = Field(None, description="repository of the hub whose tokenizer stands for the family")
-    revision: str | None = Field(None, description="commit, tag or branch of the repository")
-    folder: str | None = Field(None, description="local folder with such a tokenizer")
 
 
 class Limit(Section):
@@ -147,9 +66,14 @@ class Inference(Section):
     token_budget: int = Field(16384, ge=1, description="tokens per batch; changes speed, not numbers")
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
-        description="where to run; changes speed, not numbers (but see `precision: auto`). "
-        "`auto` runs one job at a time, for the GPU; on a machine without one write `cpu`",
+        description="where to run; changes speed, not numbers (but see `precision: auto`). With `auto` and `cuda` "
+        "every job leases one of the GPUs that it sees and waits where none is free; `auto` takes the CPU where there "
+        "is no GPU",
     )
+    jobs_per_gpu: int = Field(
+        1, ge=1, description="jobs that may have one GPU at a time, so that one loads its model while another computes"
+    )
+    time_limit: float = Field(60, gt=0, description="minutes without progress after which an inference job ends itself")
 
 
 class Planted(Section):
@@ -175,7 +99,7 @@ class Config(Section):
     title: str = Field("biasgrid", description="title of the report")
     results: str = Field("results", description="folder of everything that is made")
     word_lists: str = Field("word_lists", description="folder of the word lists")
-    scoring: Literal["exact", "unqover"] = Field(
+    scoring: Scoring = Field(
         "exact",
         description="`unqover` repeats the original's choices where they change numbers (see docs/scoring.md)",
     )
@@ -191,6 +115,11 @@ class Config(Section):
         for dataset in self.run.datasets:
             for model in self.run.models:
                 yield model, dataset
+
+    def scoring_of(self, model: str, dataset: str) -> Scoring:
+        """Returns how a cell is scored: an imported one as its dump was."""
+        dump = self.models[model].predictions.get(dataset)
+        return dump.scoring if dump else self.scoring
 
     def files(self, dataset: str, variant: str) -> WordListFiles:
         """Returns the word lists of a dataset's variant."""
@@ -213,18 +142,37 @@ class Config(Section):
         return variant.removeprefix("lm-")
 
     def source_of_model(self, name: str) -> dict[str, Any]:
-        """Returns where a model's files are, as arguments of `biasgrid.models.checkpoint.make_record`."""
+        """Returns where a model's files are, as arguments of `biasgrid.models.fetch.make_record`."""
         model = self.models[name]
         folder = f"{self.results}/trained/{name}" if model.train else model.folder
         source = {"checkpoint": model.checkpoint, "revision": model.revision, "folder": folder}
-        return source | {"weights": True, "allow_pickle": model.allow_pickle}
+        allowed = {"allow_pickle": model.allow_pickle, "allow_remote_code": model.allow_remote_code}
+        return source | {"weights": True} | allowed | {"training": self.training_of(name)}
+
+    def training_of(self, name: str) -> dict[str, Any] | None:
+        """Returns how a model is trained: its section `train`, with the section `planted` where it names a strength."""
+        train = self.models[name].train
+        if train is None:
+            return None
+        training = train.model_dump(mode="json")
+        if train.planted is not None and self.planted is not None:
+            strengths = {train.planted: self.planted.strengths[train.planted]}
+            training["planted"] = self.planted.model_dump(mode="json") | {"strengths": strengths}
+        return training
+
+    def source_of_base(self, name: str) -> dict[str, Any]:
+        """Returns where the checkpoint is that a model's training starts from, as arguments of `make_record`."""
+        model = self.models[name]
+        if model.train is None or model.train.base is None:
+            raise ValueError(f"{name} is not trained from a checkpoint")
+        return model.train.base.model_dump() | {"weights": True, "allow_pickle": model.allow_pickle}
 
     def source_of_tokenizer(self, name: str) -> dict[str, Any]:
-        """Returns where a tokenizer's files are, as arguments of `biasgrid.models.checkpoint.make_record`."""
-        tokenizer = self.tokenizers[name]
-        source = {"checkpoint": tokenizer.checkpoint, "revision": tokenizer.revision, "folder": tokenizer.folder}
+        """Returns where a tokenizer's files are, as arguments of `biasgrid.models.fetch.make_record`."""
+        source = self.tokenizers[name].model_dump(exclude={"mask"})
         return source | {"weights": False, "allow_pickle": False}
 
     def selected_variants(self) -> list[tuple[str, str]]:
-        """Returns dataset and variant of all instances tables that the run needs."""
-        return list(dict.fromkeys((dataset, self.models[model].variant) for model, dataset in self.cells()))
+        """Returns dataset and variant of all instances tables that are expanded: dumps bring their own."""
+        asked = ((dataset, self.models[model]) for model, dataset in self.cells())
+        return list(dict.fromkeys((dataset, model.variant) for dataset, model in asked if not model.predictions))

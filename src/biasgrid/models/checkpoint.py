@@ -1,10 +1,10 @@
-"""Checkpoints: found on the hub or in a folder, recorded by their digests, and loaded with clear refusals."""
+"""Checkpoints that were fetched: their records, and how model and tokenizer are loaded, without the network."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from hashlib import file_digest
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,125 +14,71 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "spm.model",
-)
-SAFE_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.index.json")
-PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
-
 
 class ModelError(UserError):
     """A model that cannot be used, with what is wrong and what to do about it."""
 
 
-def locate(
-    checkpoint: str | None, folder: str | None, revision: str | None, files: Iterable[str], offline: bool
-) -> tuple[Path, str | None]:
-    """Finds a checkpoint's folder, downloading from the hub what is not cached.
-
-    Args:
-        checkpoint: a repository of the hub, or None where `folder` is given.
-        folder: a local folder.
-        revision: the commit or branch of the repository.
-        files: patterns of the files to download.
-        offline: whether to look in the cache only.
-
-    Returns:
-        The folder and, for the hub, the commit that the revision stands for.
-
-    Raises:
-        ModelError: there is no such folder or repository, or it cannot be reached.
-    """
-    if folder is not None or checkpoint is None:
-        folder = str(folder)
-        if not Path(folder).is_dir():
-            raise ModelError(f"there is no folder {folder}; expected a checkpoint with config.json and weights")
-        return Path(folder), None
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
-    try:
-        path = snapshot_download(
-            checkpoint, revision=revision, allow_patterns=["config.json", *files], local_files_only=offline
-        )
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise ModelError(
-            f"{checkpoint} at revision {revision} cannot be downloaded ({reason}); expected a repository of the hub "
-            "that this machine can reach and your token may read, or set `folder` to a local copy"
-        ) from error
-    return Path(path), Path(path).name
-
-
-def make_record(
-    checkpoint: str | None, folder: str | None, revision: str | None, weights: bool, allow_pickle: bool
-) -> dict[str, Any]:
-    """Fetches a checkpoint and returns its record: where it is from, and a digest of each file that counts.
-
-    Later stages depend on the record, so they run again when a file's content changes and not when it is touched.
-
-    Args:
-        checkpoint: a repository of the hub, or None where `folder` is given.
-        folder: a local folder.
-        revision: the commit or branch of the repository.
-        weights: whether the weights are needed, or the tokenizer alone.
-        allow_pickle: whether weights may be pickled files, which can run code when they are loaded.
-
-    Raises:
-        ModelError: it cannot be found, or has no weights or tokenizer.
-    """
-    pickled = PICKLED_WEIGHTS if allow_pickle else ()
-    needed = (*SAFE_WEIGHTS, *pickled) if weights else TOKENIZER_FILES
-    files = (*TOKENIZER_FILES, *needed) if weights else TOKENIZER_FILES
-    path, commit = locate(checkpoint, folder, revision, files, offline=False)
-    found = sorted({file for pattern in ("config.json", *files) for file in path.glob(pattern)})
-    if not any(file.match(pattern) for file in found for pattern in needed):
-        hint = " (or set allow_pickle: true)" if weights and any(path.glob("pytorch_model*.bin")) else ""
-        raise ModelError(
-            f"{checkpoint or folder} has none of the files {', '.join(needed)}; expected at least one{hint}"
-        )
-    digests = {}
-    for file in found:
-        with file.open("rb") as stream:
-            digests[file.name] = file_digest(stream, "sha256").hexdigest()
-    return {"checkpoint": checkpoint, "folder": folder, "revision": commit, "files": digests}
-
-
 def read_record(path: str | Path) -> dict[str, Any]:
-    """Reads a record that `make_record` made."""
-    record: dict[str, Any] = json.loads(Path(path).read_text())
+    """Reads a record that `biasgrid.models.fetch.make_record` made.
+
+    Raises:
+        ModelError: the file is damaged.
+    """
+    try:
+        record: dict[str, Any] = json.loads(Path(path).read_text())
+    except ValueError as error:
+        raise ModelError(f"{path}: not a record of a checkpoint ({error}); remove it and run again") from None
     return record
 
 
+def name_of(record: dict[str, Any]) -> str:
+    """Names a checkpoint for messages."""
+    return str(record["checkpoint"] or record["folder"])
+
+
 def folder_of(record: dict[str, Any]) -> Path:
-    """Returns the local folder of a recorded checkpoint, without touching the network."""
-    return locate(record["checkpoint"], record["folder"], record["revision"], list(record["files"]), offline=True)[0]
+    """Returns the local folder of a recorded checkpoint, without touching the network.
+
+    Raises:
+        ModelError: it, or one of its files, is not there.
+    """
+    is_local = record["checkpoint"] is None
+    folder = Path(record["folder"]) if is_local else cached_folder(record)
+    gone = [name for name in record["files"] if folder is None or not (folder / name).is_file()]
+    if folder is None or gone:
+        place = "it" if is_local else "this machine's cache of the hub, which HF_HOME sets,"
+        raise ModelError(
+            f"{name_of(record)}: {place} has no {', '.join(gone[:3])} any more; expected the files that were there "
+            "when the record was made: remove the record and run again, where there is a network"
+        )
+    return folder
 
 
-def locate_source(source: Mapping[str, str | None]) -> Path:
-    """Finds the checkpoint that training starts from, downloading what is not cached."""
-    files = (*TOKENIZER_FILES, *SAFE_WEIGHTS)
-    return locate(source["checkpoint"], source["folder"], source["revision"], files, offline=False)[0]
+def cached_folder(record: dict[str, Any]) -> Path | None:
+    """Returns the folder of a commit in the cache of the hub, None where it is not there or lacks files."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        folder = snapshot_download(
+            record["checkpoint"], revision=record["revision"], allow_patterns=record["files"], local_files_only=True
+        )
+    except LocalEntryNotFoundError:
+        return None
+    return Path(folder)
 
 
 def load_tokenizer(record: dict[str, Any]) -> PreTrainedTokenizerFast:
     """Loads the tokenizer of a recorded checkpoint.
 
     Raises:
-        ModelError: it has no fast version, whose offsets the engine needs.
+        ModelError: it cannot be loaded, or has no fast version, whose offsets the engine needs.
     """
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder_of(record), local_files_only=True)
+    with refusals(record):
+        tokenizer = AutoTokenizer.from_pretrained(folder_of(record), **switches(record))
     if not tokenizer.is_fast:
         raise ModelError(f"the tokenizer of {name_of(record)} has no fast version; expected a tokenizer.json")
     # A tokenizer.json may carry the padding and truncation of its training, which the engine must not see.
@@ -145,15 +91,21 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
     """Loads a recorded checkpoint in float32, ready for inference.
 
     Raises:
-        ModelError: weights that the task needs are not in the checkpoint.
+        ModelError: it cannot be loaded, or lacks weights that the task needs.
     """
     import torch
     from transformers import AutoModelForMaskedLM, AutoModelForQuestionAnswering
 
     loaders = {"fill-mask": AutoModelForMaskedLM, "question-answering": AutoModelForQuestionAnswering}
-    model, info = loaders[task].from_pretrained(
-        folder_of(record), local_files_only=True, dtype=torch.float32, output_loading_info=True
-    )
+    with refusals(record):
+        model, info = loaders[task].from_pretrained(
+            folder_of(record),
+            **switches(record),
+            # Other files may lie in the same folder; only those of the record were allowed.
+            use_safetensors=any(name.endswith(".safetensors") for name in record["files"]),
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
     missing = sorted([*info["missing_keys"], *(str(key) for key in info["mismatched_keys"])])
     if missing:
         raise ModelError(
@@ -163,6 +115,25 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
     return model.eval().to(device)
 
 
-def name_of(record: dict[str, Any]) -> str:
-    """Names a checkpoint for messages."""
-    return str(record["checkpoint"] or record["folder"])
+def switches(record: dict[str, Any]) -> dict[str, bool]:
+    """Returns what transformers may do while it loads; left open, it asks on the terminal whether to run code."""
+    return {"local_files_only": True, "trust_remote_code": record["allow_remote_code"]}
+
+
+@contextmanager
+def refusals(record: dict[str, Any]) -> Iterator[None]:
+    """Words what transformers says of files that it cannot load."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
+        raise ModelError(
+            f"{name_of(record)} cannot be loaded ({first_line(error)}); expected files that transformers can read"
+        ) from error
+
+
+def first_line(error: BaseException) -> str:
+    """Returns the first line of an error's message that has words."""
+    lines = (line.strip() for line in str(error).splitlines())
+    return next((line for line in lines if line), type(error).__name__)

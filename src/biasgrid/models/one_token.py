@@ -6,14 +6,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
 
 def are_one_token(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[bool]:
     """Says of each word whether it is one known token in the middle of a sentence."""
+    backend, mask = tokenizer.backend_tokenizer, tokenizer.mask_token
+    return fill_mask_place(backend, (mask, tokenizer.mask_token_id), tokenizer.unk_token_id, words)
+
+
+def fill_mask_place(backend: Tokenizer, mask: tuple[str, int], unknown: int | None, words: Sequence[str]) -> list[bool]:
+    """Says of each word whether it is one known token in the place of the mask.
+
+    Args:
+        backend: the tokenizer.
+        mask: its mask token and the token's id.
+        unknown: id of its token for what it does not know, None where it knows all.
+        words: the words.
+    """
     frame = "there {} is"
-    encode = tokenizer.backend_tokenizer.encode
-    around = encode(frame.format(tokenizer.mask_token), add_special_tokens=False).ids
-    place = around.index(tokenizer.mask_token_id)
-    found = [encode(frame.format(word), add_special_tokens=False).ids for word in words]
-    return [len(ids) == len(around) and ids[place] != tokenizer.unk_token_id for ids in found]
+    around = backend.encode(frame.format(mask[0]), add_special_tokens=False).ids
+    place = around.index(mask[1])
+    found = [backend.encode(frame.format(word), add_special_tokens=False).ids for word in words]
+    return [len(ids) == len(around) and ids[place] != unknown for ids in found]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -18,6 +17,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from biasgrid.files import whole_files
 from biasgrid.models.hyperparameters import Hyperparameters
 from biasgrid.models.lessons import Lessons, line_lessons, question_lessons
 
@@ -54,10 +54,10 @@ def train(
     quiet = not sys.stdout.isatty()
     if quiet:
         logging.disable_progress_bar()
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False)
     lessons = make_lessons(task, tokenizer, data_path, hyperparameters)
     set_seed(hyperparameters.seed)
-    model = HEADS[task].from_pretrained(checkpoint, dtype=torch.float32)
+    model = HEADS[task].from_pretrained(checkpoint, dtype=torch.float32, trust_remote_code=False)
     trainer = Trainer(
         model=model,
         args=training_arguments(out_folder, hyperparameters, quiet, device),
@@ -71,12 +71,9 @@ def train(
 
 def save(model: Any, tokenizer: Any, folder: Path) -> None:
     """Saves a checkpoint beside its place first, so that a reader never sees half of a file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder) as partial:
+    with whole_files(folder) as partial:
         model.save_pretrained(partial)
         tokenizer.save_pretrained(partial)
-        for file in Path(partial).iterdir():
-            file.replace(folder / file.name)
 
 
 def make_lessons(task: str, tokenizer: Any, data_path: str | Path, hyperparameters: Hyperparameters) -> Lessons:

@@ -1,0 +1,124 @@
+"""What a config may say of models and tokenizers: where they come from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from biasgrid.config.section import Name, Scoring, Section, Task, Variant
+from biasgrid.models.hyperparameters import Hyperparameters
+
+REVISION = (
+    "commit, tag or branch of the repository; a tag or branch is resolved once, when the files are fetched, to the "
+    "commit that the record names and that all later stages use"
+)
+REMOTE_CODE = "whether code that comes with the checkpoint may be run (`trust_remote_code`); read it first"
+
+
+class Source(Section):
+    """Where a checkpoint comes from."""
+
+    checkpoint: str | None = Field(None, description="repository of the Hugging Face hub, such as `roberta-base`")
+    revision: str | None = Field(None, description=REVISION)
+    folder: str | None = Field(None, description="local folder with a checkpoint, in place of `checkpoint`")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Source:
+        if (self.checkpoint is None) == (self.folder is None):
+            raise ValueError("expected either `checkpoint` (with `revision`) or `folder`")
+        if (self.checkpoint is None) != (self.revision is None):
+            raise ValueError("expected `revision` exactly where there is a `checkpoint`")
+        return self
+
+
+class Training(Section):
+    """A model that the workflow trains itself."""
+
+    base: Source | None = Field(None, description="the checkpoint to start from")
+    data: str | None = Field(
+        None,
+        description="SQuAD-format JSON (question answering); text, one a line, or cloze lines: text with the mask "
+        "token and, behind tabs, the words that fill it (fill-mask)",
+    )
+    planted: str | None = Field(
+        None,
+        description="name of a strength in `planted.strengths`: trains a tiny model on the planted corpus",
+    )
+    hyperparameters: Hyperparameters = Field(Hyperparameters(), description="how to train")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Training:
+        if (self.planted is None) == (self.base is None or self.data is None):
+            raise ValueError("expected either `planted`, or both `base` and `data`")
+        return self
+
+
+class Dump(Section):
+    """Predictions that are there already: an `output.json` in UnQover's layout, questions and answers in one."""
+
+    file: str | None = Field(None, description="path of the dump")
+    url: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(
+        None, description="address of the dump, in place of `file`; needs `sha256`"
+    )
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        None, description="digest that the dump must have, as `sha256sum` prints it"
+    )
+    scoring: Scoring = Field(
+        "unqover",
+        description="how the dump was scored; `exact` for one that `biasgrid export` wrote of cells with that scoring",
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Dump:
+        if (self.file is None) == (self.url is None):
+            raise ValueError("expected either `file` or `url` (with `sha256`)")
+        if self.url is not None and self.sha256 is None:
+            raise ValueError("expected `sha256` where there is a `url`")
+        return self
+
+
+class Model(Section):
+    """A model: a column of the grid."""
+
+    task: Task = Field(description="the Hugging Face task it is used for")
+    variant: Variant = Field(
+        description="which variant of the datasets it answers: `qa`, `qa-newsqa`, or `lm-` and a key of `tokenizers`"
+    )
+    kind: str = Field(description="kind of model, which groups the plots: SQuAD, NewsQA, LM, ...")
+    label: str = Field(description="name in plots; models of different kinds may share it, such as `BERT base`")
+    checkpoint: str | None = Field(None, description="repository of the Hugging Face hub")
+    revision: str | None = Field(None, description=REVISION)
+    folder: str | None = Field(None, description="local folder with a checkpoint")
+    train: Training | None = Field(None, description="trains the model in place of fetching it")
+    predictions: dict[Name, Dump] = Field(
+        default_factory=dict,
+        description="for each dataset the dump to measure in place of running the model; "
+        "questions are those of the dump, whatever the variant's word lists say",
+    )
+    allow_pickle: bool = Field(
+        False,
+        description="whether weights (with `train`, those of its base) may be pickled files (`pytorch_model.bin`)",
+    )
+    allow_remote_code: bool = Field(False, description=REMOTE_CODE)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Model:
+        given = [key for key in ("checkpoint", "folder", "train", "predictions") if getattr(self, key)]
+        if len(given) != 1:
+            raise ValueError("expected exactly one of `checkpoint`, `folder`, `train` and `predictions`")
+        if (self.checkpoint is None) != (self.revision is None):
+            raise ValueError("expected `revision` exactly where there is a `checkpoint`")
+        if self.train and self.allow_remote_code:
+            raise ValueError("expected no `allow_remote_code` with `train`, which runs transformers' own code only")
+        return self
+
+
+class Tokenizer(Section):
+    """A family of tokenizers of masked language models."""
+
+    mask: str = Field(description="its mask token, such as `[MASK]`")
+    checkpoint: str | None = Field(None, description="repository of the hub whose tokenizer stands for the family")
+    revision: str | None = Field(None, description=REVISION)
+    folder: str | None = Field(None, description="local folder with such a tokenizer")
+    allow_remote_code: bool = Field(False, description=REMOTE_CODE)
