@@ -20,9 +20,9 @@ from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, 
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.reading import read_word_lists
+from biasgrid.models.batches import predict_rows
 from biasgrid.models.fill_mask import FillMask
 from biasgrid.models.one_token import are_one_token
-from biasgrid.models.predict import predict_rows
 from biasgrid.models.question_answering import QuestionAnswering
 from biasgrid.progress import Progress
 
@@ -48,7 +48,7 @@ def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
 
 
 def run_engine(back_end: Any, frame: pl.DataFrame) -> None:
-    with Progress("engine", len(frame)) as progress:
+    with Progress("engine", len(frame), seconds_without=600) as progress:
         predict_rows(back_end, frame, TOKEN_BUDGET, progress)
 
 

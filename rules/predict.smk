@@ -3,7 +3,8 @@ rule predict:
         instances=instances_of_cell,
         model="<results>/models/{model}.json",
     output:
-        "<results>/predictions/{dataset}/{model}/{shard}-of-{shards}.parquet",
+        predictions="<results>/predictions/{dataset}/{model}/{shard}-of-{shards}.parquet",
+        timing="<results>/timings/{dataset}/{model}/{shard}-of-{shards}.json",
     log:
         "<logs>/predict/{dataset}/{model}/{shard}-of-{shards}.log",
     conda:
@@ -15,8 +16,11 @@ rule predict:
         mem_mb=6000,
         token_budget=grid.inference.token_budget,
         device=grid.inference.device,
+        jobs_per_gpu=grid.inference.jobs_per_gpu,
+        seconds_without_progress=round(60 * grid.inference.time_limit),
     params:
-        parts="<results>/.parts/{dataset}/{model}/{shard}-of-{shards}",
+        # Path variables are not filled in here, wildcards are.
+        parts=f"{grid.results}/.parts/{{dataset}}/{{model}}/{{shard}}-of-{{shards}}",
         task=lambda wildcards: grid.models[wildcards.model].task,
         scoring=grid.scoring,
         precision=grid.inference.precision,

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 import torch
 
-from biasgrid.models.checkpoint import load_model, make_record
+from biasgrid.models.checkpoint import load_model
+from biasgrid.models.fetch import make_record
 from biasgrid.models.predict import BACK_ENDS, Settings, predict_shard
 from biasgrid.tables import INSTANCES, read_table, write_table
 
@@ -46,9 +47,11 @@ class Cell:
             "pronouns": {},
             "token_budget": 512,
             "device": "cpu",
+            "model": "tiny",
+            "seconds_without_progress": 600,
         }
         settings = Settings(task=self.task, **(standard | choices))
-        paths = self.folder / "instances.parquet", self.folder / "model.json", self.out
+        paths = self.folder / "instances.parquet", self.folder / "model.json", self.out, self.folder / "timing.json"
         predict_shard(*paths, shard, shards, self.parts, settings, {"seed": 7})
         return read_table(self.out, BACK_ENDS[self.task].schema)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeGuard
 
 PACKAGE = Path(__file__).parent
-WITHOUT_NUMBERS = {"faults", "logs", "progress"}
-"""Modules that only word messages."""
+WITHOUT_NUMBERS = {"faults", "files", "logs", "models.gpu", "progress", "watchdog"}
+"""Modules that word messages, choose where work is done, or write what they are given."""
 
 
 def code_digest(script: str | Path) -> str:

@@ -12,8 +12,8 @@ from tiny_checkpoints import TOKENIZERS
 from tokenizers import Tokenizer, normalizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from biasgrid.models.batches import batches
 from biasgrid.models.encoding import Rows, checked, pair_layout, single_layout, tokenize
-from biasgrid.models.predict import batches
 
 Cells = Callable[[str, str], Cell]
 QUESTIONS = ["Who lied?", "Who was a good cook?"]

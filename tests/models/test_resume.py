@@ -99,7 +99,7 @@ def test_the_table_carries_its_provenance_and_audit(cell: Cells) -> None:
     assert facts["seed"] == 7
     assert facts["model"]["folder"] == str(ours.checkpoint)
     assert set(facts["model"]["files"]) >= {"config.json", "model.safetensors", "tokenizer.json"}
-    assert (facts["scoring"], facts["precision"], facts["device"]) == ("exact", "float32", "cpu")
+    assert (facts["scoring"], facts["precision"], facts["devices"]) == ("exact", "float32", ["cpu"])
     assert facts["audit"]["rows"] == AUDITED
     assert 0 <= facts["audit"]["mean_drift"] <= facts["audit"]["largest_drift"] < 1e-6
 

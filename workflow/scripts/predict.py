@@ -1,5 +1,6 @@
 """Rule predict: a shard of instances -> predictions."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,27 +10,37 @@ if TYPE_CHECKING:
 from biasgrid.logs import start_log
 
 start_log(snakemake.log[0])
+# Whatever the user has set: everything was fetched before.
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 import torch
 
+from biasgrid.files import bring_to_present
+from biasgrid.models.gpu import one_gpu
 from biasgrid.models.predict import Settings, predict_shard
 from biasgrid.provenance import provenance
 
 torch.set_num_threads(snakemake.threads)
-predict_shard(
-    instances_path=Path(snakemake.input.instances),
-    record_path=Path(snakemake.input.model),
-    out=Path(snakemake.output[0]),
-    shard=int(snakemake.wildcards.shard),
-    shards=int(snakemake.wildcards.shards),
-    parts=Path(snakemake.params.parts),
-    settings=Settings(
-        task=snakemake.params.task,
-        scoring=snakemake.params.scoring,
-        precision=snakemake.params.precision,
-        pronouns=snakemake.params.pronouns,
-        token_budget=snakemake.resources.token_budget,
-        device=snakemake.resources.device,
-    ),
-    provenance=provenance(code=snakemake.params.code),
-)
+with one_gpu(snakemake.resources.device, snakemake.resources.jobs_per_gpu):
+    predict_shard(
+        instances_path=Path(snakemake.input.instances),
+        record_path=Path(snakemake.input.model),
+        out=Path(snakemake.output.predictions),
+        timing=Path(snakemake.output.timing),
+        shard=int(snakemake.wildcards.shard),
+        shards=int(snakemake.wildcards.shards),
+        parts=Path(snakemake.params.parts),
+        settings=Settings(
+            model=snakemake.wildcards.model,
+            task=snakemake.params.task,
+            scoring=snakemake.params.scoring,
+            precision=snakemake.params.precision,
+            pronouns=snakemake.params.pronouns,
+            token_budget=snakemake.resources.token_budget,
+            device=snakemake.resources.device,
+            seconds_without_progress=snakemake.resources.seconds_without_progress,
+        ),
+        provenance=provenance(snakemake.config, code=snakemake.params.code),
+    )
+# Snakemake would throw the shard away after a clock was set back meanwhile.
+bring_to_present(snakemake.input)

@@ -224,13 +224,14 @@ def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) ->
     return int(min(positions - reserved, tokenizer.model_max_length))
 
 
-def check_lengths(rows: Rows, limit: int, instances: pl.Series) -> None:
+def check_lengths(rows: Rows, limit: int, instances: pl.Series, model: str) -> None:
     """Refuses rows that are longer than the model's positions.
 
     Args:
         rows: the rows.
         limit: how many tokens the model takes.
         instances: the rows' instances, for the message.
+        model: the model's name, for the message.
 
     Raises:
         ModelError: with the longest instance and both numbers.
@@ -238,6 +239,6 @@ def check_lengths(rows: Rows, limit: int, instances: pl.Series) -> None:
     longest = int(rows.lengths.argmax())
     if rows.lengths[longest] > limit:
         raise ModelError(
-            f"instance {instances[longest]} has {rows.lengths[longest]} tokens; expected at most {limit}, "
-            "which is what the model has positions for"
+            f"model {model}: instance {instances[longest]} has {rows.lengths[longest]} tokens; expected at most "
+            f"{limit}, for which the model has positions"
         )

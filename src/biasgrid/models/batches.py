@@ -1,0 +1,136 @@
+"""Runs instances through a back end in batches of one length, so that there is no padding and no attention mask."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import torch
+
+from biasgrid.models.back_end import BackEnd
+from biasgrid.models.checkpoint import ModelError
+from biasgrid.models.encoding import IntArray, Rows, check_lengths, longest_input
+from biasgrid.progress import Progress
+
+logger = logging.getLogger(__name__)
+
+AUDIT_ROWS = 32
+LARGEST_FLOAT32_DRIFT = 1e-3
+"""More than rounding: in float32 the audit repeats the same arithmetic on other batch shapes."""
+
+
+def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, progress: Progress) -> pl.DataFrame:
+    """Predicts some instances; out of memory halves the batch and goes on.
+
+    Args:
+        back_end: the model.
+        instances: rows of `INSTANCES`.
+        token_budget: how many tokens a batch may have.
+        progress: counts the rows and names the model.
+
+    Returns:
+        The predictions, schema `back_end.schema`, in the order of the instances.
+
+    Raises:
+        ModelError: an instance is too long for the model, or gets scores that are not finite.
+    """
+    encoded = back_end.encode(instances)
+    check_lengths(encoded.rows, longest_input(back_end.model, back_end.tokenizer), instances["instance"], progress.what)
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for rows in batches(encoded.rows, token_budget):
+        for piece, outcome in run_within_memory(back_end, encoded, rows):
+            check_finite(outcome, instances["instance"].gather(piece), progress.what)
+            for name, values in outcome.items():
+                columns.setdefault(name, np.zeros(len(instances), values.dtype))[piece] = values
+            progress.advance(len(piece))
+    return back_end.table(instances["instance"], encoded, columns)
+
+
+def batches(rows: Rows, token_budget: int) -> Iterator[IntArray]:
+    """Yields batches of rows of one length, of at most `token_budget` tokens (but at least one row)."""
+    lengths = rows.lengths
+    for length in np.unique(lengths):
+        members = np.flatnonzero(lengths == length)
+        size = max(1, token_budget // int(length))
+        for start in range(0, len(members), size):
+            yield members[start : start + size]
+
+
+def run_within_memory(
+    back_end: BackEnd, encoded: Any, rows: IntArray
+) -> Iterator[tuple[IntArray, dict[str, npt.NDArray[Any]]]]:
+    """Runs a batch, in halves where it does not fit into memory."""
+    try:
+        outcome = back_end.run(encoded, rows)
+    except (torch.OutOfMemoryError, RuntimeError) as error:
+        if "memory" not in str(error) or len(rows) == 1:
+            raise
+        logger.warning("%s rows do not fit into memory; trying %s", len(rows), len(rows) // 2)
+    else:
+        yield rows, outcome
+        return
+    torch.cuda.empty_cache()
+    yield from run_within_memory(back_end, encoded, rows[: len(rows) // 2])
+    yield from run_within_memory(back_end, encoded, rows[len(rows) // 2 :])
+
+
+def check_finite(outcome: dict[str, npt.NDArray[Any]], instances: pl.Series, model: str) -> None:
+    """Refuses scores that are not finite.
+
+    Args:
+        outcome: what `BackEnd.run` returned.
+        instances: the rows' instances.
+        model: the model's name, for the message.
+
+    Raises:
+        ModelError: with the first such instance.
+    """
+    for values in outcome.values():
+        if not np.isfinite(values).all():
+            instance = instances[int(np.flatnonzero(~np.isfinite(values))[0])]
+            raise ModelError(f"model {model} returned non-finite scores on instance {instance}; expected probabilities")
+
+
+def audit(back_end: BackEnd, instances: pl.DataFrame, model: str) -> tuple[IntArray, dict[str, npt.NDArray[Any]]]:
+    """Predicts a sample one row at a time in float32, without the shortcuts of the engine.
+
+    Args:
+        back_end: the model, in float32.
+        instances: rows of `INSTANCES`, of which the sample is taken at even distances.
+        model: the model's name, for messages.
+
+    Returns:
+        The rows of the sample, and what `BackEnd.run` returned for them.
+    """
+    sample = np.unique(np.linspace(0, len(instances) - 1, num=min(len(instances), AUDIT_ROWS), dtype=np.int64))
+    sampled = instances[sample]
+    encoded = back_end.encode(sampled)
+    check_lengths(encoded.rows, longest_input(back_end.model, back_end.tokenizer), sampled["instance"], model)
+    outcomes = [back_end.run(encoded, np.array([row]), plain=True) for row in range(len(sample))]
+    joined = {name: np.concatenate([outcome[name] for outcome in outcomes]) for name in outcomes[0]}
+    check_finite(joined, sampled["instance"], model)
+    return sample, joined
+
+
+def compare_audit(
+    table: pl.DataFrame, sample: IntArray, expected: dict[str, npt.NDArray[Any]], precision: str
+) -> dict[str, float]:
+    """Returns how far the audited rows are from their float32 predictions.
+
+    Raises:
+        ModelError: a float32 run is further away than rounding explains.
+    """
+    names = [name for name in expected if name in table.columns]
+    drift = np.stack([np.abs(table[name].to_numpy()[sample] - expected[name]) for name in names])
+    facts = {"rows": len(sample), "largest_drift": float(drift.max()), "mean_drift": float(drift.mean())}
+    logger.info("audit: %s", facts)
+    if precision == "float32" and facts["largest_drift"] > LARGEST_FLOAT32_DRIFT:
+        raise ModelError(
+            f"the batched predictions are up to {facts['largest_drift']:.2g} away from those of single rows; "
+            "expected rounding only: this architecture does not work with the engine"
+        )
+    return facts

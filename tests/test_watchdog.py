@@ -1,0 +1,41 @@
+"""A process that makes no progress ends itself; here in a process of its own, since it really ends."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HANGS = """
+import logging, time
+from biasgrid.watchdog import Watchdog
+logging.basicConfig(filename={log!r})
+def hang_here():
+    time.sleep(600)
+with Watchdog("bert", 0.2):
+    hang_here()
+"""
+
+
+def test_a_hanging_process_ends_and_says_where_it_hung(tmp_path: Path):
+    log = tmp_path / "log"
+    process = subprocess.run(
+        [sys.executable, "-c", HANGS.format(log=str(log))], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert process.returncode == 1
+    assert "bert: no progress for 0.00333 minutes, so the job ends itself; what it has finished" in process.stderr
+    assert "hang_here" in log.read_text()
+
+
+FED = """
+import time
+from biasgrid.watchdog import Watchdog
+with Watchdog("bert", 2) as watchdog:
+    for _ in range(25):
+        time.sleep(0.1)
+        watchdog.feed()
+assert not watchdog.thread.is_alive()
+"""
+
+
+def test_a_process_that_is_fed_goes_on():
+    process = subprocess.run([sys.executable, "-c", FED], capture_output=True, text=True, timeout=60, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
