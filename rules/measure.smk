@@ -13,7 +13,7 @@ rule measure:
         mem_mb=3000,
     params:
         task=lambda wildcards: grid.models[wildcards.model].task,
-        scoring=grid.scoring,
+        scoring=scoring_of_cell,
         code=code_of("measure"),
     script:
         "../workflow/scripts/measure.py"
@@ -30,8 +30,7 @@ rule summary:
     conda:
         "../envs/biasgrid.yaml"
     params:
-        models=facts_of_models(),
-        scoring=grid.scoring,
+        models=facts_of_models(grid.run.datasets),
         code=code_of("summarise"),
     script:
         "../workflow/scripts/summarise.py"

@@ -31,8 +31,7 @@ rule plot_dataset:
         "../envs/biasgrid.yaml"
     params:
         title=lambda wildcards: grid.datasets[wildcards.dataset].title,
-        models=facts_of_models(),
-        scoring=grid.scoring,
+        models=lambda wildcards: facts_of_models([wildcards.dataset]),
         code=code_of("plot_dataset"),
     script:
         "../workflow/scripts/plot_dataset.py"

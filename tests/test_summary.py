@@ -4,7 +4,11 @@ import pytest
 from biasgrid.summary import ModelFacts, summarise
 from biasgrid.tables import MEASURES, SUMMARY, validate
 
-MODELS = {"bert-squad": ModelFacts("SQuAD", "BERT base"), "bert": ModelFacts("LM", "BERT base")}
+SCORING = {"gender": "exact", "religion": "exact"}
+MODELS = {
+    "bert-squad": ModelFacts("SQuAD", "BERT base", SCORING),
+    "bert": ModelFacts("LM", "BERT base", SCORING | {"religion": "unqover"}),
+}
 CELL = {
     "mu": 0.5,
     "eta": 0.25,
@@ -34,7 +38,7 @@ def measures_of(model: str, dataset: str, factor: float = 1) -> pl.DataFrame:
 
 
 def test_a_cell_is_one_row_with_its_measures_and_counts() -> None:
-    summary = summarise(measures_of("bert-squad", "gender"), MODELS, "exact")
+    summary = summarise(measures_of("bert-squad", "gender"), MODELS)
     validate(summary, SUMMARY, "summary")
     assert summary.to_dicts() == [
         {
@@ -51,12 +55,12 @@ def test_a_cell_is_one_row_with_its_measures_and_counts() -> None:
 
 def test_cells_keep_their_order_and_their_numbers() -> None:
     cells = [("bert-squad", "religion", 1.0), ("bert", "religion", 0.5), ("bert", "gender", 0.25)]
-    summary = summarise(pl.concat(measures_of(*cell) for cell in cells), MODELS, "unqover")
+    summary = summarise(pl.concat(measures_of(*cell) for cell in cells), MODELS)
     assert summary.select("model", "dataset", "mu").rows() == [(*names, 0.5 * factor) for *names, factor in cells]
     assert summary["kind"].to_list() == ["SQuAD", "LM", "LM"]
-    assert summary["scoring"].to_list() == ["unqover"] * 3
+    assert summary["scoring"].to_list() == ["exact", "unqover", "exact"]
 
 
 def test_a_model_that_the_config_does_not_know_is_an_error() -> None:
     with pytest.raises(KeyError, match="stranger"):
-        summarise(measures_of("stranger", "gender"), MODELS, "exact")
+        summarise(measures_of("stranger", "gender"), MODELS)

@@ -19,25 +19,26 @@ class ModelFacts:
     Attributes:
         kind: what sort of model it is, by which plots group (such as SQuAD, NewsQA, LM).
         label: its name in plots.
+        scoring: how it is scored on each dataset, which for an imported model is not the config's choice.
     """
 
     kind: str
     label: str
+    scoring: Mapping[str, str]
 
 
-def summarise(measures: pl.DataFrame, models: Mapping[str, ModelFacts], scoring: str) -> pl.DataFrame:
+def summarise(measures: pl.DataFrame, models: Mapping[str, ModelFacts]) -> pl.DataFrame:
     """Puts the measures of whole cells side by side.
 
     Args:
         measures: the cells' tables (schema `MEASURES`), one below the other.
         models: the facts of each model, by its name in the config.
-        scoring: the scoring of all cells.
 
     Returns:
         One row for each cell (schema `SUMMARY`), in the order of their first appearance.
 
     Raises:
-        KeyError: a model that is measured is not among `models`.
+        KeyError: a model that is measured is not among `models`, or not scored on one of its datasets.
     """
     of_cell = pl.all_horizontal(pl.col(MEASURE_KEYS).is_null())
 
@@ -51,9 +52,10 @@ def summarise(measures: pl.DataFrame, models: Mapping[str, ModelFacts], scoring:
         attributes=pl.col("attribute").drop_nulls().n_unique(),
     )
     facts = [models[model] for model in cells["model"]]
+    scorings = [fact.scoring[dataset] for fact, dataset in zip(facts, cells["dataset"], strict=True)]
     return cells.with_columns(
         pl.Series("kind", [fact.kind for fact in facts], dtype=pl.String),
         pl.Series("label", [fact.label for fact in facts], dtype=pl.String),
-        pl.lit(scoring).alias("scoring"),
+        pl.Series("scoring", scorings, dtype=pl.String),
         pl.col("subjects", "attributes").cast(pl.Int64),
     ).select(list(SUMMARY.columns))

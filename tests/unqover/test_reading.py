@@ -290,7 +290,7 @@ def test_the_command_writes_tables_with_their_origin(tmp_path: Path) -> None:
     assert_frame_equal(comparable(read_table(out / "instances.parquet", INSTANCES)), comparable(one_list(3)))
     assert read_table(out / "predictions.parquet", SPAN_PREDICTIONS).height == one_list(3).height
     assert read_provenance(out / "predictions.parquet")["scoring"] == "unqover"
-    assert read_provenance(out / "instances.parquet")["unqover"]["file"] == "a.output.json"
+    assert read_provenance(out / "instances.parquet")["dump"]["file"] == "a.output.json"
 
 
 def test_the_command_says_what_is_wrong_without_a_traceback(tmp_path: Path) -> None:

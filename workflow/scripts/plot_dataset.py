@@ -20,7 +20,7 @@ measures = pl.concat(read_table(path, MEASURES) for path in snakemake.input.meas
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
 draw_dataset(
     measures=measures,
-    summary=summarise(measures, models, snakemake.params.scoring),
+    summary=summarise(measures, models),
     dataset=snakemake.wildcards.dataset,
     title=snakemake.params.title,
     folder=Path(snakemake.output.svg[0]).parent,

@@ -12,6 +12,7 @@ start_log(snakemake.log[0])
 
 import polars as pl
 
+from biasgrid.files import write_text
 from biasgrid.models.checkpoint import read_record
 from biasgrid.reference import read_published
 from biasgrid.report.facts import gather_figures, gather_run
@@ -20,7 +21,8 @@ from biasgrid.tables import EXAMPLES, MEASURES, PLANTED, SUMMARY, read_table
 
 page = build_report(
     run=gather_run(
-        records=[read_record(path) for path in snakemake.input.records],
+        records={Path(path).stem: read_record(path) for path in snakemake.input.records},
+        imported=[Path(path) for path in snakemake.input.imported],
         instances=[Path(path) for path in snakemake.input.instances],
         **snakemake.params.facts,
     ),
@@ -31,4 +33,4 @@ page = build_report(
     planted=read_table(snakemake.input.planted, PLANTED) if snakemake.input.planted else None,
     published=read_published(snakemake.input.reference),
 )
-Path(snakemake.output[0]).write_text(page, encoding="utf-8")
+write_text(snakemake.output[0], page)

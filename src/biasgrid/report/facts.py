@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from biasgrid.provenance import provenance
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun
-from biasgrid.tables import read_provenance
+from biasgrid.tables import count_rows, read_provenance
 
 
 def gather_run(
@@ -19,7 +17,8 @@ def gather_run(
     scoring: str,
     models: Mapping[str, Mapping[str, Any]],
     datasets: Mapping[str, str],
-    records: Iterable[Mapping[str, Any]],
+    records: Mapping[str, Mapping[str, Any]],
+    imported: Sequence[Path],
     instances: Iterable[Path],
 ) -> ReportRun:
     """Says what was run.
@@ -30,7 +29,8 @@ def gather_run(
         scoring: `exact` or `unqover`.
         models: kind, label, task and planted strength of each model, by name.
         datasets: titles of the datasets, by name.
-        records: the record of each model's checkpoint, in the order of `models`.
+        records: the record of each model's checkpoint, by name, for those that are not imported.
+        imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
         instances: the instances tables, at `DATASET/VARIANT.parquet`.
     """
     versions = provenance()
@@ -40,19 +40,39 @@ def gather_run(
         scoring=scoring,
         versions={"biasgrid": versions["biasgrid"], **versions["libraries"]},
         models=[
-            ReportModel(name=name, source=source(record), revision=revision(record), **facts)
-            for (name, facts), record in zip(models.items(), records, strict=True)
+            ReportModel(name=name, **origin(records.get(name), dumps_of(name, imported)), **facts)
+            for name, facts in models.items()
         ],
-        datasets=[gather_dataset(name, title, instances) for name, title in datasets.items()],
+        datasets=[gather_dataset(name, title, instances, imported) for name, title in datasets.items()],
     )
 
 
-def gather_dataset(name: str, title: str, instances: Iterable[Path]) -> ReportDataset:
-    """Counts a dataset's instances and names the subjects that were dropped, by variant."""
+def gather_dataset(name: str, title: str, instances: Iterable[Path], imported: Iterable[Path]) -> ReportDataset:
+    """Counts a dataset's instances, by variant and imported model, and names the subjects that variants dropped."""
     tables = {path.stem: path for path in instances if path.parent.name == name}
-    counts = {variant: pl.scan_parquet(path).select(pl.len()).collect().item() for variant, path in tables.items()}
+    dumps = {path.parent.name: path for path in imported if path.parents[1].name == name}
     dropped = {variant: read_provenance(path)["dropped_subjects"] for variant, path in tables.items()}
-    return ReportDataset(name, title, counts, {variant: names for variant, names in dropped.items() if names})
+    return ReportDataset(
+        name,
+        title,
+        instances={variant: count_rows(path) for variant, path in tables.items()},
+        dropped={variant: names for variant, names in dropped.items() if names},
+        imported={model: count_rows(path) for model, path in dumps.items()},
+    )
+
+
+def dumps_of(model: str, imported: Iterable[Path]) -> list[Mapping[str, Any]]:
+    """Returns what the tables of an imported model say of its dumps, none of another model's."""
+    return [read_provenance(path) for path in imported if path.parent.name == model]
+
+
+def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Names source and revision of a model: those of its checkpoint or, without a record, of its dumps."""
+    if record is not None:
+        return {"source": source(record), "revision": revision(record)}
+    names = [f"{dump['dump']['file'] or dump['dump']['url']} (scored as {dump['scoring']})" for dump in dumps]
+    digests = [f"sha256 {dump['dump']['sha256'][:12]}" for dump in dumps]
+    return {"source": "dump " + ", ".join(names), "revision": ", ".join(digests)}
 
 
 def source(record: Mapping[str, Any]) -> str:

@@ -26,8 +26,8 @@ class ReportModel:
         kind: what sort of model it is.
         label: its name in plots.
         task: its Hugging Face task.
-        source: where its weights are from: repository, folder, or what it was trained on.
-        revision: the revision of the repository or the digest of the weights.
+        source: where its weights are from (repository, folder, or what it was trained on), or its dumps.
+        revision: the revision of the repository or the digest of the weights or dumps.
         strength: the planted strength that it was trained on, None for others.
     """
 
@@ -49,12 +49,14 @@ class ReportDataset:
         title: its name for people.
         instances: how many instances each of its variants has.
         dropped: the subjects that each variant leaves out, because they are not one token.
+        imported: how many instances the dump of each imported model holds.
     """
 
     name: str
     title: str
     instances: Mapping[str, int]
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    imported: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import NamedTuple, cast
 import polars as pl
 
 from biasgrid.config import parse_config, read_config
-from biasgrid.config.reading import selection_faults
+from biasgrid.config.reading import cell_faults, selection_faults
 from biasgrid.families.underspecified.comparisons import Scoring
 from biasgrid.families.underspecified.measures import PREDICTIONS
 from biasgrid.faults import Fault, InputError, UserError, nearest, one_of
+from biasgrid.layout import Layout
 from biasgrid.tables import INSTANCES, TableError, read_provenance, read_table
 from biasgrid.unqover import GroupBy
 from biasgrid.unqover.export import output_json, source_json, write_text
@@ -37,6 +38,7 @@ class Cells:
         """
         self.path = config
         self.config = parse_config(read_config(config), str(config))
+        self.layout = Layout(self.config)
         self.dataset = dataset
         faults = list(selection_faults(str(config), "datasets", [dataset], self.config.datasets))
         if faults:
@@ -64,7 +66,9 @@ class Cells:
         Raises:
             UserError: as for `write_output`, or the dataset cannot be grouped so.
         """
-        write_text(out, [log_text(*self.answered(model), group_by, str(self.predictions_folder(model)))])
+        answered = self.answered(model)
+        name = str(self.layout.predictions_of_cell(self.dataset, model)[0].parent)
+        write_text(out, [log_text(*answered, group_by, name)])
 
     def instances(self, variant: str) -> pl.DataFrame:
         """Reads the instances of a variant."""
@@ -72,26 +76,25 @@ class Cells:
         if variant not in variants:
             problem = f"unknown variant {variant!r}{nearest(variant, variants)}"
             raise InputError([Fault(str(self.path), f"datasets.{self.dataset}.variants", problem, one_of(variants))])
-        path = Path(self.config.results, "instances", self.dataset, f"{variant}.parquet")
+        return self.read_instances(self.layout.instances(self.dataset, variant))
+
+    def read_instances(self, path: Path) -> pl.DataFrame:
+        """Reads a table of instances."""
         self.check_there([path])
         return read_table(path, INSTANCES)
 
     def answered(self, model: str) -> Answered:
         """Reads the instances that a model answers, and its predictions."""
         faults = list(selection_faults(str(self.path), "models", [model], self.config.models))
+        faults = faults or list(cell_faults(self.config, str(self.path), model, self.dataset))
         if faults:
             raise InputError(faults)
-        instances = self.instances(self.config.models[model].variant)
-        shards = self.config.datasets[self.dataset].shards
-        paths = [self.predictions_folder(model) / f"{shard}-of-{shards}.parquet" for shard in range(1, shards + 1)]
+        instances = self.read_instances(self.layout.instances_of_cell(self.dataset, model))
+        paths = self.layout.predictions_of_cell(self.dataset, model)
         self.check_there(paths)
         schema = PREDICTIONS[self.config.models[model].task]
         predictions = pl.concat(read_table(path, schema) for path in paths)
         return Answered(instances, predictions, self.scoring(paths))
-
-    def predictions_folder(self, model: str) -> Path:
-        """Returns where the shards of a model's predictions are."""
-        return Path(self.config.results, "predictions", self.dataset, model)
 
     def scoring(self, paths: list[Path]) -> Scoring:
         """Returns how the predictions were scored, which may not be what the config says by now.

@@ -7,7 +7,6 @@ rows need little memory beside their tables.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import polars as pl
 
 from biasgrid.families.underspecified.comparisons import Scoring, scores
 from biasgrid.families.underspecified.measures import check_complete
+from biasgrid.files import whole
 from biasgrid.unqover.order import ITEM, PAIR, IntArray, examples_of, output_order, written
 
 SLICE = 8192
@@ -95,14 +95,8 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
 
 def write_text(path: Path, pieces: Iterable[str]) -> None:
     """Writes a file piece by piece under a temporary name and renames it, so that no half file is left."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(pieces)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(pieces)
 
 
 def _json_object(layout: str, order: IntArray, columns: Callable[[IntArray], Columns]) -> Iterator[str]:

@@ -5,7 +5,6 @@ The files may have several GB: entries are read one by one, and of every text th
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
@@ -15,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.faults import Fault, InputError
-from biasgrid.provenance import provenance
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS, write_table
+from biasgrid.tables import INSTANCES, SPAN_PREDICTIONS
 from biasgrid.unqover.entries import KINDS, Kind, Malformed, Question, kind_of, read_key, read_number, read_questions
 from biasgrid.unqover.order import ITEM, distinct
 from biasgrid.unqover.stream import Member, members
@@ -67,11 +65,15 @@ class Imported(NamedTuple):
     predictions: pl.DataFrame | None
 
 
-def read_unqover(path: Path) -> Imported:
+def read_unqover(path: Path, expected: Kind | None = None) -> Imported:
     """Reads a `source.json` or an `output.json`; which of them it is shows in its first entry.
 
     Instances are in the order of the `source.json`. The `output.json` of a masked language model does not tell it:
     there they are in the order of the file, and the context is what `entries.split_context` takes for it.
+
+    Args:
+        path: the file.
+        expected: the only kind of file to take, None for any.
 
     Raises:
         InputError: with file, line, and what was expected.
@@ -82,6 +84,8 @@ def read_unqover(path: Path) -> Imported:
         raise InputError([Fault(str(path), "", "no entries", "at least one swap group")])
     try:
         kind = kind_of(first.value)
+        if expected not in (None, kind):
+            raise Malformed(f"an entry of {KINDS[kind]}", f"an entry of {KINDS[expected]}")
     except Malformed as error:
         raise _at(path, first, error) from None
     entries, questions = map(pl.concat, zip(*_batches(path, chain([first], found), kind), strict=True))
@@ -97,26 +101,6 @@ def read_unqover(path: Path) -> Imported:
         **{name: shared[name][rows // 2] for name in shared.columns},
     )
     return Imported(questions.select(list(INSTANCES.columns)), _predictions(questions, kind))
-
-
-def import_unqover(path: Path, folder: Path) -> list[Path]:
-    """Reads a file of UnQover and writes what it holds as `instances.parquet` and `predictions.parquet`.
-
-    Returns:
-        The tables that were written.
-
-    Raises:
-        InputError: see `read_unqover`.
-    """
-    instances, predictions = read_unqover(path)
-    with path.open("rb") as file:
-        facts = {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-    write_table(instances, folder / "instances.parquet", INSTANCES, provenance(unqover=facts))
-    if predictions is None:
-        return [folder / "instances.parquet"]
-    schema = SPAN_PREDICTIONS if "answer" in predictions.columns else MASK_PREDICTIONS
-    write_table(predictions, folder / "predictions.parquet", schema, provenance(unqover=facts, scoring="unqover"))
-    return [folder / "instances.parquet", folder / "predictions.parquet"]
 
 
 def _batches(path: Path, entries: Iterable[Member], kind: Kind) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:

@@ -1,0 +1,91 @@
+"""Dumps in place of a cell's instances and predictions."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from golden import FOLDER, golden_files, needs_golden_files
+from small_cells import one_list, spans
+
+from biasgrid.faults import InputError
+from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS, read_provenance, read_table
+from biasgrid.unqover.dumps import import_dump
+from biasgrid.unqover.export import output_json, source_json, write_text
+
+DUMPS = [name for name in golden_files("output*/*") if "gender" in name]
+
+
+def answered() -> tuple[pl.DataFrame, pl.DataFrame]:
+    instances = one_list(3)
+    score = (np.arange(instances.height) + 1) / (2 * instances.height)
+    return instances, spans(instances, score, score / 2)
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    """Question answering about three subjects."""
+    path = tmp_path / "a.output.json"
+    write_text(path, output_json(*answered(), "exact"))
+    return path
+
+
+def import_to(folder: Path, path: Path, task: str = "question-answering", digest: str | None = None) -> None:
+    origin = {"file": str(path), "url": None, "sha256": digest}
+    import_dump(path, origin, task, "unqover", folder, {"code": "abc"})
+
+
+def test_tables_say_which_dump_they_are_from(dump: Path, tmp_path: Path) -> None:
+    digest = sha256(dump.read_bytes()).hexdigest()
+    import_to(tmp_path / "with", dump, digest=digest)
+    import_to(tmp_path / "without", dump)
+    for folder in ("with", "without"):
+        assert read_table(tmp_path / folder / "instances.parquet", INSTANCES).height == one_list(3).height
+        facts = read_provenance(tmp_path / folder / "predictions.parquet")
+        assert facts["dump"] == {"file": str(dump), "url": None, "sha256": digest}
+        assert (facts["code"], facts["task"], facts["scoring"]) == ("abc", "question-answering", "unqover")
+
+
+def test_another_digest_is_refused_with_both(dump: Path, tmp_path: Path) -> None:
+    found = sha256(dump.read_bytes()).hexdigest()
+    with pytest.raises(InputError, match=f"a.output.json: sha256 is {found}; expected {'0' * 64}, which the config"):
+        import_to(tmp_path / "out", dump, digest="0" * 64)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dump_of_another_task_is_refused_at_its_first_entry(dump: Path, tmp_path: Path) -> None:
+    message = (
+        "line 2, entry .*: an entry of output.json of question answering; expected an entry of output.json of a mas"
+    )
+    with pytest.raises(InputError, match=message):
+        import_to(tmp_path / "out", dump, task="fill-mask")
+    source = tmp_path / "source.json"
+    write_text(source, source_json(one_list(3)))
+    with pytest.raises(
+        InputError, match=r"an entry of source.json \(no answers\); expected an entry of output.json of qu"
+    ):
+        import_to(tmp_path / "out", source)
+
+
+def test_a_missing_dump_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nothing.json: cannot be read \(No such file"):
+        import_to(tmp_path / "out", tmp_path / "nothing.json")
+
+
+def test_the_digest_is_that_of_the_bytes_not_of_what_they_mean(dump: Path, tmp_path: Path) -> None:
+    digest = sha256(dump.read_bytes()).hexdigest()
+    dump.write_text(json.dumps(json.loads(dump.read_text())))
+    with pytest.raises(InputError, match="sha256 is"):
+        import_to(tmp_path / "out", dump, digest=digest)
+
+
+@needs_golden_files()
+@pytest.mark.parametrize("name", DUMPS)
+def test_imported_tables_are_written_as_the_golden_dump_was(name: str, tmp_path: Path) -> None:
+    task, schema = ("fill-mask", MASK_PREDICTIONS) if "_lm_" in name else ("question-answering", SPAN_PREDICTIONS)
+    import_to(tmp_path, FOLDER / name, task)
+    instances = read_table(tmp_path / "instances.parquet", INSTANCES)
+    predictions = read_table(tmp_path / "predictions.parquet", schema)
+    assert "".join(output_json(instances, predictions, "unqover")) == (FOLDER / name).read_text()

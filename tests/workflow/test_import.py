@@ -1,0 +1,160 @@
+"""Models that have dumps of predictions in place of weights, through Snakemake."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from file_server import serve
+from golden import FOLDER, needs_golden_files
+from polars.testing import assert_frame_equal
+from project import Project
+from typer.testing import CliRunner
+
+from biasgrid.cli import app
+from biasgrid.tables import MEASURES, SUMMARY, read_provenance, read_table
+
+DATASETS = ["gender", "religion"]
+COPIES = {"masked": "masked-copy", "answering": "answering-copy"}
+
+
+def export(project: Project, model: str, dataset: str, out: str) -> bytes:
+    """Writes the output.json of a cell into the project's folder as a user does; returns it."""
+    arguments = ["--config", "config/small.yaml", "--dataset", dataset, "--model", model, "--out", out]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project.folder)
+        result = CliRunner().invoke(app, ["export", "unqover", *arguments])
+    assert result.exit_code == 0, result.stderr
+    return (project.folder / out).read_bytes()
+
+
+def with_dumps(model: dict[str, Any], dumps: dict[str, dict[str, str]]) -> dict[str, Any]:
+    """A model of the config with dumps in place of its weights."""
+    kept = {key: value for key, value in model.items() if key != "folder"}
+    return kept | {"label": "copy", "predictions": dumps}
+
+
+def cells_planned(project: Project) -> dict[str, int]:
+    """How many jobs of single cells Snakemake would run now."""
+    aggregates = {"plot_dataset", "plot_grid", "summary", "report", "manifest"}
+    return {rule: count for rule, count in project.planned().items() if rule not in aggregates}
+
+
+def dumps_only(config: dict[str, Any], **dumps: dict[str, str]) -> dict[str, Any]:
+    """The small grid with one dataset and, in place of its models, dumps of theirs; without word lists."""
+    models = {name: with_dumps(config["models"][name], {"gender": dump}) for name, dump in dumps.items()}
+    run = {"models": list(models), "datasets": ["gender"]}
+    return config | {"models": models, "run": run, "word_lists": "nowhere"}
+
+
+@pytest.fixture(scope="module")
+def mixed(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The finished grid beside copies of its models that have its exported cells as dumps, run to the end."""
+    project = finished.clone(tmp_path_factory.mktemp("mixed"))
+    config = project.read_config()
+    for model, copy in COPIES.items():
+        for dataset in DATASETS:
+            export(project, model, dataset, f"dumps/{model}-{dataset}.json")
+        dumps = {dataset: {"file": f"dumps/{model}-{dataset}.json", "scoring": "exact"} for dataset in DATASETS}
+        config["models"][copy] = with_dumps(config["models"][model], dumps)
+    # The only difference: a dump does not tell its scoring, and counts as UnQover's.
+    del config["models"]["answering-copy"]["predictions"]["gender"]["scoring"]
+    config["run"]["models"] += COPIES.values()
+    project.write_config(config)
+    assert cells_planned(project) == {"import_predictions": 4, "measure": 4}
+    project.run()
+    return project
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize(("model", "copy"), COPIES.items())
+def test_a_dump_is_measured_as_the_cell_that_it_was_written_of(mixed: Project, model: str, copy: str, dataset: str):
+    folder = mixed.folder / "results/measures" / dataset
+    original, imported = (read_table(folder / f"{name}.parquet", MEASURES).drop("model") for name in (model, copy))
+    assert_frame_equal(imported, original, abs_tol=1e-9, rel_tol=0)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize(("model", "copy"), COPIES.items())
+def test_an_imported_cell_is_exported_as_its_dump_was(mixed: Project, model: str, copy: str, dataset: str):
+    dump = (mixed.folder / f"dumps/{model}-{dataset}.json").read_bytes()
+    assert export(mixed, copy, dataset, f"out/{copy}-{dataset}.json") == dump
+
+
+def test_the_summary_says_how_dumps_were_scored(mixed: Project):
+    summary = read_table(mixed.folder / "results/summary.parquet", SUMMARY)
+    assert summary.height == 8
+    unqover = summary.filter(pl.col("scoring") == "unqover")
+    assert unqover.select("model", "dataset").rows() == [("answering-copy", "gender")]
+
+
+def test_report_and_provenance_name_the_dump(mixed: Project):
+    digest = sha256((mixed.folder / "dumps/answering-gender.json").read_bytes()).hexdigest()
+    page = (mixed.folder / "results/report/index.html").read_text()
+    assert "dumps/answering-gender.json (scored as unqover), dumps/answering-religion.json (scored as exact)" in page
+    assert f"sha256 {digest[:12]}" in page
+    assert "dump of answering-copy" in page
+    facts = read_provenance(mixed.folder / "results/measures/gender/answering-copy.parquet")
+    dump = {"file": "dumps/answering-gender.json", "url": None, "sha256": digest}
+    assert facts["predictions"]["dump"] == dump
+
+
+def test_a_changed_dump_runs_only_its_cell_again(mixed: Project, tmp_path: Path):
+    project = mixed.clone(tmp_path / "clone")
+    assert project.planned() == {}
+    dump = project.folder / "dumps/masked-gender.json"
+    dump.write_text(dump.read_text().replace('"start": 0.0', '"start": 0.00'))
+    assert cells_planned(project) == {"import_predictions": 1, "measure": 1}
+
+
+@needs_golden_files()
+def test_unqovers_own_dumps_are_measured_without_word_lists(small_config: dict[str, Any], tmp_path: Path):
+    names = {"masked": "gender_lm_bert.tiny-bert-base-uncased", "answering": "gender_qa.tiny-roberta-base"}
+    dumps = {model: FOLDER / "output" / f"{name}.output.json" for model, name in names.items()}
+    config = dumps_only(small_config, **{model: {"file": str(dump)} for model, dump in dumps.items()})
+    project = Project.create(tmp_path / "project", config)
+    project.run("results/summary.csv")
+    summary = read_table(project.folder / "results/summary.parquet", SUMMARY)
+    for cell in summary.iter_rows(named=True):
+        log = (FOLDER / "log" / f"{names[cell['model']]}.subj.log.txt").read_text()
+        mu, eta = (float(value) for value in re.findall("model (?:mu|eta) (.*)", log))
+        assert (cell["mu"], cell["eta"]) == (pytest.approx(mu, abs=1e-9), pytest.approx(eta, abs=1e-9))
+        assert cell["scoring"] == "unqover"
+        assert export(project, cell["model"], "gender", "out.json") == dumps[cell["model"]].read_bytes()
+
+
+def test_a_dump_is_downloaded_if_its_digest_is_right(finished: Project, small_config: dict[str, Any], tmp_path: Path):
+    content = export(finished.clone(tmp_path / "clone"), "answering", "gender", "dump.json")
+    digest = sha256(content).hexdigest()
+    predictions = "results/imported/gender/answering/predictions.parquet"
+    with serve(content) as server:
+        dump = {"url": server.address, "sha256": "0" * 64}
+        project = Project.create(tmp_path / "project", dumps_only(small_config, answering=dump))
+        output = project.run(predictions, succeeds=False)
+        assert f"{server.address}: sha256 is {digest} (what was downloaded is removed); expected {'0' * 64}" in output
+        assert "Traceback" not in output
+        dump["sha256"] = digest
+        project.write_config(dumps_only(small_config, answering=dump))
+        project.run(predictions)
+    assert read_provenance(project.folder / predictions)["dump"] == {"file": None, **dump}
+    assert project.planned(predictions) == {}
+
+
+def test_a_malformed_dump_is_named_with_its_line(small_config: dict[str, Any], tmp_path: Path):
+    project = Project.create(tmp_path / "project", dumps_only(small_config, answering={"file": "dump.json"}))
+    (project.folder / "dump.json").write_text('{\n    "a|b": {"context": "x"}\n}')
+    output = project.run("results/imported/gender/answering/predictions.parquet", succeeds=False)
+    assert "dump.json, line 2, entry 'a|b': the entry lacks q0, q1; expected the keys context, q0, q1" in output
+    assert "Traceback" not in output
+
+
+def test_a_missing_dump_is_named_before_any_work(small_config: dict[str, Any], tmp_path: Path):
+    project = Project.create(tmp_path / "project", dumps_only(small_config, answering={"file": "nothing.json"}))
+    output = project.run("--dry-run", succeeds=False)
+    expected = "models.answering.predictions.gender.file: there is no file 'nothing.json'; expected an output.json"
+    assert expected in output
+    assert "Traceback" not in output

@@ -1,0 +1,23 @@
+"""Rule import_predictions: a dump -> the instances and predictions of a cell."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+from biasgrid.logs import start_log
+
+start_log(snakemake.log[0])
+
+from biasgrid.provenance import provenance
+from biasgrid.unqover.dumps import import_dump
+
+import_dump(
+    path=Path(snakemake.input.dump),
+    origin=snakemake.params.origin,
+    task=snakemake.params.task,
+    scoring=snakemake.params.scoring,
+    folder=Path(snakemake.output.instances).parent,
+    provenance=provenance(snakemake.config, code=snakemake.params.code),
+)
