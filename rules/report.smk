@@ -11,7 +11,12 @@ rule report:
         instances=collect(
             "<results>/instances/{cell}.parquet", cell=["/".join(cell) for cell in grid.selected_variants()]
         ),
-        records=collect("<results>/models/{model}.json", model=grid.run.models),
+        records=records_of_models(),
+        imported=collect(
+            "<results>/imported/{dataset}/{model}/predictions.parquet",
+            dataset=grid.run.datasets,
+            model=[name for name in grid.run.models if is_imported(name)],
+        ),
         planted="<results>/planted/planted.parquet" if planted_models() else [],
         figures=figures(),
         reference="reference/unqover_published.json",
@@ -26,3 +31,21 @@ rule report:
         code=code_of("report"),
     script:
         "../workflow/scripts/report.py"
+
+
+rule manifest:
+    input:
+        measures=measures_of,
+        records=records_of_models(),
+        timings=timings_of_grid(),
+    output:
+        "<results>/manifest.json",
+    log:
+        "<logs>/manifest.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    params:
+        config=config_name,
+        code=code_of("manifest"),
+    script:
+        "../workflow/scripts/manifest.py"

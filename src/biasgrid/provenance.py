@@ -1,19 +1,90 @@
-"""Who made a table."""
+"""Who made a table: what its metadata say of code, config, inputs, models, precision and machine.
+
+Nothing in it changes from run to run, so that two runs of a config on one machine give the same bytes; times and the
+memory used are in the files of timings (see `biasgrid.models.predict.Timing`).
+"""
 
 from __future__ import annotations
 
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import biasgrid
+from biasgrid.tables import TableError, read_provenance
 
-LIBRARIES = ("polars", "torch", "transformers", "tokenizers")
+LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
+SAME_IN_ALL_SHARDS = ("biasgrid", "code", "libraries", "instances_sha256", "model", "task", "scoring", "precision")
 
 
-def provenance(**facts: Any) -> dict[str, Any]:
-    """Returns the given facts with the versions of this package and of the libraries that numbers depend on."""
+def provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> dict[str, Any]:
+    """Returns the given facts with what is known of every table.
+
+    Args:
+        config: the config that was in force when the table was made, of which a digest is kept; None outside of a run.
+        facts: what else is known.
+    """
     return {
         "biasgrid": biasgrid.__version__,
-        "libraries": {name: version(name) for name in LIBRARIES},
+        "libraries": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+        "hardware": {"machine": platform.machine(), "processor": processor()},
+        **({} if config is None else {"config": digest(config)}),
         **facts,
+    }
+
+
+def digest(value: Any) -> str:
+    """Digests a value that can be written as JSON, whatever the order of its keys."""
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def processor() -> str:
+    """Names the model of this machine's processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
+
+
+def cell_provenance(instances: Path, predictions: Sequence[Path]) -> dict[str, Any]:
+    """Returns what is known of a cell's predictions: that of its shards, once, with all their devices and audits.
+
+    Args:
+        instances: the cell's instances table.
+        predictions: its predictions tables.
+
+    Raises:
+        TableError: the shards were made differently, or from other instances.
+    """
+    shards = [read_provenance(path) for path in predictions]
+    for key in SAME_IN_ALL_SHARDS:
+        for path, shard in zip(predictions, shards, strict=True):
+            if shard.get(key) != shards[0].get(key):
+                raise TableError(
+                    f"{path}: its {key} is not that of {predictions[0]}; expected all shards of a cell to be made "
+                    "alike: remove them and run again"
+                )
+    made_from = shards[0].get("instances_sha256")
+    if made_from is not None and made_from != sha256(instances.read_bytes()).hexdigest():
+        raise TableError(f"{predictions[0]}: made from another table than {instances}; remove it and run again")
+    devices = sorted({device for shard in shards for device in shard.get("devices", [])})
+    audits = [shard["audit"] for shard in shards if "audit" in shard]
+    return {**shards[0], "devices": devices, "audit": largest_audit(audits)}
+
+
+def largest_audit(audits: Sequence[Mapping[str, float]]) -> dict[str, float] | None:
+    """Sums up the audits of shards: rows, the largest drift and the mean one."""
+    rows = sum(audit["rows"] for audit in audits)
+    if not rows:
+        return None
+    return {
+        "rows": rows,
+        "largest_drift": max(audit["largest_drift"] for audit in audits),
+        "mean_drift": sum(audit["mean_drift"] * audit["rows"] for audit in audits) / rows,
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from project import Project
 
-AGGREGATES = Counter(summary=1, plot_grid=1, report=1)
+AGGREGATES = Counter(summary=1, plot_grid=1, report=1, manifest=1)
 
 
 @pytest.fixture

@@ -27,5 +27,5 @@ lists, faults = read_word_lists(snakemake.params.files)
 if faults:
     raise InputError(faults)
 instances, dropped = expand(lists, one_token)
-facts = provenance(code=snakemake.params.code, word_lists=lists.digest(), dropped_subjects=dropped)
+facts = provenance(snakemake.config, code=snakemake.params.code, word_lists=lists.digest(), dropped_subjects=dropped)
 write_table(instances, snakemake.output[0], INSTANCES, facts)

@@ -11,21 +11,19 @@ from biasgrid.logs import start_log
 start_log(snakemake.log[0])
 
 from biasgrid.families.underspecified.measures import measure_cell
-from biasgrid.provenance import provenance
-from biasgrid.tables import EXAMPLES, MEASURES, read_provenance, write_table
+from biasgrid.provenance import cell_provenance, provenance
+from biasgrid.tables import EXAMPLES, MEASURES, write_table
 
+instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
+cell = cell_provenance(instances, predictions)
 measures, examples = measure_cell(
-    instances_path=Path(snakemake.input.instances),
-    prediction_paths=[Path(path) for path in snakemake.input.predictions],
+    instances_path=instances,
+    prediction_paths=predictions,
     task=snakemake.params.task,
     scoring=snakemake.params.scoring,
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
 )
-facts = provenance(
-    code=snakemake.params.code,
-    instances=read_provenance(snakemake.input.instances),
-    predictions=[read_provenance(path) for path in snakemake.input.predictions],
-)
+facts = provenance(snakemake.config, code=snakemake.params.code, predictions=cell)
 write_table(measures, snakemake.output.measures, MEASURES, facts)
 write_table(examples, snakemake.output.examples, EXAMPLES, facts)

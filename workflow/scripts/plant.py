@@ -12,6 +12,7 @@ start_log(snakemake.log[0])
 
 from biasgrid.planting import write_planted
 from biasgrid.provenance import provenance
+from biasgrid.tables import read_provenance
 
 write_planted(
     instances={
@@ -20,6 +21,11 @@ write_planted(
     },
     base=Path(snakemake.output.base[0]).parent,
     planted=Path(snakemake.output.planted),
-    provenance=provenance(code=snakemake.params.code),
+    provenance=provenance(
+        snakemake.config,
+        code=snakemake.params.code,
+        planted=snakemake.params.planted,
+        instances=dict(zip(snakemake.params.cells, map(read_provenance, snakemake.input.instances), strict=True)),
+    ),
     **snakemake.params.planted,
 )

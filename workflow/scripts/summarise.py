@@ -1,5 +1,6 @@
 """Rule summary: the measures of all cells -> one row per cell."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,12 +12,16 @@ start_log(snakemake.log[0])
 
 import polars as pl
 
+from biasgrid.files import write_text
 from biasgrid.provenance import provenance
 from biasgrid.summary import ModelFacts, summarise
-from biasgrid.tables import MEASURES, SUMMARY, read_table, write_table
+from biasgrid.tables import MEASURES, SUMMARY, read_provenance, read_table, write_table
 
 measures = pl.concat(read_table(path, MEASURES) for path in snakemake.input.measures)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
-summary = summarise(measures, models, snakemake.params.scoring)
-write_table(summary, snakemake.output.parquet, SUMMARY, provenance(code=snakemake.params.code))
-summary.write_csv(snakemake.output.csv)
+summary = summarise(measures, models)
+cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) for path in snakemake.input.measures}
+write_table(
+    summary, snakemake.output.parquet, SUMMARY, provenance(snakemake.config, code=snakemake.params.code, measures=cells)
+)
+write_text(snakemake.output.csv, summary.write_csv())

@@ -63,7 +63,10 @@ def measure_cell(
     """
     instances = read_table(instances_path, INSTANCES, ["instance", *PLACE, *KEYS, "context", "question"])
     predictions = pl.concat(read_table(path, PREDICTIONS[task]) for path in prediction_paths)
-    measures = measure(instances, predictions, scoring, model, dataset)
+    try:
+        measures = measure(instances, predictions, scoring, model, dataset)
+    except IncompleteCell as error:
+        raise IncompleteCell(f"{model} on {dataset}: {error}") from None
     return measures, strongest_examples(instances, predictions, scoring, measures)
 
 

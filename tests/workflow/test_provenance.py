@@ -1,0 +1,76 @@
+"""Who made what: in every table, and gathered in the manifest."""
+
+import json
+from pathlib import Path
+
+import pytest
+from project import Project
+from typer.testing import CliRunner
+
+from biasgrid.cli import app
+from biasgrid.provenance import cell_provenance, digest
+from biasgrid.tables import SPAN_PREDICTIONS, TableError, read_provenance, read_table, write_table
+
+CELL = "religion/answering"
+
+
+@pytest.fixture(scope="module")
+def results(finished: Project) -> Path:
+    return finished.folder / "results"
+
+
+def test_every_table_says_who_made_it(finished: Project, results: Path):
+    tables = sorted(results.rglob("*.parquet"))
+    assert {path.relative_to(results).parts[0] for path in tables} == {
+        "instances", "predictions", "measures", "examples", "summary.parquet",
+    }  # fmt: skip
+    for table in tables:
+        facts = read_provenance(table)
+        assert facts["config"] == digest(finished.read_config()), table
+        assert {"biasgrid", "code", "libraries", "hardware"} <= facts.keys(), table
+
+
+def test_a_cell_is_traced_to_its_words_and_weights(results: Path):
+    facts = read_provenance(results / f"measures/{CELL}.parquet")["predictions"]
+    record = json.loads((results / "models/answering.json").read_text())
+    assert facts["model"] == record
+    assert {"weights", "tokenizer"} <= record.keys()
+    assert (facts["precision"], facts["scoring"], facts["devices"]) == ("float32", "exact", ["cpu"])
+    assert facts["instances"]["word_lists"] == read_provenance(results / "instances/religion/qa.parquet")["word_lists"]
+    summary = read_provenance(results / "summary.parquet")["measures"]
+    assert summary[CELL]["predictions"] == facts
+
+
+def test_the_manifest_counts_what_was_made(results: Path):
+    manifest = json.loads((results / "manifest.json").read_text())
+    assert len(manifest["cells"]) == manifest["totals"]["cells"] == 4
+    for cell in manifest["cells"]:
+        assert cell["instances_made"] == cell["instances_expected"] > 0
+        assert cell["rows_per_second"] == pytest.approx(cell["instances_made"] / cell["seconds"], rel=0.01)
+        assert cell["audit"]["largest_drift"] < 1e-5
+        assert cell["peak_mb"] > 100
+    assert manifest["models"].keys() == {"masked", "answering"}
+
+
+def test_the_command_line_prints_it(results: Path):
+    printed = CliRunner().invoke(app, ["provenance", str(results / "summary.parquet")])
+    assert json.loads(printed.output) == read_provenance(results / "summary.parquet")
+    refused = CliRunner().invoke(app, ["provenance", str(results / "summary.csv")])
+    assert refused.exit_code == 1
+    assert "summary.csv: not a readable" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [("precision", "its precision is not that of"), ("instances_sha256", "its instances_sha256 is not that of")],
+)
+def test_shards_that_were_made_differently_are_no_cell(results: Path, tmp_path: Path, key: str, problem: str):
+    path = results / f"predictions/{CELL}/1-of-1.parquet"
+    other = tmp_path / "other.parquet"
+    write_table(read_table(path, SPAN_PREDICTIONS), other, SPAN_PREDICTIONS, read_provenance(path) | {key: "another"})
+    instances = results / "instances/religion/qa.parquet"
+    with pytest.raises(TableError, match=f"other.parquet: {problem}.*expected all shards of a cell to be made alike"):
+        cell_provenance(instances, [path, other])
+    if key == "instances_sha256":
+        with pytest.raises(TableError, match=r"made from another table than .*qa.parquet; remove it and run again"):
+            cell_provenance(instances, [other])
