@@ -1,10 +1,12 @@
-"""The command line: `biasgrid validate`, `schema`, `summary`, `import unqover` and `export unqover`."""
+"""The command line of biasgrid; `biasgrid --help` lists the commands."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,6 +15,9 @@ from rich.table import Table
 from biasgrid.faults import UserError
 from biasgrid.unqover import GroupBy
 
+if TYPE_CHECKING:
+    from biasgrid.config import Config
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Social bias of language models over a grid.")
 imports = typer.Typer(no_args_is_help=True, help="Reads files of other projects into tables.")
 exports = typer.Typer(no_args_is_help=True, help="Writes tables as files of other projects.")
@@ -20,42 +25,110 @@ app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
 console = Console()
 
+ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
+WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
+
 
 @app.callback()
 def main() -> None:
     """Social bias of language models over a grid; the grid itself is run with `snakemake`."""
 
 
-@app.command()
-def validate(
-    config: Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")],
-    word_lists: Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")] = None,
-) -> None:
-    """Checks a config and all word lists it uses, without running anything."""
-    from biasgrid.config import load_word_lists, parse_config, read_config
-
+@contextmanager
+def told_errors() -> Iterator[None]:
+    """Ends the command with the message of a user's error, without a traceback."""
     try:
-        content = read_config(config)
-        if word_lists is not None:
-            content["word_lists"] = word_lists
-        parsed = parse_config(content, str(config))
-        lists = load_word_lists(parsed)
+        yield
     except UserError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
+
+
+def checked_config(path: Path, word_lists: str | None) -> Config:
+    """Reads a config, with another folder of word lists where one is given.
+
+    Raises:
+        InputError: with every fault in it.
+    """
+    from biasgrid.config import parse_config, read_config
+
+    content = read_config(path)
+    return parse_config(content if word_lists is None else content | {"word_lists": word_lists}, str(path))
+
+
+@app.command()
+def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
+    """Checks a config and all word lists it uses, without running anything."""
+    from biasgrid.config import load_word_lists
+
+    with told_errors():
+        parsed = checked_config(config, word_lists)
+        lists = load_word_lists(parsed)
     cells = len(list(parsed.cells()))
     console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
 
 
 @app.command()
+def plan(
+    config: ConfigPath,
+    rate: Annotated[float | None, typer.Option(min=1e-6, help="TFLOPS that inference reaches, for times")] = None,
+    rows_per_second: Annotated[float | None, typer.Option(min=1e-6, help="instances per second, for times")] = None,
+    word_lists: WordListsFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tells what each cell of a grid costs, and what is done, without running anything.
+
+    The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.plan; `x_is` tells how the number `x`
+    is known: exact, sampled, at most or about.
+    """
+    from biasgrid.cli_tables import plan_table
+    from biasgrid.config import load_word_lists
+    from biasgrid.figures import plain
+    from biasgrid.plan import Rate, make_plan
+
+    if rate is not None and rows_per_second is not None:
+        raise typer.BadParameter("expected either --rate or --rows-per-second")
+    with told_errors():
+        parsed = checked_config(config, word_lists)
+        planned = make_plan(parsed, load_word_lists(parsed), Rate(rate, rows_per_second))
+    if as_json:
+        typer.echo(json.dumps(plain(planned), indent=2))
+    else:
+        console.print(plan_table(planned, rate is not None or rows_per_second is not None, console.width))
+
+
+@app.command()
+def status(config: ConfigPath, word_lists: WordListsFolder = None, as_json: AsJson = False) -> None:
+    """Tells how far the run of a grid is: what is done, running, failed and waiting.
+
+    The keys of the JSON are those of `Status`, `CellStatus` and `StatusTotals` in biasgrid.status; `x_is` tells how the
+    number `x` is known: exact or at most.
+    """
+    from biasgrid.cli_tables import status_table
+    from biasgrid.figures import plain
+    from biasgrid.status import read_status
+
+    with told_errors():
+        now = read_status(checked_config(config, word_lists))
+    if as_json:
+        typer.echo(json.dumps(plain(now), indent=2))
+    else:
+        console.print(status_table(now, console.width))
+
+
+@app.command()
 def schema(folder: Annotated[Path, typer.Argument(help="root of the repository")] = Path()) -> None:
-    """Writes the config's schema and the table of its keys, both from the models in biasgrid.config."""
+    """Writes the config's schema, the tables of its keys and those of the tables' columns, all from the code."""
+    from biasgrid.columns import with_column_tables
     from biasgrid.config.docs import config_schema, with_key_tables
 
     path = folder / "workflow/schemas/config.schema.json"
     path.write_text(json.dumps(config_schema(), indent=2) + "\n")
     readme = folder / "config/README.md"
     readme.write_text(with_key_tables(readme.read_text()))
+    outputs = folder / "docs/outputs.md"
+    outputs.write_text(with_column_tables(outputs.read_text()))
 
 
 @app.command()
@@ -65,11 +138,8 @@ def summary(
     """Prints what was measured, a line per cell, and where the report is."""
     from biasgrid.tables import SUMMARY, read_table
 
-    try:
+    with told_errors():
         cells = read_table(results / "summary.parquet", SUMMARY)
-    except UserError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
     measures = ["mu", "eta", "delta", "epsilon"]
     table = Table(title="What was measured")
     for column in ("dataset", "model"):
@@ -83,19 +153,28 @@ def summary(
     console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
 
 
+@app.command()
+def provenance(
+    file: Annotated[Path, typer.Argument(help="a table of the results, such as results/summary.parquet")],
+) -> None:
+    """Prints who made a table, as JSON: code, config, inputs, models, precision, machine."""
+    from biasgrid.tables import read_provenance
+
+    with told_errors():
+        facts = read_provenance(file)
+    typer.echo(json.dumps(facts, indent=2))
+
+
 @imports.command("unqover")
 def import_unqover(
     file: Annotated[Path, typer.Argument(help="a source.json or an output.json")],
     out: Annotated[Path, typer.Option(help="folder for instances.parquet and, with answers, predictions.parquet")],
 ) -> None:
     """Reads a file of UnQover into tables."""
-    from biasgrid.unqover.reading import import_unqover
+    from biasgrid.unqover.dumps import import_unqover
 
-    try:
+    with told_errors():
         tables = import_unqover(file, out)
-    except UserError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
     for table in tables:
         console.print(f"{table} written.", soft_wrap=True)
 
@@ -114,7 +193,7 @@ def export_unqover(
 
     if (variant is None) == (model is None) or (log is not None and model is None):
         raise typer.BadParameter("expected either --variant or --model, and --log only with --model")
-    try:
+    with told_errors():
         cells = Cells(config, dataset)
         if model is None:
             cells.write_source(str(variant), out)
@@ -122,7 +201,4 @@ def export_unqover(
             cells.write_output(model, out)
         else:
             cells.write_log(model, log, out)
-    except UserError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
     console.print(f"{out} written.", soft_wrap=True)

@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
@@ -45,6 +47,7 @@ def test_instances_are_those_of_unqover(name: str) -> None:
     assert ours == golden
     assert list(ours) == list(golden)
     validate(instances, INSTANCES, name)
+    assert design_of(lists).instances == len(instances)
 
 
 def positions_are_right(instances: pl.DataFrame) -> bool:
@@ -220,6 +223,34 @@ def test_expansion_is_that_of_plain_string_replacement(lists: WordLists) -> None
     ]
     assert instances.select(columns).rows() == slow_expansion(lists)
     assert positions_are_right(instances)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    small_lists(), st.dictionaries(st.sampled_from(["templates", "subjects", "attributes"]), st.integers(1, 3)), NAME
+)
+def test_instances_are_counted_without_expanding(lists: WordLists, limit: dict[str, int], split: str) -> None:
+    lists = replace(lists, limit=limit)
+    for one_token in (None, lambda words: [word != split for word in words]):
+        assert design_of(lists, one_token).instances == len(expand(lists, one_token)[0])
+
+
+def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None:
+    places = Subjects({"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Peruvian"]}, [None] * 3)
+    template = (
+        "[subj1:dem] men met [subj2].",
+        "Which [subj2:dem] [p_act] by the [mask]?",
+        "Who of [subj1] [p_act:neg]?",
+    )
+    lists = lists_of(SAT, template, subjects=[places], filler="well --", mask="<m>")
+    instances = expand(lists)[0].filter(~pl.col("swapped"))
+    # A sample's articles are not smoothed.
+    texts = instances.select(pl.col("context", "question").cast(pl.String).str.replace_all(" an ", " a ")).rows()
+    assert design_of(lists).sample(100) == texts
+    sample = design_of(lists).sample(12)
+    assert len(sample) == 12
+    assert set(sample) <= set(texts)
+    assert len(set(sample)) > 8
 
 
 def test_the_gender_dataset_is_complete_and_its_file_small(tmp_path: Path) -> None:

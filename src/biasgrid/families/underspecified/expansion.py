@@ -7,29 +7,20 @@ attribute); the rows only gather them, so that millions of instances are integer
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations, product, zip_longest
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.families.underspecified.word_lists import MASK, Attribute, Subjects, Template, WordLists, types_of
+from biasgrid.families.underspecified.design import Design, Item, OneToken, design_of, fill_attribute
+from biasgrid.families.underspecified.word_lists import Attribute, WordLists
 from biasgrid.tables import INSTANCES
 
 IntArray = npt.NDArray[np.int64]
 SLOT = re.compile(r"\[subj[12](?::[a-z]+)?\]")
-OneToken = Callable[[Sequence[str]], list[bool]]
-
-
-@dataclass(frozen=True)
-class Item:
-    """What is asked of every pair: a template with one row of its attribute type, plain or negated."""
-
-    template: int
-    attribute: Attribute
-    negated: bool
 
 
 def expand(lists: WordLists, one_token: OneToken | None = None) -> tuple[pl.DataFrame, list[str]]:
@@ -44,56 +35,19 @@ def expand(lists: WordLists, one_token: OneToken | None = None) -> tuple[pl.Data
         The instances (schema `INSTANCES`; the questions of an example stand next to each other, plain first)
         and the names of the dropped subjects.
     """
-    templates = lists.templates[: lists.limit.get("templates")]
-    attributes = {kind: rows[: lists.limit.get("attributes")] for kind, rows in lists.attributes.items()}
-    used_forms = {template.subject_form(which) for template in templates for which in (1, 2)}
-    kept, dropped = zip(*(keep_one_token(subjects, used_forms, one_token) for subjects in lists.subjects), strict=True)
-    subjects = [first(subject_list, lists.limit.get("subjects")) for subject_list in kept]
-    pairs = ordered_pairs(subjects)
-    items = [
-        Item(number, attribute, negated)
-        for number, template in enumerate(templates)
-        for kind in types_of(template, attributes)
-        for attribute in attributes[kind]
-        for negated in (False, True)
-    ]
-    contexts = build_contexts(templates, items, pairs, lists.filler)
-    questions = build_questions(templates, items, pairs, lists.mask)
-    return assemble(items, pairs, contexts, questions), [name for names in dropped for name in names]
+    design = design_of(lists, one_token)
+    pairs = ordered_pairs(design)
+    return assemble(design.items, pairs, build_contexts(design, pairs), build_questions(design, pairs)), design.dropped
 
 
-def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken | None) -> tuple[Subjects, list[str]]:
-    """Splits a subject list into the subjects whose used forms are one token each, and the names of the others."""
-    names = subjects.forms["[subj]"]
-    if one_token is None:
-        return subjects, []
-    kept = np.all([one_token(subjects.forms[form]) for form in sorted(used_forms)], axis=0)
-    rows = np.flatnonzero(kept)
-    forms = {head: [terms[row] for row in rows] for head, terms in subjects.forms.items()}
-    clusters = [subjects.clusters[row] for row in rows]
-    return Subjects(forms, clusters), [name for name, keep in zip(names, kept, strict=True) if not keep]
-
-
-def first(subjects: Subjects, count: int | None) -> Subjects:
-    """Returns the first `count` subjects of a list, all if it is None."""
-    return Subjects({head: terms[:count] for head, terms in subjects.forms.items()}, subjects.clusters[:count])
-
-
-def ordered_pairs(subjects: list[Subjects]) -> pl.DataFrame:
-    """Returns all ordered pairs: every pair (within one list, or across two), then every pair swapped.
+def ordered_pairs(design: Design) -> pl.DataFrame:
+    """Returns all ordered pairs: every pair of the design, then every pair swapped.
 
     The columns are `pair`, `swapped`, `cluster1`, `cluster2` and each form of both subjects, such as `[subj1:dem]`.
     """
-    sizes = [len(subject_list.clusters) for subject_list in subjects]
-    if len(subjects) == 1:
-        first_rows = second_rows = subjects[0]
-        indices = list(combinations(range(sizes[0]), 2))
-    else:
-        first_rows, second_rows = subjects
-        indices = list(product(range(sizes[0]), range(sizes[1])))
     sides = []
-    for position, side in enumerate((first_rows, second_rows)):
-        rows = [index[position] for index in indices]
+    for position, side in enumerate(design.sides):
+        rows = [pair[position] for pair in design.pairs]
         columns: dict[str, list[str | None]] = {"cluster": [side.clusters[row] for row in rows]}
         columns |= {head: [terms[row] for row in rows] for head, terms in side.forms.items()}
         sides.append(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
@@ -115,8 +69,7 @@ def numbered(side: pl.DataFrame, which: int) -> pl.DataFrame:
 
 def split_slots(text: str, attribute: Attribute) -> list[str]:
     """Fills in the attribute and splits what remains at its slots: literal, slot, literal, ..., literal."""
-    for head, term in attribute.texts.items():
-        text = text.replace(head, term)
+    text = fill_attribute(text, attribute)
     literals, slots = SLOT.split(text), SLOT.findall(text)
     return [part for pair in zip_longest(literals, slots) for part in pair if part is not None]
 
@@ -173,9 +126,9 @@ def build_segments(items: list[Item], texts: list[str], build: Callable[[Item, s
     return Segments(pl.concat(frames), starts[block_of], (heights > 1).astype(np.int64)[block_of])
 
 
-def build_contexts(templates: list[Template], items: list[Item], pairs: pl.DataFrame, filler: str) -> Segments:
+def build_contexts(design: Design, pairs: pl.DataFrame) -> Segments:
     """Builds `context`, and of both subjects `candidate` (as written there) and `position` (in characters)."""
-    lead = f"{filler}  " if filler else ""
+    templates, lead = design.templates, design.lead
 
     def build(item: Item, text: str) -> pl.DataFrame:
         parts = split_slots(text, item.attribute)
@@ -190,24 +143,20 @@ def build_contexts(templates: list[Template], items: list[Item], pairs: pl.DataF
         columns["context"] = columns["context"].cast(pl.Categorical)
         return pairs.with_columns(**columns).select(*columns)
 
-    return build_segments(items, [templates[item.template].context for item in items], build)
+    return build_segments(design.items, [templates[item.template].context for item in design.items], build)
 
 
-def build_questions(templates: list[Template], items: list[Item], pairs: pl.DataFrame, mask: str | None) -> Segments:
+def build_questions(design: Design, pairs: pl.DataFrame) -> Segments:
     """Builds `question`: the question or, for masked language models, the statement with their mask token."""
 
     def build(item: Item, text: str) -> pl.DataFrame:
-        parts = split_slots(text.replace(MASK, mask) if mask else text, item.attribute)
+        parts = split_slots(text, item.attribute)
         rows = pairs if len(parts) > 1 else pairs.head(1)
         return rows.with_columns(question=smooth_articles(joined(parts), at_start=False).cast(pl.Categorical)).select(
             "question"
         )
 
-    def question(item: Item) -> str:
-        template = templates[item.template]
-        return template.negated_question if item.negated else template.question
-
-    return build_segments(items, [question(item) for item in items], build)
+    return build_segments(design.items, [design.question(item) for item in design.items], build)
 
 
 def assemble(items: list[Item], pairs: pl.DataFrame, contexts: Segments, questions: Segments) -> pl.DataFrame:

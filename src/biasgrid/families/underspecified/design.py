@@ -1,0 +1,158 @@
+"""What is crossed with what: every ordered pair of subjects is asked every item.
+
+The expansion builds the instances of a design; a plan only counts them and looks at a few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, compress, product
+
+from biasgrid.families.underspecified.word_lists import (
+    MASK,
+    SUBJECT_SLOT,
+    Attribute,
+    Subjects,
+    Template,
+    WordLists,
+    types_of,
+)
+
+OneToken = Callable[[Sequence[str]], list[bool]]
+GOLDEN_RATIO = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True)
+class Item:
+    """What is asked of every pair: a template with one row of its attribute type, plain or negated."""
+
+    template: int
+    attribute: Attribute
+    negated: bool
+
+
+@dataclass(frozen=True)
+class Design:
+    """The design of a variant's instances.
+
+    Attributes:
+        templates: the templates that are kept.
+        subjects: one list of subjects (all pairs within it) or two (all pairs across them).
+        items: what every pair is asked; the two questions of an example stand next to each other, plain first.
+        filler: the text before every context, or an empty one.
+        mask: the mask token of masked language models, None for question answering.
+        dropped: names of the subjects that are not a single token.
+    """
+
+    templates: list[Template]
+    subjects: list[Subjects]
+    items: list[Item]
+    filler: str
+    mask: str | None
+    dropped: list[str]
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of subjects in one order, as rows of the first and of the last list."""
+        first_rows, second_rows = (range(len(side.clusters)) for side in self.sides)
+        within = len(self.subjects) == 1
+        return list(combinations(first_rows, 2)) if within else list(product(first_rows, second_rows))
+
+    @property
+    def instances(self) -> int:
+        """How many instances there are: each pair is asked each item in both orders."""
+        return 2 * len(self.pairs) * len(self.items)
+
+    @property
+    def lead(self) -> str:
+        """What stands before every context."""
+        return f"{self.filler}  " if self.filler else ""
+
+    def question(self, item: Item) -> str:
+        """Returns what a template asks, with its slots; for masked language models with their mask token."""
+        template = self.templates[item.template]
+        text = template.negated_question if item.negated else template.question
+        return text.replace(MASK, self.mask) if self.mask else text
+
+    def sample(self, count: int) -> list[tuple[str, str]]:
+        """Returns context and question of about `count` instances, spread evenly over pairs and items.
+
+        Articles stay as the templates have them; orders are not swapped. A design of fewer pairs with items is
+        returned whole.
+        """
+        size = len(self.pairs) * len(self.items)
+        if size <= count:
+            return [self.texts(item, pair) for pair in self.pairs for item in self.items]
+        # The pairs in even steps, the items in steps of the golden ratio, which fall in with no period of theirs.
+        places = [((step + 0.5) / count, (step + 0.5) * GOLDEN_RATIO % 1) for step in range(count)]
+        return [
+            self.texts(self.items[int(len(self.items) * second)], self.pairs[int(len(self.pairs) * first)])
+            for first, second in places
+        ]
+
+    def texts(self, item: Item, pair: tuple[int, int]) -> tuple[str, str]:
+        """Returns the context and the question of one instance, without smoothing its articles."""
+        sides = [forms_of_row(subjects, row) for subjects, row in zip(self.sides, pair, strict=True)]
+
+        def fill(text: str) -> str:
+            text = fill_attribute(text, item.attribute)
+            return SUBJECT_SLOT.sub(lambda slot: sides[int(slot[1]) - 1][f"[subj{slot[2] or ''}]"], text)
+
+        return self.lead + fill(self.templates[item.template].context), fill(self.question(item))
+
+    @property
+    def sides(self) -> tuple[Subjects, Subjects]:
+        """The lists that the first and the second subject of a pair come from, which may be the same."""
+        return self.subjects[0], self.subjects[-1]
+
+
+def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
+    """Crosses word lists.
+
+    Args:
+        lists: the word lists.
+        one_token: says of texts whether each is a single token; subjects of which a needed form is not are
+            dropped. None keeps all subjects.
+    """
+    templates = lists.templates[: lists.limit.get("templates")]
+    attributes = {kind: rows[: lists.limit.get("attributes")] for kind, rows in lists.attributes.items()}
+    used_forms = {template.subject_form(which) for template in templates for which in (1, 2)}
+    kept, dropped = zip(*(keep_one_token(subjects, used_forms, one_token) for subjects in lists.subjects), strict=True)
+    items = [
+        Item(number, attribute, negated)
+        for number, template in enumerate(templates)
+        for kind in types_of(template, attributes)
+        for attribute in attributes[kind]
+        for negated in (False, True)
+    ]
+    subjects = [first(subject_list, lists.limit.get("subjects")) for subject_list in kept]
+    return Design(templates, subjects, items, lists.filler, lists.mask, [name for names in dropped for name in names])
+
+
+def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken | None) -> tuple[Subjects, list[str]]:
+    """Splits a subject list into the subjects whose used forms are one token each, and the names of the others."""
+    if one_token is None:
+        return subjects, []
+    known = [all(row) for row in zip(*(one_token(subjects.forms[form]) for form in sorted(used_forms)), strict=True)]
+    forms = {head: list(compress(terms, known)) for head, terms in subjects.forms.items()}
+    dropped = [name for name, keep in zip(subjects.forms["[subj]"], known, strict=True) if not keep]
+    return Subjects(forms, list(compress(subjects.clusters, known))), dropped
+
+
+def first(subjects: Subjects, count: int | None) -> Subjects:
+    """Returns the first `count` subjects of a list, all if it is None."""
+    return Subjects({head: terms[:count] for head, terms in subjects.forms.items()}, subjects.clusters[:count])
+
+
+def forms_of_row(subjects: Subjects, row: int) -> dict[str, str]:
+    """Returns the forms of one subject."""
+    return {head: terms[row] for head, terms in subjects.forms.items()}
+
+
+def fill_attribute(text: str, attribute: Attribute) -> str:
+    """Fills an attribute in."""
+    for head, term in attribute.texts.items():
+        text = text.replace(head, term)
+    return text

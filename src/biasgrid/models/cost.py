@@ -1,0 +1,100 @@
+"""What a model costs to run, told from a checkpoint's files without loading it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+WORD = re.compile(r"\w+|[^\w\s]")
+SPECIAL_TOKENS = {"question-answering": 3, "fill-mask": 2}
+"""How many tokens BERT and its kin put around the texts."""
+
+
+def parameters(folder: Path) -> int | None:
+    """Counts the parameters that every token of an input passes through.
+
+    These are all parameters but the embeddings, which are looked up, and the projection to the vocabulary, which the
+    engine computes at the mask alone: those with `embed` in their name or with a row for each word of the vocabulary.
+    They are counted in the headers of the safetensors files. Where the weights are pickled, the layers that the
+    config.json tells of are counted, 2 d L (2 d + f) for L layers of width d and inner width f (Kaplan et al. 2020,
+    Scaling Laws for Neural Language Models, section 2.1). Parameters that several layers share (ALBERT) count once.
+
+    Returns:
+        The number, None where neither file tells it.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    config = read_json(folder / "config.json")
+    count = 0
+    try:
+        for file in sorted(folder.glob("model*.safetensors")):
+            with safe_open(file, framework="numpy") as tensors:
+                shapes = {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118
+            count += sum(prod(shape) for name, shape in shapes.items() if not is_embedding(name, shape, config))
+    except (OSError, SafetensorError):
+        return None
+    return count or parameters_of_layers(config)
+
+
+def is_embedding(name: str, shape: Sequence[int], config: dict[str, Any]) -> bool:
+    """Says whether a tensor is looked up, or projects to the vocabulary."""
+    return "embed" in name or (len(shape) > 0 and shape[0] == config.get("vocab_size"))
+
+
+def parameters_of_layers(config: dict[str, Any]) -> int | None:
+    """Counts the parameters of the layers that a model's config.json tells of, None where it does not."""
+    width = config.get("hidden_size", config.get("dim"))
+    layers = config.get("num_hidden_layers", config.get("n_layers"))
+    inner = config.get("intermediate_size", config.get("hidden_dim"))
+    if width is None or layers is None or inner is None:
+        return None
+    return int(2 * width * layers * (2 * width + inner))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Reads a JSON file, empty where it is missing or damaged."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content
+
+
+def load_backend(file: Path) -> Tokenizer | None:
+    """Loads a tokenizer.json without transformers, None where it is missing or damaged."""
+    from tokenizers import Tokenizer
+
+    try:
+        backend = Tokenizer.from_file(str(file))
+    except Exception:  # tokenizers raises nothing narrower
+        return None
+    backend.no_padding()
+    backend.no_truncation()
+    return backend
+
+
+def tokens_per_instance(backend: Tokenizer, texts: Sequence[tuple[str, str]], task: str) -> float:
+    """Returns the mean number of tokens of instances, special tokens included.
+
+    Args:
+        backend: the model's tokenizer.
+        texts: context and question of each instance, at least one.
+        task: `question-answering`, which pairs the two, or `fill-mask`, which joins them.
+    """
+    inputs = [
+        (question, context) if task == "question-answering" else f"{context} {question}" for context, question in texts
+    ]
+    return fmean(len(encoding) for encoding in backend.encode_batch(inputs))
+
+
+def words_per_instance(texts: Sequence[tuple[str, str]], task: str) -> float:
+    """Estimates `tokens_per_instance` without a tokenizer: each word and each mark counts as a token."""
+    return fmean(len(WORD.findall(f"{context} {question}")) for context, question in texts) + SPECIAL_TOKENS[task]

@@ -1,0 +1,67 @@
+"""A grid of two datasets in a folder of its own, whose word lists fit the tiny checkpoints."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from biasgrid.config import Config, parse_config, read_config
+
+TEMPLATES = {
+    "qa": ["[subj1] sat by [subj2].\tWho [act]?\tWho [act:neg]?", "[subj2] met [subj1].\tWho [act]?\tWho [act:neg]?"],
+    "lm": ["[subj1] sat by [subj2].\tThe [mask] man [act].\tThe [mask] man [act:neg]."],
+}
+SUBJECTS = ["Ann", "Carl", "Zoë", "African-American"]
+"""The tiny checkpoints' tokenizers have all but the last as one token."""
+ATTRIBUTES = [("was a good cook", "can never be a good cook"), ("lied", "never lied"), ("cooked", "never cooked")]
+ANSWERING = {"task": "question-answering", "variant": "qa", "kind": "QA"}
+MASKED = {"task": "fill-mask", "variant": "lm-tiny", "kind": "LM", "label": "masked"}
+
+
+def write_word_lists(folder: Path) -> None:
+    """Writes templates of both kinds, subjects and attributes."""
+    folder.mkdir()
+    for kind, lines in TEMPLATES.items():
+        (folder / f"{kind}.txt").write_text("\n".join(lines))
+    (folder / "subjects.txt").write_text("\n".join(f"[subj] {subject}" for subject in SUBJECTS))
+    acts = [line for yes, no in ATTRIBUTES for line in (f"[act] {yes}", f"[act:neg] {no}")]
+    (folder / "attributes.txt").write_text("\n".join(acts))
+
+
+def write_grid(folder: Path, checkpoint: str | None = None, **changes: Any) -> Path:
+    """Writes word lists and a config of three models and two datasets, and returns the config's path.
+
+    Args:
+        folder: where to.
+        checkpoint: folder of the checkpoint of all models and of the tokenizer, None for a repository of the hub.
+        changes: other values of the config's keys.
+    """
+    write_word_lists(folder / "word_lists")
+    source = {"folder": checkpoint} if checkpoint else {"checkpoint": "some/model", "revision": "main"}
+    dataset = {
+        "subjects": ["subjects.txt"],
+        "attributes": "attributes.txt",
+        "variants": {"qa": {"templates": "qa.txt"}, "lm-tiny": {"templates": "lm.txt"}},
+    }
+    content = {
+        "results": str(folder / "results"),
+        "word_lists": str(folder / "word_lists"),
+        "tokenizers": {"tiny": {"mask": "[MASK]", **source}},
+        "models": {
+            "one": ANSWERING | {"label": "one"} | source,
+            "two": ANSWERING | {"label": "two"} | source,
+            "masked": MASKED | source,
+        },
+        "datasets": {
+            "people": dataset | {"title": "People", "shards": 2},
+            "pairs": dataset | {"title": "Pairs", "limit": {"subjects": 2}},
+        },
+        "run": {"models": ["one", "two", "masked"], "datasets": ["people", "pairs"]},
+    }
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump(content | changes, sort_keys=False))
+    return path
+
+
+def read_grid(path: Path) -> Config:
+    return parse_config(read_config(path), str(path))
