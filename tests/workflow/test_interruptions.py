@@ -3,37 +3,116 @@
 import os
 import random
 import signal
+import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from project import Project
 
+KILLS = 20
+TARGET = "results/summary.csv"
 
-@pytest.mark.parametrize(("kind", "seed"), [(signal.SIGKILL, 1), (signal.SIGINT, 3)])
-def test_the_next_run_completes_an_interrupted_one(
-    finished: Project, small_config: dict[str, Any], tmp_path: Path, kind: signal.Signals, seed: int
-):
-    project = Project.create(tmp_path / "project", small_config)
-    generator = random.Random(seed)
-    for _ in range(2):
-        process = project.start("results/summary.csv")
-        time.sleep(generator.uniform(3, 12))
+
+def stop_after(project: Project, seconds: float, kind: signal.Signals) -> None:
+    """Starts a run and sends a signal to all its processes after some time, unless it has ended by then."""
+    process = project.start(TARGET)
+    try:
+        process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
         os.killpg(process.pid, kind)
         process.communicate(timeout=120)
-    project.run("results/summary.csv")
-    assert project.tables() == finished.tables()
 
 
-def test_two_runs_at_once_are_refused(small_config: dict[str, Any], tmp_path: Path):
-    project = Project.create(tmp_path / "project", small_config)
-    first = project.start("results/summary.csv")
-    lock = project.folder / "results" / ".lock"
+def check_same(project: Project, expected: Project) -> None:
+    """A project has the tables of another, its other files too, and no temporary ones."""
+    assert project.tables() == expected.tables()
+    assert files_of(project) == files_of(expected)
+    assert [file for file in files_of(project) if "/." in f"/{file}"] == [".lock"]
+
+
+def files_of(project: Project) -> set[str]:
+    results = project.folder / "results"
+    return {str(path.relative_to(results)) for path in results.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def fresh(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """One cell that has not been run, with nine parts in its shard."""
+    config = small_config | {"run": {"models": ["answering"], "datasets": ["gender"]}}
+    config["datasets"] = {"gender": small_config["datasets"]["gender"] | {"shards": 1}}
+    config["inference"] = {"device": "cpu", "token_budget": 1}
+    project = Project.create(tmp_path_factory.mktemp("fresh"), config)
+    code = project.folder / "src/biasgrid/models/predict.py"
+    text = code.read_text()
+    code.write_text(text.replace("\nPART_ROWS = ", "\nPART_ROWS = 24  # "))
+    assert code.read_text() != text
+    return project
+
+
+@pytest.fixture(scope="module")
+def undisturbed(fresh: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, float]:
+    """The cell run to the end, and how many seconds that took; two at a time, as the runs that are killed."""
+
+    def run(name: str) -> tuple[Project, float]:
+        project, before = fresh.clone(tmp_path_factory.mktemp(name)), time.monotonic()
+        project.run(TARGET)
+        return project, time.monotonic() - before
+
+    with ThreadPoolExecutor(2) as pool:
+        (first, seconds), (second, _) = pool.map(run, ["first", "second"])
+    assert first.tables() == second.tables()
+    return first, seconds
+
+
+@pytest.fixture(scope="module")
+def killed(
+    fresh: Project, undisturbed: tuple[Project, float], tmp_path_factory: pytest.TempPathFactory
+) -> list[Project]:
+    """By seed, a run that was killed at a random moment and then run to the end."""
+
+    def kill_and_complete(seed: int) -> Project:
+        project = fresh.clone(tmp_path_factory.mktemp("killed"))
+        # One moment in each twentieth of a run.
+        moment = undisturbed[1] * (seed + random.Random(seed).random()) / KILLS
+        stop_after(project, moment, signal.SIGKILL)
+        project.run(TARGET)
+        return project
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(kill_and_complete, range(KILLS)))
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+def test_the_next_run_completes_a_killed_one(killed: list[Project], undisturbed: tuple[Project, float], seed: int):
+    check_same(killed[seed], undisturbed[0])
+
+
+def test_the_next_run_completes_an_interrupted_one(fresh: Project, undisturbed: tuple[Project, float], tmp_path: Path):
+    project, (expected, seconds) = fresh.clone(tmp_path / "project"), undisturbed
+    for _ in range(2):
+        stop_after(project, random.Random(1).uniform(0.3, 0.8) * seconds, signal.SIGINT)
+    project.run(TARGET)
+    check_same(project, expected)
+
+
+def test_other_runs_in_the_folder_are_refused_and_do_not_disturb(
+    fresh: Project, undisturbed: tuple[Project, float], tmp_path: Path
+):
+    project = fresh.clone(tmp_path / "project")
+    other = project.read_config() | {"title": "Another grid in the same folder", "scoring": "unqover"}
+    (project.folder / "config/other.yaml").write_text(yaml.safe_dump(other))
+    first = project.start(TARGET)
     deadline = time.monotonic() + 60
-    while not lock.exists() and time.monotonic() < deadline:
+    while not (project.folder / "results/.lock").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    output = project.run("results/summary.csv", succeeds=False)
-    os.killpg(first.pid, signal.SIGKILL)
-    first.communicate(timeout=60)
-    assert "another run is at work there" in output
+    for config in ("config/small.yaml", "config/other.yaml"):
+        output = project.run(TARGET, "--configfile", config, succeeds=False)
+        assert "results: another run is at work there; wait for it" in output
+        assert "Traceback" not in output
+    output, _ = first.communicate(timeout=300)
+    assert first.returncode == 0, output
+    check_same(project, undisturbed[0])
