@@ -1,33 +1,117 @@
-"""What Snakemake costs: planning the full grid, and the start of Python with what a job imports."""
+"""What Snakemake costs: planning the full grid, a job's imports, and a job through SLURM."""
 
 from __future__ import annotations
 
+import re
 import statistics
 import subprocess
 import sys
+import tempfile
+from datetime import datetime
 from pathlib import Path
 
+import yaml
 from stopwatch import print_table, seconds_of
 
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from project import Project
+from slurm_cluster import SlurmCluster, missing_for_slurm, slurm_cluster
+
+FULL_GRID = "config/config.yaml"
+SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 COMMANDS = {
-    "plan of the 15 x 4 grid (`snakemake -n`)": [sys.executable, "-m", "snakemake", "-n"],
-    "plan of the demo grid": [sys.executable, "-m", "snakemake", "-n", "--configfile", "config/demo.yaml"],
-    "checks of config and word lists": [
-        str(Path(sys.executable).parent / "biasgrid"),
-        "validate",
-        "config/config.yaml",
-    ],
+    "plan of the 15 x 4 grid (`snakemake -n`)": [*SNAKEMAKE, "-n"],
+    "plan of the demo grid": [*SNAKEMAKE, "-n", "--configfile", "config/demo.yaml"],
+    "checks of config and word lists": [str(Path(sys.executable).parent / "biasgrid"), "validate", FULL_GRID],
     "a job's imports: torch and transformers": [sys.executable, "-c", "import biasgrid.models.predict, transformers"],
     "an empty Python": [sys.executable, "-c", ""],
 }
+# Put behind the rules of a copy, so that its jobs read the same Snakefile and config as real ones.
+TRIVIAL_RULE = """
+
+rule trivial:
+    output:
+        "<results>/trivial/{number}.txt",
+    shell:
+        "touch {output}"
+"""
+LOCAL_JOBS, SLURM_JOBS = 200, 10
 
 
-def main() -> None:
+def print_starts() -> None:
     rows = []
     for name, command in COMMANDS.items():
         times = [seconds_of(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(3)]
         rows.append([name, f"{min(times):.2f}", f"{statistics.median(times):.2f}"])
     print_table(["what", "fastest of 3, s", "median, s"], rows)
+
+
+def print_jobs() -> None:
+    """Prints how many jobs the full grid has with 1, 2, ... shards a cell."""
+    config = yaml.safe_load(Path(FULL_GRID).read_text())
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for shards in ("as configured", 1, 4, 16):
+            if isinstance(shards, int):
+                for dataset in config["datasets"].values():
+                    dataset["shards"] = shards
+            path = Path(folder, "config.yaml")
+            path.write_text(yaml.safe_dump(config))
+            command = [*SNAKEMAKE, "-n", "--configfile", str(path)]
+            plan = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            counts = [re.findall(rf"^{name} +(\d+)$", plan, flags=re.MULTILINE)[0] for name in ("predict", "total")]
+            seconds = seconds_of(lambda: subprocess.run(command, check=True, capture_output=True))
+            rows.append([str(shards), *counts, f"{seconds:.2f}"])
+    print_table(["shards a cell", "jobs submitted", "jobs in all", "`snakemake -n`, s"], rows)
+
+
+def run_trivial(project: Project, count: int, way: str, profile: list[str], environment: dict[str, str]) -> float:
+    """Returns the seconds of a run of trivial jobs."""
+    targets = [f"results/trivial/{way}-{count}-{number}.txt" for number in range(count)]
+    command = [*SNAKEMAKE, "--configfile", FULL_GRID, *profile, *targets]
+    environment = project.environment() | environment
+    return seconds_of(
+        lambda: subprocess.run(command, cwd=project.folder, env=environment, check=True, capture_output=True)
+    )
+
+
+def seconds_of_jobs(cluster: SlurmCluster, count: int) -> float:
+    """Returns how long the last jobs that SLURM ran one after another took together, from its own record."""
+    jobs = list(cluster.jobs().values())[-count:]
+    first, last = min(job["StartTime"] for job in jobs), max(job["EndTime"] for job in jobs)
+    return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
+
+
+def print_slurm() -> None:
+    """Prints what a job costs that does nothing, here and through a SLURM that runs one job at a time."""
+    if missing := missing_for_slurm():
+        print(f"SLURM: {missing}")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        project = Project.create(Path(folder, "project"), {})
+        with (project.folder / "Snakefile").open("a") as snakefile:
+            snakefile.write(TRIVIAL_RULE)
+        here = ["--cores", "1"]
+        local = [run_trivial(project, count, "local", here, {}) for count in (1, 1 + LOCAL_JOBS)]
+        Path(folder, "slurm").mkdir()
+        with slurm_cluster(Path(folder, "slurm"), cpus=1) as cluster:
+            there = ["--workflow-profile", "profiles/slurm", "--slurm-status-command", "squeue"]
+            one = run_trivial(project, 1, "slurm", there, cluster.environment)
+            run_trivial(project, SLURM_JOBS, "slurm", there, cluster.environment)
+            per_job = seconds_of_jobs(cluster, SLURM_JOBS) / SLURM_JOBS
+    each = (local[1] - local[0]) / LOCAL_JOBS
+    rows = [
+        ["on the machine itself", f"{local[0]:.1f}", f"{each:.2f}", "1.0"],
+        ["through SLURM", f"{one:.1f}", f"{per_job:.2f}", f"{per_job / each:.0f}"],
+    ]
+    print_table(["a job that does nothing", "run of one job, s", "each further job, s", "ratio"], rows)
+
+
+def main() -> None:
+    print_starts()
+    print_jobs()
+    print_slurm()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,186 @@
+"""A SLURM of one node in a folder of its own, for tests: real daemons and pretended GPUs.
+
+Nothing of it is outside the folder. There is no database of accounts, so finished jobs are remembered by
+slurmctld alone, and no cgroups, so memory is watched by sampling.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
+CONFIG = """\
+ClusterName=biasgrid
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller_port}
+SlurmdPort={node_port}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
+AccountingStorageType=accounting_storage/none
+MinJobAge=3600
+KillWait=2
+ReturnToService=2
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+SlurmdParameters=config_overrides
+GresTypes=gpu
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory_mb} Gres=gpu:pretended:{gpus}
+PartitionName=cpu Nodes=ALL Default=YES
+PartitionName=gpu Nodes=ALL
+"""
+
+
+def missing_for_slurm() -> str:
+    """Says what a SLURM in a folder needs and this machine does not have; empty where nothing is missing."""
+    missing = [program for program in PROGRAMS if shutil.which(program) is None]
+    if missing:
+        return f"needs {', '.join(missing)} (Debian: slurmctld slurmd slurm-client munge)"
+    return "" if os.getuid() == 0 else "needs to run as root, to make device files"
+
+
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 120) -> None:
+    """Waits until a condition holds; fails where it does not within some seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain until {what}"
+        time.sleep(0.1)
+
+
+class SlurmCluster:
+    """The daemons of one node; `environment` is what a program needs to use it."""
+
+    def __init__(self, folder: Path, cpus: int = 8, memory_mb: int = 64000, gpus: int = 2):
+        self.folder = folder
+        self.config = folder / "slurm.conf"
+        self.environment = {"SLURM_CONF": str(self.config), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+        self.daemons: list[subprocess.Popen[bytes]] = []
+        for name in ("state", "spool", "gpus", "bin"):
+            (folder / name).mkdir()
+        self.write_config(cpus, memory_mb, gpus)
+        self.write_key()
+        self.write_srun()
+
+    def write_config(self, cpus: int, memory_mb: int, gpus: int) -> None:
+        """Writes the configuration of a node that may claim more than the machine has."""
+        host = socket.gethostname().partition(".")[0]
+        ports = {"controller_port": free_port(), "node_port": free_port()}
+        self.config.write_text(
+            CONFIG.format(folder=self.folder, host=host, cpus=cpus, memory_mb=memory_mb, gpus=gpus, **ports)
+        )
+        # SLURM takes only device files for GPUs; these are further names of /dev/null.
+        for gpu in range(gpus):
+            os.mknod(self.folder / "gpus" / str(gpu), 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        files = f"{self.folder}/gpus/[0-{gpus - 1}]"
+        (self.folder / "gres.conf").write_text(f"Name=gpu Type=pretended File={files}\n")
+
+    def write_key(self) -> None:
+        """Writes the key with which the daemons trust each other."""
+        key = self.folder / "munge.key"
+        key.touch(mode=0o600)
+        key.write_bytes(os.urandom(128))
+
+    def write_srun(self) -> None:
+        """Writes an srun that finds this SLURM, since the plugin drops SLURM_CONF before it calls srun in a job."""
+        script = self.folder / "bin" / "srun"
+        script.write_text(f'#!/bin/sh\nSLURM_CONF={self.config} exec {shutil.which("srun")} "$@"\n')
+        script.chmod(0o755)
+
+    def start(self) -> None:
+        """Starts the daemons and waits until the node takes jobs."""
+        names = {"key-file": "key", "socket": "socket", "pid-file": "pid", "seed-file": "seed"}
+        options = [f"--{option}={self.folder}/munge.{name}" for option, name in names.items()]
+        self.start_daemon("munged", "--foreground", "--force", *options)
+        wait_until((self.folder / "munge.socket").exists, "munged listens")
+        self.start_daemon("slurmctld", "-D", "-c", "-f", str(self.config))
+        self.start_daemon("slurmd", "-D", "-c", "-f", str(self.config))
+        wait_until(lambda: "idle" in self.run("sinfo", "--noheader", "--format=%T", check=False), "the node is idle")
+
+    def start_daemon(self, *command: str) -> None:
+        """Starts a daemon that ends with this process, however it ends."""
+        with (self.folder / f"{command[0]}.out").open("wb") as out:
+            self.daemons.append(
+                subprocess.Popen(
+                    ["setpriv", "--pdeathsig", "KILL", *command],
+                    env=os.environ | self.environment,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            )
+
+    def stop(self) -> None:
+        """Kills the daemons and all that ran on them or used them; what they know is thrown away with the folder."""
+        while processes := processes_with(f"SLURM_CONF={self.config}"):
+            for pid in processes:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        for daemon in self.daemons:
+            daemon.wait()
+
+    def run(self, *command: str, check: bool = True) -> str:
+        """Runs one of SLURM's programs and returns what it prints."""
+        done = subprocess.run(
+            command, env=os.environ | self.environment, capture_output=True, text=True, timeout=30, check=False
+        )
+        assert done.returncode == 0 or not check, f"{' '.join(command)}: {done.stderr}"
+        return done.stdout.strip()
+
+    def jobs(self) -> dict[str, dict[str, str]]:
+        """Returns what SLURM knows of all jobs, running or finished, by job id."""
+        lines = self.run("scontrol", "show", "job", "--details", "--oneliner").splitlines()
+        jobs = [dict(re.findall(r"(\S+?)=(\S*)", line)) for line in lines if line.startswith("JobId=")]
+        return {job["JobId"]: job for job in jobs}
+
+
+@contextmanager
+def slurm_cluster(folder: Path, cpus: int = 8) -> Iterator[SlurmCluster]:
+    """Gives a running SLURM in an empty folder, and ends it with all its jobs."""
+    cluster = SlurmCluster(folder, cpus)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def processes_with(variable: str) -> list[int]:
+    """Returns the other processes whose environment has `NAME=VALUE`."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            variables = (folder / "environ").read_bytes().split(b"\0")
+            if variable.encode() in variables and int(folder.name) != os.getpid():
+                found.append(int(folder.name))
+    return found
+
+
+def free_port() -> int:
+    """Returns a port on which nothing listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

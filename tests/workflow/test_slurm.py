@@ -1,0 +1,172 @@
+"""The grid through a real SLURM with pretended GPUs: what is submitted, and what becomes of jobs that are killed."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from project import Project
+from slurm_cluster import SlurmCluster, missing_for_slurm, processes_with, slurm_cluster, wait_until
+
+SUMMARY = "results/summary.csv"
+# Put at the end of a copy's engine: small parts, and whoever has made one waits as long as there is a file `hold`.
+HOLD = """
+import time
+
+PART_ROWS = 20
+_parts_made = []
+
+
+def predict_rows(*arguments, predict_rows=predict_rows, **named):
+    while _parts_made and Path("hold").exists():
+        time.sleep(0.05)
+    _parts_made.append(None)
+    return predict_rows(*arguments, **named)
+"""
+# Less than a job needs at its first attempt, and more at its second.
+LITTLE_MEMORY = "mem_mb: 250 * attempt ** 4"
+
+
+class SlurmProject(Project):
+    """A copy of the project that is run with the SLURM profile, on a cluster without a database of accounts."""
+
+    cluster: SlurmCluster
+
+    def command(self, *arguments: str) -> list[str]:
+        profile = ["--workflow-profile", "profiles/slurm", "--slurm-status-command", "squeue"]
+        polling = ["--slurm-init-seconds-before-status-checks", "1"]
+        config = ["--configfile", "config/small.yaml"]
+        return [sys.executable, "-m", "snakemake", *config, *profile, *polling, *arguments]
+
+    def environment(self) -> dict[str, str]:
+        return super().environment() | self.cluster.environment
+
+    def replace(self, path: str, old: str, new: str) -> None:
+        text = (self.folder / path).read_text()
+        assert old in text
+        (self.folder / path).write_text(text.replace(old, new))
+
+    def jobs(self) -> dict[str, list[dict[str, str]]]:
+        """What SLURM knows of the jobs that were submitted here, in order, by what Snakemake calls them."""
+        jobs: dict[str, list[dict[str, str]]] = {}
+        for job in self.cluster.jobs().values():
+            if job["WorkDir"] == str(self.folder):
+                jobs.setdefault(job["Comment"], []).append(job)
+        return jobs
+
+    def attempts(self, shard: str) -> list[dict[str, str]]:
+        """The jobs of a shard of the cell answering x gender, in order."""
+        number, _, shards = shard.split("-")
+        return self.jobs()[f"rule_predict_wildcards_gender_answering_{number}_{shards}"]
+
+    def parts(self, shard: str) -> list[Path]:
+        return list(self.folder.glob(f"results/.parts/gender/answering/{shard}/*/*.parquet"))
+
+    def log(self, shard: str) -> str:
+        return (self.folder / f"results/logs/predict/gender/answering/{shard}.log").read_text()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
+    missing = missing_for_slurm()
+    if missing and os.environ.get("BIASGRID_REQUIRE_SLURM") == "1":
+        pytest.fail(f"BIASGRID_REQUIRE_SLURM=1, but a SLURM for tests {missing}")
+    if missing:
+        pytest.skip(f"a SLURM for tests {missing}")
+    with slurm_cluster(tmp_path_factory.mktemp("slurm")) as running:
+        SlurmProject.cluster = running
+        yield running
+
+
+def visible_gpus(job: dict[str, str]) -> set[str]:
+    """What the Python processes of a job see as their GPUs."""
+    seen = set()
+    for pid in processes_with(f"SLURM_JOB_ID={job['JobId']}"):
+        process = Path("/proc", str(pid))
+        if "python" in (process / "exe").resolve().name:
+            seen |= set(re.findall(r"CUDA_VISIBLE_DEVICES=(\d+)\0", (process / "environ").read_text()))
+    return seen
+
+
+def finish(run: subprocess.Popen[str], succeeds: bool) -> str:
+    """Waits for a run and returns all it printed."""
+    output, _ = run.communicate(timeout=300)
+    assert (run.returncode == 0) == succeeds, output
+    return output
+
+
+def test_every_rule_but_inference_and_training_runs_where_snakemake_does():
+    rules = {path: path.read_text() for path in Path("rules").glob("*.smk")}
+    names = re.findall(r"^rule (\w+):", "\n".join(rules.values()), flags=re.MULTILINE)
+    local = re.search(r"^localrules:\n((?: +\w+,\n)+)", rules[Path("rules/common.smk")], flags=re.MULTILINE)
+    assert local
+    assert set(names) - set(re.findall(r"\w+", local[1])) == {"predict", "train"}
+
+
+def test_inference_alone_is_submitted_as_jobs_of_one_gpu(
+    cluster: SlurmCluster, finished: Project, small_config: dict[str, Any], tmp_path: Path
+):
+    project = SlurmProject.create(tmp_path / "project", small_config)
+    project.run(SUMMARY)
+    jobs = project.jobs()
+    assert {comment.split("_wildcards_")[0] for comment in jobs} == {"rule_predict"}
+    assert len(jobs) == 6
+    for (job,) in jobs.values():
+        asked = {key: job[key] for key in ("TresPerJob", "Partition", "MinMemoryNode", "TimeLimit", "Requeue")}
+        assert asked == {
+            "TresPerJob": "gres:gpu:1",
+            "Partition": "gpu",
+            "MinMemoryNode": "6000M",
+            "TimeLimit": "04:00:00",
+            "Requeue": "1",
+        }
+        assert Path(job["StdOut"]).is_relative_to(project.folder / "results" / "logs" / "slurm")
+        assert "rule predict" in Path(job["StdOut"]).read_text()
+    assert project.tables() == finished.tables()
+
+
+def test_killed_jobs_go_on_from_their_parts(
+    cluster: SlurmCluster, finished: Project, small_config: dict[str, Any], tmp_path: Path
+):
+    config = small_config | {"run": {"models": ["answering"], "datasets": ["gender"]}}
+    project = SlurmProject.create(tmp_path / "project", config)
+    with (project.folder / "src/biasgrid/models/predict.py").open("a") as engine:
+        engine.write(HOLD)
+    hold = project.folder / "hold"
+    hold.touch()
+    cancelled, requeued = "1-of-2", "2-of-2"
+
+    run = project.start("--retries", "0", SUMMARY)
+    wait_until(lambda: project.parts(cancelled) and project.parts(requeued), "both shards have made a part")
+    (first,), (second,) = project.attempts(cancelled), project.attempts(requeued)
+    assert sorted(map(sorted, [visible_gpus(first), visible_gpus(second)])) == [["0"], ["1"]]
+
+    cluster.run("scancel", first["JobId"])
+    cluster.run("scontrol", "requeue", second["JobId"])
+    wait_until(lambda: project.attempts(requeued)[0]["JobState"] == "PENDING", "the job is queued again")
+    hold.unlink()
+    # SLURM would start it after two minutes, and the node refuses it in the second in which it was killed.
+    cluster.run("scontrol", "update", f"JobId={second['JobId']}", "StartTime=now+3")
+    finish(run, succeeds=False)
+    assert "rows are there from an earlier run" in project.log(requeued)
+    assert "DUE TO JOB REQUEUE" in Path(second["StdOut"]).read_text()
+    assert project.parts(cancelled)
+    assert not (project.folder / "results/predictions/gender/answering/1-of-2.parquet").exists()
+
+    project.replace("profiles/slurm/profile.yaml", "mem_mb: 6000 * attempt", LITTLE_MEMORY)
+    project.run(SUMMARY)
+    _, too_small, larger = project.attempts(cancelled)
+    assert (too_small["JobState"], too_small["MinMemoryNode"]) == ("FAILED", "250M")
+    assert "memory" in Path(too_small["StdOut"]).read_text()
+    assert (larger["JobState"], larger["MinMemoryNode"]) == ("COMPLETED", "4000M")
+    assert "rows are there from an earlier run" in project.log(cancelled)
+    assert len(project.attempts(requeued)) == 1
+
+    measures = "results/measures/gender/answering.parquet"
+    assert_frame_equal(pl.read_parquet(project.folder / measures), pl.read_parquet(finished.folder / measures))
