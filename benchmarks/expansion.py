@@ -1,19 +1,30 @@
-"""Expansion of the full gender dataset against a loop that fills templates row by row."""
+"""Expansion of the full gender dataset, and of a counterfactual one, against loops that fill templates row by row."""
 
 from __future__ import annotations
 
+import json
 import tempfile
+from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 
 from stopwatch import measure, print_table, seconds_of
 
 from biasgrid.config import parse_config, read_config
+from biasgrid.families.counterfactual.expansion import expand as expand_cases
+from biasgrid.families.counterfactual.packs import PackFiles
+from biasgrid.families.counterfactual.reading import read_pack
 from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import WordLists, types_of
-from biasgrid.tables import INSTANCES, write_table
+from biasgrid.tables import CASES, INSTANCES, write_table
 
 SUBJECTS_IN_LOOP = 20
+TEMPLATE = ("The <group> <verb> a <food> near a <place>.", "The <group> eats near a <place:1>.")
+FILLINGS = {"verb": 50, "food": 100, "place": 20}
+BIASES = {"gender": 2, "religion": 3}
+TERMS = 6
+VERBS_IN_LOOP = 4
 
 
 def gender() -> WordLists:
@@ -57,17 +68,71 @@ def loop() -> float:
     return seconds_of(fill)
 
 
-def main() -> None:
-    rows = {"columnar": 70 * 70 * 2 * 4 * 70 * 2, "loop": SUBJECTS_IN_LOOP**2 * 2 * 4 * 70 * 2}
-    rates = {}
+def words() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
+    fillings = {token: [f"{token} {number}" for number in range(count)] for token, count in FILLINGS.items()}
+    biases = {
+        kind: {f"{kind}{group}": [f"{kind} {group} {term}" for term in range(TERMS)] for group in range(groups)}
+        for kind, groups in BIASES.items()
+    }
+    return fillings, biases
+
+
+def columnar_cases() -> float:
+    fillings, biases = words()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "fillings").mkdir()
+        for token, texts in fillings.items():
+            (folder / "fillings" / token).write_text("\n".join(texts))
+        template = {"premise": TEMPLATE[0], "hypothesis": TEMPLATE[1], "label": 0}
+        header = {"group_token": "<group>", "input_names": ["premise", "hypothesis"], "label_name": "label"}
+        (folder / "templates.json").write_text(json.dumps({**header, "templates": [template]}))
+        (folder / "biases.json").write_text(json.dumps(biases))
+        files = PackFiles(folder / "templates.json", folder / "fillings", folder / "biases.json")
+        path = folder / "cases.parquet"
+        seconds = seconds_of(lambda: write_table(expand_cases(read_pack(files)), path, CASES, {}))
+        print(f"columnar: {path.stat().st_size / 1e6:.0f} MB on disk", flush=True)
+    return seconds
+
+
+def loop_cases() -> float:
+    fillings, biases = words()
+    fillings["verb"] = fillings["verb"][:VERBS_IN_LOOP]
+    rows = []
+
+    def fill() -> None:
+        for case, choice in enumerate(product(*fillings.values())):
+            texts = list(TEMPLATE)
+            for token, text in zip(fillings, choice, strict=True):
+                texts = [one.replace(f"<{token}>", text).replace(f"<{token}:1>", text) for one in texts]
+            for kind, groups in biases.items():
+                for group, terms in groups.items():
+                    for term in terms:
+                        premise, hypothesis = (one.replace("<group>", term) for one in texts)
+                        row = {"case": case, "bias_type": kind, "group": group, "term": term, "label": 0}
+                        rows.append({**row, "text": premise, "text_pair": hypothesis})
+
+    return seconds_of(fill)
+
+
+def compare(what: str, ways: Mapping[str, tuple[Callable[[], float], int]]) -> None:
     table = []
-    for name, work in (("columnar", columnar), ("loop", loop)):
+    rates = {}
+    for name, (work, rows) in ways.items():
         seconds, megabytes = measure(work)
-        rates[name] = rows[name] / seconds
-        table.append([name, f"{rows[name]:,}", f"{seconds:.2f}", f"{rates[name]:,.0f}", f"{megabytes:,.0f}"])
+        rates[name] = rows / seconds
+        table.append([name, f"{rows:,}", f"{seconds:.2f}", f"{rates[name]:,.0f}", f"{megabytes:,.0f}"])
     for line in table:
         line.append(f"{rates[line[0]] / rates['loop']:.1f}")
-    print_table(["way", "questions", "seconds", "questions/s", "peak MB", "ratio"], table)
+    print_table(["way", what, "seconds", f"{what}/s", "peak MB", "ratio"], table)
+
+
+def main() -> None:
+    per_pair = 2 * 4 * 70 * 2
+    compare("questions", {"columnar": (columnar, 70 * 70 * per_pair), "loop": (loop, SUBJECTS_IN_LOOP**2 * per_pair)})
+    per_verb = FILLINGS["food"] * FILLINGS["place"] * TERMS * sum(BIASES.values())
+    ways = {"columnar": (columnar_cases, FILLINGS["verb"] * per_verb), "loop": (loop_cases, VERBS_IN_LOOP * per_verb)}
+    compare("instances", ways)
 
 
 if __name__ == "__main__":

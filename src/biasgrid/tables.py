@@ -193,6 +193,37 @@ PLANTED = pa.DataFrameSchema(
     name="planted bias",
 )
 
+CASES = pa.DataFrameSchema(
+    {
+        "instance": _column(pl.UInt32, description="row number, the instance's id", unique=True),
+        "case": _column(pl.UInt32, description="template and fillings: its instances differ in nothing but the term"),
+        "template": _column(pl.UInt16, description="0-based index of the template in reading order"),
+        "bias_type": _column(
+            pl.Categorical,
+            description="what its groups have in common (such as religion); an intersection joins several by ` & `",
+        ),
+        "group": _column(
+            pl.Categorical,
+            description="the social group (such as muslim), of an intersection one of each bias type, joined by ` & `",
+        ),
+        "term": _column(
+            pl.Categorical,
+            description="the group's identity term, of an intersection one of each group, joined by ` & `",
+        ),
+        "text": _column(pl.String, description="the first input"),
+        "text_pair": _column(pl.String, description="the second input, where there are two", nullable=True),
+        "label": _column(pl.Int16, description="the right class, of classifiers", nullable=True),
+        "targets": _column(
+            pl.List(pl.String), description="the words to be predicted, of masked language models", nullable=True
+        ),
+        "answer": _column(pl.String, description="the right answer, of question answering", nullable=True),
+    },
+    strict=True,
+    ordered=True,
+    name="cases",
+)
+
+
 REMEDY = "remove it and run again"
 
 

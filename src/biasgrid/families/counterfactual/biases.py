@@ -1,0 +1,60 @@
+"""Reads bias types with their groups and identity terms, and says what is wrong with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from biasgrid.families.counterfactual.json_files import kind, read_object, shown
+from biasgrid.families.counterfactual.placeholders import PLACEHOLDER
+from biasgrid.faults import Fault
+
+Groups = dict[str, list[str]]
+
+
+def read_biases(path: Path, faults: list[Fault]) -> dict[str, Groups]:
+    """Reads `{bias type: {group: [identity term, ...]}}`; adds what is wrong to the faults."""
+    content = read_object(path, "an object of bias types: {bias type: {group: [identity term, ...]}}", faults)
+    if content is None:
+        return {}
+    if not content:
+        faults.append(Fault(str(path), "", "no bias types", "at least one bias type"))
+    return {bias_type: read_groups(str(path), bias_type, groups, faults) for bias_type, groups in content.items()}
+
+
+def read_groups(file: str, bias_type: str, content: Any, faults: list[Fault]) -> Groups:
+    """Reads the groups of a bias type."""
+    if not isinstance(content, dict):
+        faults.append(Fault(file, bias_type, f"is {kind(content)}", "an object: {group: [identity term, ...]}"))
+        return {}
+    if len(content) < 2:
+        groups = f"{len(content)} group{'' if len(content) == 1 else 's'}"
+        faults.append(Fault(file, bias_type, groups, "at least two groups, which are compared"))
+    return {group: read_terms(file, f"{bias_type}.{group}", terms, faults) for group, terms in content.items()}
+
+
+def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list[str]:
+    """Reads the identity terms of a group."""
+    if not isinstance(content, list):
+        faults.append(Fault(file, where, f"is {kind(content)}", "a list of identity terms"))
+        return []
+    if not content:
+        faults.append(Fault(file, where, "no identity terms", "at least one identity term"))
+    for place, term in enumerate(content):
+        if problem := problem_of(term):
+            faults.append(Fault(file, f"{where}[{place}]", problem, "an identity term"))
+    terms = [term for term in content if isinstance(term, str)]
+    for term, count in Counter(terms).items():
+        if count > 1:
+            faults.append(Fault(file, where, f"{shown(term)} stands {count} times", "every term once in a group"))
+    return terms
+
+
+def problem_of(term: Any) -> str | None:
+    """Words what keeps a value from being an identity term."""
+    if not isinstance(term, str):
+        return f"is {kind(term)}"
+    if not term.strip():
+        return "is blank"
+    return f"{shown(term)} holds a placeholder, which nothing fills" if PLACEHOLDER.search(term) else None

@@ -1,0 +1,154 @@
+"""Turns a pack into the table of its cases.
+
+What stands between identity terms is built once per case, and stands once in memory for all of its terms: the rows are
+no more than a cross join of cases and terms, and a concatenation of strings.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from biasgrid.families.counterfactual.packs import JOIN, Block, Pack, Template
+from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, Text
+from biasgrid.tables import CASES, empty_table
+
+IntArray = npt.NDArray[np.int64]
+Run = GroupSlot | tuple[str | Slot, ...]
+"""What a text is made of: an identity term, or what is between two of them."""
+
+
+def expand(pack: Pack, first_case: int = 0, last_case: int | None = None) -> pl.DataFrame:
+    """Expands a pack into instances: each case with each identity term.
+
+    Args:
+        pack: the pack.
+        first_case: the first case to expand.
+        last_case: the case to stop before; None expands all that follow.
+
+    Returns:
+        The instances (schema `CASES`), by case, bias type, group and term; cases by template and fillings, those of
+        the last slot varying fastest. Numbers are those in the whole pack: the tables of consecutive ranges make up
+        the table of all cases.
+    """
+    end = pack.cases if last_case is None else last_case
+    frames = [empty_table(CASES)]
+    identities: dict[tuple[str, ...], pl.DataFrame] = {}
+    for block in pack.blocks:
+        cases = np.arange(max(first_case, block.first_case), min(end, block.first_case + block.cases))
+        if len(cases):
+            tokens = pack.tokens(pack.templates[block.template])
+            if tokens not in identities:
+                identities[tokens] = identity_table(pack, tokens)
+            frames.append(expand_block(pack, block, cases - block.first_case, identities[tokens]))
+    return pl.concat(frames)
+
+
+def identity_table(pack: Pack, tokens: tuple[str, ...]) -> pl.DataFrame:
+    """Returns `bias_type`, `group`, `term`, and for each group token a column with the terms that replace it."""
+    rows = [
+        (JOIN.join(one.bias_types), JOIN.join(one.groups), JOIN.join(one.terms), *one.terms)
+        for one in pack.identities(tokens)
+    ]
+    names = dict.fromkeys(("bias_type", "group", "term"), pl.Categorical)
+    return pl.DataFrame(rows, schema=names | {term_column(token): pl.String for token in tokens}, orient="row")
+
+
+def term_column(token: str) -> str:
+    """Names the column with the terms that replace a group token."""
+    return f"term for {token}"
+
+
+def expand_block(pack: Pack, block: Block, cases: IntArray, identities: pl.DataFrame) -> pl.DataFrame:
+    """Expands some cases of one template.
+
+    Args:
+        pack: the pack.
+        block: the template's cases.
+        cases: shape (cases,), consecutive numbers of the cases to expand, counted within the block.
+        identities: from `identity_table`.
+    """
+    template = pack.templates[block.template]
+    runs = {name: runs_of(text) for name, text in texts_of(template).items()}
+    segments = [
+        joined(run).alias(segment_column(name, place))
+        for name, parts in runs.items()
+        for place, run in enumerate(parts)
+        if not isinstance(run, GroupSlot)
+    ]
+    rows = (
+        fill_slots(pack, template, cases)
+        .select((pl.col("case") + block.first_case).cast(pl.UInt32), *segments)
+        .join(identities, how="cross", maintain_order="left_right")
+    )
+    first = block.first_instance + int(cases[0]) * block.terms
+    columns = {
+        "instance": pl.int_range(first, first + pl.len(), dtype=pl.UInt32),
+        "template": pl.lit(block.template, pl.UInt16),
+        "text_pair": pl.lit(None, pl.String),
+        "label": pl.lit(template.label, pl.Int16),
+        "targets": pl.lit(template.targets and list(template.targets), pl.List(pl.String)),
+        "answer": pl.lit(None, pl.String),
+    }
+    columns |= {name: row_text(pack, name, parts) for name, parts in runs.items()}
+    return rows.select(columns.get(name, pl.col(name)).alias(name) for name in CASES.columns)
+
+
+def texts_of(template: Template) -> dict[str, Text]:
+    """Returns the texts of a template by the column that holds them."""
+    texts = dict(zip(("text", "text_pair"), template.inputs, strict=False))
+    return texts if template.answer is None else texts | {"answer": template.answer}
+
+
+def runs_of(text: Text) -> list[Run]:
+    """Splits a text at its group slots."""
+    runs: list[Run] = []
+    for part in text:
+        if isinstance(part, GroupSlot):
+            runs.append(part)
+        elif runs and isinstance(runs[-1], tuple):
+            runs[-1] = (*runs[-1], part)
+        else:
+            runs.append((part,))
+    return runs
+
+
+def fill_slots(pack: Pack, template: Template, cases: IntArray) -> pl.DataFrame:
+    """Returns `case` and a column for each slot with what fills it; the last slot varies fastest."""
+    columns = {"case": pl.Series(cases)}
+    stride = 1
+    for slot in reversed(template.slots):
+        fillings = pl.Series(pack.fillings[slot.token], dtype=pl.String)
+        columns[str(slot)] = fillings.gather(cases // stride % len(fillings))
+        stride *= len(fillings)
+    return pl.DataFrame(columns)
+
+
+def segment_column(name: str, place: int) -> str:
+    """Names the column with one run of a text."""
+    return f"{name}, part {place}"
+
+
+def joined(run: tuple[str | Slot, ...]) -> pl.Expr:
+    """Concatenates the literals and slots of a run."""
+    return pl.concat_str([pl.col(str(part)) if isinstance(part, Slot) else pl.lit(part) for part in run])
+
+
+def row_text(pack: Pack, name: str, runs: list[Run]) -> pl.Expr:
+    """Concatenates the runs of a text with the identity terms of its row."""
+    parts = [
+        pl.col(term_column(run.token))
+        if isinstance(run, GroupSlot)
+        else with_terms(pack, pl.col(segment_column(name, place)), run)
+        for place, run in enumerate(runs)
+    ]
+    return pl.concat_str([pl.lit(""), *parts])
+
+
+def with_terms(pack: Pack, segment: pl.Expr, run: tuple[str | Slot, ...]) -> pl.Expr:
+    """Fills the group tokens that came into a segment with fillings."""
+    held = [token for part in run if isinstance(part, Slot) for token in pack.tokens_in_fillings[part.token]]
+    for token in dict.fromkeys(held):
+        segment = segment.str.replace_all(token, pl.col(term_column(token)), literal=True)
+    return segment

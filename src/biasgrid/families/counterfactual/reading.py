@@ -1,0 +1,73 @@
+"""Reads packs in BiaXposer's formats.
+
+What makes other instances than in BiaXposer itself, which never reports what is wrong with its files:
+
+- `|` in a text or a filling is a character like any other; it used to shift the texts after it.
+- A group token may have any form. One of the form `<word>` may carry a number, as in `<group:1>`, which used to be
+  left in the text. Tokens that begin with `group` are ordinary placeholders; they used to be left in the text.
+- A group token in the label (an answer) is filled with the term; it used to be left in the label.
+- Fillings are stripped of all white space around them; blank lines, and fillings that stand twice among those of a
+  token, are dropped. They used to make cases.
+- A template that holds no group token is refused; it used to be asked once per term, always with the same answer.
+- A file below a folder of its own name counts once, and dots in the names of folders are part of these names.
+- Cases have a fixed order: templates in reading order, fillings in that of their files, files sorted by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from biasgrid.families.counterfactual.biases import read_biases
+from biasgrid.families.counterfactual.fillings import Filling, read_fillings
+from biasgrid.families.counterfactual.packs import JOIN, Pack, PackFiles
+from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, split_texts
+from biasgrid.families.counterfactual.templates import read_templates
+from biasgrid.faults import Fault, InputError
+
+MOST_INSTANCES = 2**32 - 1
+
+
+def read_pack(files: PackFiles) -> Pack:
+    """Reads the files of a dataset.
+
+    Raises:
+        InputError: with every fault that is in the files.
+    """
+    faults: list[Fault] = []
+    biases = read_biases(files.biases, faults)
+    fillings = read_fillings(files.fillings, faults)
+    header, located = read_templates(files.templates, biases, fillings, faults)
+    group_tokens = header.group_tokens if header else {}
+    templates = [each.template for each in located]
+    tokens = dict.fromkeys(slot.token for template in templates for slot in template.slots)
+    used = {token: fill(fillings.of.get(token, []), list(group_tokens), faults) for token in tokens}
+    if len(group_tokens) > 1:
+        check_joinable(files, biases, faults)
+    pack = Pack(group_tokens, templates, used, biases)
+    if not faults and pack.instances > MOST_INSTANCES:
+        problem = f"{pack.instances:,} instances"
+        faults.append(Fault(str(files.templates), "", problem, f"at most {MOST_INSTANCES:,}: fewer placeholders"))
+    if faults:
+        raise InputError(dict.fromkeys(faults))
+    return pack
+
+
+def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: list[Fault]) -> list[str]:
+    """Returns the texts of fillings, group tokens without their numbers; reports other placeholders in them."""
+    texts = []
+    for filling in fillings:
+        (parts,) = split_texts([filling.text], list(group_tokens))
+        if any(isinstance(part, Slot) for part in parts):
+            problem = f"{filling.text!r} holds a placeholder, which nothing fills"
+            faults.append(Fault(filling.file, f"line {filling.line}", problem, "a text, at most with a group token"))
+        texts.append("".join(part.token if isinstance(part, GroupSlot) else str(part) for part in parts))
+    return texts
+
+
+def check_joinable(files: PackFiles, biases: dict[str, dict[str, list[str]]], faults: list[Fault]) -> None:
+    """Reports names that hold what joins the parts of an intersection, and so could not be split again."""
+    for bias_type, groups in biases.items():
+        for name in [bias_type, *groups, *(term for terms in groups.values() for term in terms)]:
+            if JOIN in name:
+                expected = f"no {JOIN!r} in a name where a template holds several groups: it joins them"
+                faults.append(Fault(str(files.biases), bias_type, f"{name!r} holds {JOIN!r}", expected))

@@ -1,0 +1,226 @@
+# ruff: noqa: E501 - messages stand here as users see them
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_packs import BIASES, HEADER, make_pack, pack_of, write_pack
+
+from biasgrid.families.counterfactual.packs import PackFiles
+from biasgrid.families.counterfactual.reading import read_pack
+from biasgrid.faults import InputError
+
+SAID = {"text": "The <group> <verb> a <food>."}
+WORDS = {"verb": "eats\nate\n", "food/fruit.txt": "mango\n", "food/meal": "bowl\n"}
+BOTH = {"<one>": "gender", "<two>": "age"}
+
+
+def faults_of(
+    folder: Path, templates: Any = None, fillings: Any = WORDS, biases: Any = BIASES, **changes: PackFiles
+) -> list[str]:
+    """Reads a faulty pack; returns its faults, files by their paths in the folder."""
+    files = write_pack(folder, pack_of(SAID) if templates is None else templates, fillings, biases)
+    with pytest.raises(InputError) as caught:
+        read_pack(files)
+    return [str(fault).replace(f"{folder}/", "") for fault in caught.value.faults]
+
+
+def test_a_good_pack_is_read(tmp_path: Path) -> None:
+    pack = make_pack(tmp_path, pack_of(SAID, SAID | {"label": 0}), WORDS)
+    assert [template.label for template in pack.templates] == [1, 0]
+    assert pack.fillings == {"verb": ["eats", "ate"], "food": ["mango", "bowl"]}
+    assert pack.biases == BIASES
+    assert (pack.cases, pack.instances) == (2 * 2 * 2, 2 * 2 * 2 * 5)
+
+
+def test_a_folder_of_templates_is_read_in_sorted_order(tmp_path: Path) -> None:
+    files = {
+        "b.json": pack_of({"text": "<group>", "label": 2}),
+        "a/z.json": pack_of({"text": "<group>", "label": 0}),
+        "a/.z.json": "not looked at",
+        ".git/z.json": "not looked at",
+        "a.json": pack_of({"text": "<group>", "label": 1}),
+    }
+    pack = make_pack(tmp_path, files)
+    assert [template.label for template in pack.templates] == [0, 1, 2]
+
+
+def test_fillings_of_a_folder_are_those_of_all_files_below_it(tmp_path: Path) -> None:
+    fillings = {
+        "v1.0/b.c.txt": "two words \r\n\n\t three\t\r\n",
+        "v1.0/a": "\ufeffone\nthree",
+        "v1.0/deep/deep.txt": "four\nfour\n",
+        ".hidden": "never",
+        ".git/x": "never",
+        "other/a": "five",
+    }
+    template = {"text": "<group> <a> <deep>", "x": "<other>"}
+    pack = make_pack(tmp_path, pack_of(template), fillings)
+    assert pack.fillings == {"a": ["five", "one", "three"], "deep": ["four"], "other": ["five"]}
+
+
+def test_fillings_may_be_one_file_or_none(tmp_path: Path) -> None:
+    files = write_pack(tmp_path, pack_of(SAID | {"text": "<group> <verb>"}), WORDS)
+    pack = read_pack(PackFiles(files.templates, tmp_path / "fillings" / "verb", files.biases))
+    assert pack.fillings == {"verb": ["eats", "ate"]}
+    assert make_pack(tmp_path / "none", pack_of({"text": "A <group>."})).cases == 1
+
+
+def test_the_digest_is_of_what_makes_the_instances(tmp_path: Path) -> None:
+    digests = [
+        make_pack(tmp_path / f"{number}", *parts).digest()
+        for number, parts in enumerate(
+            [
+                (pack_of(SAID), WORDS),
+                ({"other.json": pack_of(SAID)}, WORDS | {"verb": "\neats\nate\neats", "unused": "x"}),
+                (pack_of(SAID), WORDS | {"verb": "ate\neats"}),
+                (pack_of(SAID | {"label": 0}), WORDS),
+                (pack_of(SAID | {"label": ["x"]}), WORDS),
+                (pack_of(SAID), WORDS, {"gender": {"male": ["man"], "female": ["woman"]}}),
+            ]
+        )
+    ]
+    assert digests[0] == digests[1]
+    assert len(set(digests)) == 5
+
+
+@pytest.mark.parametrize(
+    ("templates", "expected"),
+    [
+        ("{\n'group_token'", ", line 2: not JSON (Expecting property name enclosed in double quotes, column 1); expected an object with the keys group_token, input_names, label_name, templates"),
+        (b"{\n\"a\": \"\xff\"", ", line 2: byte 7 is not UTF-8; expected UTF-8 text"),
+        ("[]", ": holds a list; expected an object with the keys group_token, input_names, label_name, templates"),
+        ('{"a": 1, "a": 2}', ': "a" stands twice in an object; expected every key once'),
+        ({**HEADER, "templates": []}, ", templates: no templates; expected a list of templates"),
+        ({**HEADER, "templates": {}}, ", templates: is an object; expected a list of templates"),
+        (pack_of(SAID, input_names="text"), ', input_names: is "text"; expected a list of one or two different names'),
+        (pack_of(SAID, input_names=["a", "b", "c"]), ', input_names: is ["a", "b", "c"]; expected a list of one or two different names'),
+        (pack_of(SAID, input_names=["text", "text"]), ', input_names: is ["text", "text"]; expected a list of one or two different names'),
+        (pack_of(SAID, label_name="text"), ", label_name: is \"text\"; expected a name that is not an input's"),
+        (pack_of(SAID, label_name=None), ", label_name: is null; expected a name that is not an input's"),
+        (pack_of(SAID, group_token=3), ', group_token: is 3; expected a string such as <group>, or an object such as {"<group1>": "religion", "<group2>": "gender"}'),
+        (pack_of(SAID, group_token=" "), ', group_token: is " "; expected a string such as <group>, or an object such as {"<group1>": "religion", "<group2>": "gender"}'),
+        (pack_of(SAID, group_token={}), ', group_token: is {}; expected a string such as <group>, or an object such as {"<group1>": "religion", "<group2>": "gender"}'),
+        (pack_of(SAID, group_token={"<group>": ["age"]}), ", group_token.<group>: is a list; expected the name of a bias type"),
+        (pack_of(SAID, group_token={"<group>": "gendre"}), ", group_token.<group>: unknown bias type 'gendre' (did you mean 'gender'?); expected one of age, gender"),
+        (pack_of(SAID, group_token={"<a>": "age", "<b>": "age"}), ", group_token.<b>: 'age' a second time; expected another bias type for each group token"),
+        (pack_of(SAID, group_token={"WHO": "age", "WHO2": "gender"}), ", group_token.WHO: stands in 'WHO2' too; expected group tokens that do not hold each other"),
+        ({**HEADER, "templates": ["The <group>."]}, ", templates[0]: is a string; expected an object"),
+        (pack_of(SAID, {"txet": "<group>"}), ", templates[1]: no 'text' (did you mean 'txet'?); expected the input 'text', as input_names says"),
+        (pack_of({"text": ["<group>"]}), ", templates[0].text: is a list; expected a string"),
+        ({**HEADER, "templates": [{"text": "<group>", "lable": 1}]}, ", templates[0]: no 'label' (did you mean 'lable'?); expected the label 'label', as label_name says"),
+        (pack_of(SAID | {"label": True}), ", templates[0].label: is true; expected a class (an integer from 0), a list of target words, or an answer (a string)"),
+        (pack_of(SAID | {"label": -1}), ", templates[0].label: is -1; expected a class (an integer from 0), a list of target words, or an answer (a string)"),
+        (pack_of(SAID | {"label": 40000}), ", templates[0].label: is 40000; expected a class (an integer from 0), a list of target words, or an answer (a string)"),
+        (pack_of(SAID | {"label": 0.5}), ", templates[0].label: is 0.5; expected a class (an integer from 0), a list of target words, or an answer (a string)"),
+        (pack_of(SAID | {"label": []}), ", templates[0].label: is []; expected a class (an integer from 0), a list of target words, or an answer (a string)"),
+        (pack_of(SAID | {"label": ["ok", 1]}), ', templates[0].label: is ["ok", 1]; expected a class (an integer from 0), a list of target words, or an answer (a string)'),
+        (pack_of(SAID | {"label": " "}), ', templates[0].label: is " "; expected a class (an integer from 0), a list of target words, or an answer (a string)'),
+        (pack_of(SAID, SAID | {"label": "a <food:1>"}), ", templates[1]: its label is an answer, that of templates[0] in templates.json is a class; expected labels of one kind in all templates"),
+        (pack_of(SAID, SAID | {"label": ["x"]}), ", templates[1]: its label is a list of target words, that of templates[0] in templates.json is a class; expected labels of one kind in all templates"),
+        (pack_of({"text": "The <group> <eats>."}), ", templates[0].text: nothing fills <eats>; expected one of <food>, <fruit>, <group>, <meal>, <verb>"),
+        (pack_of({"text": "The <group> <verbs:2>."}), ", templates[0].text: nothing fills <verbs> (did you mean 'verb'?); expected one of <food>, <fruit>, <group>, <meal>, <verb>"),
+        (pack_of({"text": "The <group> is <mask>."}), ", templates[0].text: nothing fills <mask>; the mask is written [MASK]; expected one of <food>, <fruit>, <group>, <meal>, <verb>"),
+        (pack_of({"text": "<group>", "note": "<group2>"}), ", templates[0].note: nothing fills <group2> (did you mean 'group'?); expected one of <food>, <fruit>, <group>, <meal>, <verb>"),
+        (pack_of({"text": "<group> <fo-od>"}), ", templates[0].text: <fo-od> is not a placeholder (did you mean 'food'?); expected placeholders such as <x> and <x:2>, with letters, digits and _ in the name"),
+        (pack_of({"text": "<group> <food:a>"}), ", templates[0].text: <food:a> is not a placeholder; expected placeholders such as <x> and <x:2>, with letters, digits and _ in the name"),
+        (pack_of({"text": "They <verb> a <food>."}), ", templates[0]: no group token in its inputs; expected one of <group>"),
+        (pack_of({"text": "<one>", "label": "<two>"}, group_token=BOTH), ", templates[0]: no <two> in its inputs, but in 'label'; expected the label's group tokens in an input too"),
+        (pack_of({"text": "<group>" + "<food><verb>" * 16}), ": 21,474,836,480 instances; expected at most 4,294,967,295: fewer placeholders"),
+    ],
+)  # fmt: skip
+def test_faults_of_templates(tmp_path: Path, templates: Any, expected: str) -> None:
+    assert faults_of(tmp_path, templates) == [f"templates.json{expected}"]
+
+
+def test_unknown_and_missing_keys_name_the_nearest(tmp_path: Path) -> None:
+    content = pack_of(SAID)
+    content["input_name"] = content.pop("input_names")
+    assert faults_of(tmp_path, content) == [
+        "templates.json, input_name: unknown key (did you mean 'input_names'?); expected one of group_token, input_names, label_name, templates",
+        "templates.json, input_names: missing key; expected the names of a template's inputs, in the order in which a model reads them",
+    ]
+    missing = faults_of(tmp_path, {})
+    assert [line.split(":")[0] for line in missing] == [f"templates.json, {key}" for key in (*HEADER, "templates")]
+
+
+def test_files_of_a_folder_agree(tmp_path: Path) -> None:
+    other = {"group_token": "[WHO]", "input_names": ["words"], "label_name": "gold"}
+    files = {"a.json": pack_of(SAID), "b.json": pack_of({"words": "[WHO]", "gold": ["x"]}, **other)}
+    assert faults_of(tmp_path, files) == [
+        *(
+            f"templates/b.json, {key}: not what templates/a.json has; expected the same {key} in all files of the folder"
+            for key in other
+        ),
+        "templates/b.json, templates[0]: its label is a list of target words, that of templates[0] in templates/a.json is a class; expected labels of one kind in all templates",
+    ]
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError) as caught:
+        read_pack(PackFiles(tmp_path / "empty", tmp_path / "nowhere", tmp_path / "no.json"))
+    assert [str(fault).replace(f"{tmp_path}/", "") for fault in caught.value.faults] == [
+        "no.json: cannot be read (No such file or directory); expected an object of bias types: {bias type: {group: [identity term, ...]}}",
+        "nowhere: cannot be read (No such file or directory); expected a folder of files with one filling per line, or one such file",
+        "empty: no template file in this folder; expected files whose names end in .json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fillings", "expected"),
+    [
+        ({"food": b"mango\na \xff\n"}, "fillings/food, line 2: byte 3 is not UTF-8; expected UTF-8 text"),
+        ({"food/fruit.txt": "\n", "food/meal": ""}, "templates.json, templates[0].text: no fillings for <food>: its files are empty; expected one filling per line"),
+        ({"food/meal": "bowl\n\na <verb:1> bowl"}, "fillings/food/meal, line 3: 'a <verb:1> bowl' holds a placeholder, which nothing fills; expected a text, at most with a group token"),
+    ],
+)  # fmt: skip
+def test_faults_of_fillings(tmp_path: Path, fillings: Any, expected: str) -> None:
+    assert faults_of(tmp_path, fillings={"verb": "eats", **fillings}) == [expected]
+
+
+def test_a_filling_of_two_tokens_has_its_fault_once(tmp_path: Path) -> None:
+    templates = pack_of({"text": "<group> <food> <meal>"})
+    assert len(faults_of(tmp_path, templates, {"food/meal": "<x>"})) == 1
+
+
+@pytest.mark.parametrize(
+    ("biases", "expected"),
+    [
+        ("{\n\n}}", ", line 3: not JSON (Extra data, column 2); expected an object of bias types: {bias type: {group: [identity term, ...]}}"),
+        ([], ": holds a list; expected an object of bias types: {bias type: {group: [identity term, ...]}}"),
+        ({}, ": no bias types; expected at least one bias type"),
+        ('{"age": {"old": ["a"], "old": ["b"]}}', ': "old" stands twice in an object; expected every key once'),
+        ({"age": ["kid"]}, ", age: is a list; expected an object: {group: [identity term, ...]}"),
+        ({"age": {}}, ", age: 0 groups; expected at least two groups, which are compared"),
+        ({"age": {"old": ["elder"]}}, ", age: 1 group; expected at least two groups, which are compared"),
+        ({"age": {"old": "elder", "young": ["kid"]}}, ", age.old: is a string; expected a list of identity terms"),
+        ({"age": {"old": [], "young": ["kid"]}}, ", age.old: no identity terms; expected at least one identity term"),
+        ({"age": {"old": ["elder", 70], "young": ["kid"]}}, ", age.old[1]: is an integer; expected an identity term"),
+        ({"age": {"old": ["elder", " "], "young": ["kid"]}}, ", age.old[1]: is blank; expected an identity term"),
+        ({"age": {"old": ["<food>"], "young": ["kid"]}}, ', age.old[0]: "<food>" holds a placeholder, which nothing fills; expected an identity term'),
+        ({"age": {"old": ["elder", "elder"], "young": ["kid"]}}, ', age.old: "elder" stands 2 times; expected every term once in a group'),
+    ],
+)  # fmt: skip
+def test_faults_of_biases(tmp_path: Path, biases: Any, expected: str) -> None:
+    assert faults_of(tmp_path, biases=biases) == [f"biases.json{expected}"]
+
+
+def test_what_joins_the_parts_of_an_intersection_is_in_none_of_them(tmp_path: Path) -> None:
+    biases = BIASES | {"age": {"old & wise": ["elder"], "young": ["kid"]}}
+    assert make_pack(tmp_path / "one", pack_of({"text": "<group>"}), biases=biases).cases == 1
+    templates = pack_of({"text": "<one> <two>"}, group_token=BOTH)
+    assert faults_of(tmp_path, templates, biases=biases) == [
+        "biases.json, age: 'old & wise' holds ' & '; expected no ' & ' in a name where a template holds several groups: it joins them"
+    ]
+
+
+def test_all_faults_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+    templates = pack_of({"text": "<gruop>"}, SAID, {"text": "<group> <food>", "label": None})
+    faults = faults_of(tmp_path, templates, {**WORDS, "food/meal": "<x>"}, {"age": {"old": []}})
+    assert [fault.split(":")[0] for fault in faults] == [
+        "biases.json, age",
+        "biases.json, age.old",
+        "templates.json, templates[0].text",
+        "templates.json, templates[2].label",
+        "fillings/food/meal, line 1",
+    ]
