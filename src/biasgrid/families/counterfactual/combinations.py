@@ -1,0 +1,113 @@
+"""Which score goes with which distance and comparison: the one place that knows, light enough for reading a config."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from biasgrid.families.counterfactual.comparisons import COMPARISONS
+from biasgrid.families.counterfactual.distances import DISTANCES
+from biasgrid.families.counterfactual.records import Task
+from biasgrid.families.counterfactual.scores import SCORES, Argument, expected_argument, takes
+from biasgrid.faults import UserError, nearest, one_of
+
+
+class Combination(NamedTuple):
+    """Names that go together."""
+
+    score: str
+    distance: str
+    comparison: str
+
+
+class ImpossibleCombination(UserError):  # noqa: N818
+    """Names that do not go together.
+
+    Attributes:
+        problem: what does not fit, as in `Fault`.
+        expected: what would be possible.
+    """
+
+    def __init__(self, problem: str, expected: str):
+        self.problem = problem
+        self.expected = expected
+        super().__init__(f"{problem}; expected {expected}")
+
+
+def possible_combinations(task: Task) -> list[Combination]:
+    """Returns all that can be asked of models of a task."""
+    return [
+        Combination(name, distance, comparison)
+        for name, score in SCORES.items()
+        for comparison, distances in COMPARISONS.items()
+        for distance in distances
+        if score.task == task and score.kind == DISTANCES[distance]
+    ]
+
+
+def check_combination(
+    task: Task,
+    score: str,
+    distance: str,
+    comparison: str,
+    argument: Argument = None,
+    groups: Mapping[str, int] | None = None,
+) -> None:
+    """Refuses what cannot be computed.
+
+    Args:
+        task: the task of the models.
+        score: a key of `SCORES`.
+        distance: a key of `DISTANCES`.
+        comparison: a key of `COMPARISONS`.
+        argument: what the score takes.
+        groups: how many groups each bias type has, where that is known.
+
+    Raises:
+        ImpossibleCombination: a name is unknown, the score is of another task or takes no such argument, the three do
+            not go together, or a bias type has fewer than two groups. The message names what would be possible.
+    """
+    possible = possible_combinations(task)
+    check_score(task, score, argument, one_of({combination.score for combination in possible}))
+    check_name("distance", distance, DISTANCES)
+    check_name("comparison", comparison, COMPARISONS)
+    if (score, distance, comparison) not in possible:
+        raise ImpossibleCombination(mismatch(score, distance, comparison), alternatives(possible, score, distance))
+    for bias_type, count in (groups or {}).items():
+        if count < 2:
+            problem = f"the bias type {bias_type!r} has {count} group{'s' if count != 1 else ''}: nothing to compare"
+            raise ImpossibleCombination(problem, "at least two groups")
+
+
+def check_name(what: str, name: str, known: Iterable[str]) -> None:
+    """Refuses an unknown name."""
+    if name not in known:
+        raise ImpossibleCombination(f"unknown {what} {name!r}{nearest(name, known)}", one_of(known))
+
+
+def check_score(task: Task, name: str, argument: Argument, expected: str) -> None:
+    """Refuses an unknown score, one of another task, and an argument that it does not take."""
+    if name not in SCORES:
+        raise ImpossibleCombination(f"unknown score {name!r}{nearest(name, SCORES)}", expected)
+    score = SCORES[name]
+    if score.task != task:
+        raise ImpossibleCombination(f"the score {name!r} is of {score.task}, not of {task}", expected)
+    if not takes(score, argument):
+        raise ImpossibleCombination(f"the score {name!r} does not take {argument!r}", expected_argument(score))
+
+
+def mismatch(score: str, distance: str, comparison: str) -> str:
+    """Says why names do not go together."""
+    if distance not in COMPARISONS[comparison]:
+        return f"the comparison {comparison!r} is not of the distance {distance!r}"
+    nature = {"scalar": "one number", "set": "a set of numbers"}
+    of_score, of_distance = SCORES[score].kind, DISTANCES[distance]
+    return f"the score {score!r} is {nature[of_score]} per group, the distance {distance!r} is of {nature[of_distance]}"
+
+
+def alternatives(possible: list[Combination], score: str, distance: str) -> str:
+    """Names what goes with the score, and where the distance does not, the scores that it goes with."""
+    with_score = [f"{each.comparison} of {each.distance}" for each in possible if each.score == score]
+    others = sorted({each.score for each in possible if each.distance == distance})
+    text = f"with {score}: {', '.join(with_score)}"
+    return text if score in others else f"{text}; or with {distance} the score {' or '.join(others)}"

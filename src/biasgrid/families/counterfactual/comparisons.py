@@ -1,0 +1,108 @@
+"""What a distance is taken between: the comparisons of Czarnowska et al. (TACL 2021), in all units at once.
+
+With phi the score, d the distance, A_1 ... A_G the records of the groups of a unit and A all its records:
+
+- pairwise (PCM):         2 / (G (G - 1)) sum over i < j of d(phi(A_i), phi(A_j))
+- background (BCM):       1 / G sum over g of d(phi(A), phi(A_g))
+- multi_group (MCM):      d(phi(A_1), ..., phi(A_G)), one of the divergences
+- background_per_group:   d(phi(A), phi(A_g)) of each group
+- multi_group_per_group:  the part of each group in a divergence
+
+The background A holds the group itself, and a group with more identity terms weighs more in it (as in BiaXposer).
+Where a unit lacks groups G counts those that it has; with fewer than two there is nothing to compare: NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import cast
+
+import numpy as np
+
+from biasgrid.families.counterfactual.distances import (
+    DISTANCES,
+    AbsoluteDistances,
+    Distances,
+    Divergence,
+    WassersteinDistances,
+    divergence,
+)
+from biasgrid.families.counterfactual.records import FloatArray, Units, ratio
+from biasgrid.families.counterfactual.scores import Scored
+
+COMPARISONS = {
+    "pairwise": ("absolute", "wasserstein"),
+    "background": ("absolute", "wasserstein"),
+    "background_per_group": ("absolute", "wasserstein"),
+    "multi_group": ("divergence", "normalized_divergence"),
+    "multi_group_per_group": ("divergence_per_group",),
+}
+"""Every comparison with the distances that it goes with."""
+
+
+def compare_units(scored: Scored, units: Units, distance: str, comparison: str) -> FloatArray:
+    """Compares the groups of every unit.
+
+    Args:
+        scored: the records with their values.
+        units: the units of these records; records without a value are left out of them here.
+        distance: a key of `DISTANCES` that goes with the comparison and the score.
+        comparison: a key of `COMPARISONS`.
+
+    Returns:
+        Shape (units, width), NaN where a unit lacks the group, for the comparisons per group, else (units,). NaN where
+        a unit has no two groups with values, and where a divergence is of scores whose sum is 0.
+    """
+    units = units.only(scored.defined)
+    if comparison in OF_PAIRS:
+        values = OF_PAIRS[comparison](distances_of(scored, units, distance))
+    else:
+        values = divergence(group_scores(scored, units), cast(Divergence, distance))
+    values[np.count_nonzero(units.sizes(), axis=1) < 2] = np.nan
+    return values
+
+
+def group_scores(scored: Scored, units: Units) -> FloatArray:
+    """Returns the scalar score of every group, shape (units, width)."""
+    return scored.of_pools(units.pools).reshape(-1, units.width)
+
+
+def distances_of(scored: Scored, units: Units, distance: str) -> Distances:
+    """Returns a distance between the groups of all units, ready to be asked for pairs."""
+    if DISTANCES[distance] == "set":
+        return WassersteinDistances(scored.values[scored.defined], units)
+    return AbsoluteDistances(group_scores(scored, units), scored.of_pools(units.backgrounds))
+
+
+def pairs(distances: Distances) -> Iterator[tuple[int, int, FloatArray]]:
+    """Yields every pair of places with its distance, shape (units,)."""
+    for one, other in combinations(range(distances.shape[1]), 2):
+        yield one, other, distances.between(one, other)
+
+
+def pairwise(distances: Distances) -> FloatArray:
+    """Returns the mean distance of a pair of groups, shape (units,)."""
+    total, count = np.zeros((2, distances.shape[0]))
+    for _, _, distance in pairs(distances):
+        total += np.nan_to_num(distance)
+        count += ~np.isnan(distance)
+    return ratio(total, count)
+
+
+def background(distances: Distances) -> FloatArray:
+    """Returns the mean distance of a group from its unit, shape (units,)."""
+    by_group = background_per_group(distances)
+    return ratio(np.nansum(by_group, axis=1), (~np.isnan(by_group)).sum(axis=1))
+
+
+def background_per_group(distances: Distances) -> FloatArray:
+    """Returns the distance of each group from its unit, shape (units, width)."""
+    return np.stack([distances.from_background(place) for place in range(distances.shape[1])], axis=1)
+
+
+OF_PAIRS: dict[str, Callable[[Distances], FloatArray]] = {
+    "pairwise": pairwise,
+    "background": background,
+    "background_per_group": background_per_group,
+}

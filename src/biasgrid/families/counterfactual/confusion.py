@@ -1,0 +1,68 @@
+"""Precision, recall and F1 of many pools at once, from their confusion counts.
+
+As scikit-learn's `precision_recall_fscore_support` with `zero_division=0` (Pedregosa et al., JMLR 2011) has them for
+the labels that are gold or predicted in a pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from biasgrid.families.counterfactual.records import FloatArray, IntArray, Pools, ratio
+
+Average = Literal["binary", "macro", "micro", "weighted"]
+AVERAGES: tuple[Average, ...] = get_args(Average)
+POSITIVE = 1
+
+Rate = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+
+
+def precision(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatArray:
+    """Returns hits / predicted, 0 where nothing is predicted."""
+    return np.nan_to_num(ratio(hits, predicted))
+
+
+def recall(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatArray:
+    """Returns hits / gold, 0 where nothing is gold."""
+    return np.nan_to_num(ratio(hits, gold))
+
+
+def f1(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatArray:
+    """Returns 2 hits / (predicted + gold), the harmonic mean of precision and recall, 0 where both are empty."""
+    return np.nan_to_num(ratio(2 * hits, predicted + gold))
+
+
+def averaged(rate: Rate, average: Average, gold: IntArray, predicted: IntArray, pools: Pools) -> FloatArray:
+    """Computes precision, recall or F1 of every pool.
+
+    Args:
+        rate: `precision`, `recall` or `f1`.
+        average: "binary" is the rate of class 1; "macro" the mean over the labels present in the pool, "weighted"
+            the same weighted by how often they are gold; "micro" the rate of the counts summed over classes.
+        gold: shape (records,), the right classes.
+        predicted: shape (records,), the predicted classes.
+        pools: the pools of the records.
+
+    Returns:
+        Shape (pools,), NaN where a pool is empty.
+    """
+    classes = 1 + max(POSITIVE, gold.max(initial=0), predicted.max(initial=0))
+
+    def per_class(labels: IntArray, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> FloatArray:
+        cell = pools.of_record[chosen] * classes + labels[chosen]
+        counts = np.bincount(cell, minlength=pools.count * classes)
+        return counts.reshape(pools.count, classes).astype(np.float64)
+
+    counts = per_class(gold, gold == predicted), per_class(predicted), per_class(gold)
+    if average == "binary":
+        value = rate(*(count[:, POSITIVE] for count in counts))
+    elif average == "micro":
+        value = rate(*(count.sum(axis=1) for count in counts))
+    else:
+        weights = counts[2] if average == "weighted" else (counts[1] + counts[2] > 0).astype(np.float64)
+        value = ratio((rate(*counts) * weights).sum(axis=1), weights.sum(axis=1))
+    return np.where(pools.sizes() > 0, value, np.nan)

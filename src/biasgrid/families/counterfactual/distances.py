@@ -1,0 +1,124 @@
+"""Distances between groups, in all units at once; NaN in a unit that lacks one of the groups.
+
+All arrays of groups have shape (units, width), see `Units`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import numpy as np
+
+from biasgrid.families.counterfactual.records import FloatArray, IntArray, Units, ratio
+from biasgrid.families.counterfactual.scores import Kind
+
+Divergence = Literal["divergence", "normalized_divergence", "divergence_per_group"]
+
+DISTANCES: dict[str, Kind] = {
+    "absolute": "scalar",
+    "wasserstein": "set",
+    "divergence": "scalar",
+    "normalized_divergence": "scalar",
+    "divergence_per_group": "scalar",
+}
+"""Every distance with the kind of score that it compares."""
+
+
+class Distances(Protocol):
+    """A distance d between the groups of all units, by the places of the groups."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many units there are, and the width."""
+
+    def between(self, one: int, other: int) -> FloatArray:
+        """Returns d(one, other), shape (units,)."""
+
+    def from_background(self, group: int) -> FloatArray:
+        """Returns d(all records of the unit, group), shape (units,)."""
+
+
+class AbsoluteDistances:
+    """The absolute difference of scalar scores, |x - y|."""
+
+    def __init__(self, groups: FloatArray, backgrounds: FloatArray):
+        """Takes the scores of the groups, shape (units, width), and of the units, shape (units,)."""
+        self.groups = groups
+        self.backgrounds = backgrounds
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many units there are, and the width."""
+        return self.groups.shape
+
+    def between(self, one: int, other: int) -> FloatArray:
+        """Returns |x - y| of two groups, shape (units,)."""
+        return np.abs(self.groups[:, one] - self.groups[:, other])
+
+    def from_background(self, group: int) -> FloatArray:
+        """Returns |x - y| of the unit and a group, shape (units,)."""
+        return np.abs(self.backgrounds - self.groups[:, group])
+
+
+class WassersteinDistances:
+    """The Wasserstein-1 distance between the values of two samples of any sizes.
+
+    In one dimension it is the area between their distribution functions F and G, the integral of |F(v) - G(v)| over v
+    (Vallender 1974). The values are sorted once; F - G at all of them is then a running sum in which a value counts
+    1/m in one sample and -1/n in the other. Here both are multiplied by m n: sums of integers end in an exact 0 with
+    every unit, so that one running sum serves all units.
+    """
+
+    def __init__(self, values: FloatArray, units: Units):
+        """Takes the value of each record, shape (records,), and the units of the same records."""
+        order = np.lexsort((values, units.unit))
+        self.values, self.unit, self.place = values[order], units.unit[order], units.place[order]
+        self.sizes = units.sizes()
+        self.rows = [np.flatnonzero(self.place == place) for place in range(units.width)]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many units there are, and the width."""
+        return self.sizes.shape
+
+    def between(self, one: int, other: int) -> FloatArray:
+        """Returns the distance of two groups, shape (units,)."""
+        rows = np.sort(np.concatenate([self.rows[one], self.rows[other]]), kind="stable")
+        unit, sizes = self.unit[rows], self.sizes
+        weights = np.where(self.place[rows] == one, sizes[unit, other], -sizes[unit, one])
+        return ratio(self._areas(rows, weights), sizes[:, one] * sizes[:, other])
+
+    def from_background(self, group: int) -> FloatArray:
+        """Returns the distance of the unit, the group included, and the group, shape (units,)."""
+        own, all_groups = self.sizes[:, group], self.sizes.sum(axis=1)
+        weights = own[self.unit] - all_groups[self.unit] * (self.place == group)
+        return ratio(self._areas(np.arange(len(self.unit)), weights), own * all_groups)
+
+    def _areas(self, rows: IntArray, weights: IntArray) -> FloatArray:
+        """Returns the area under the absolute running sum of weights, shape (units,); each unit's sum ends at 0."""
+        area = np.abs(np.cumsum(weights)[:-1]) * np.diff(self.values[rows])
+        return np.bincount(self.unit[rows[:-1]], area, minlength=len(self.sizes)).astype(np.float64)
+
+
+def divergence(scores: FloatArray, which: Divergence) -> FloatArray:
+    """Computes how far the scores of the groups are from being equal.
+
+    With the shares s_g = x_g / sum(x) of the G groups of a unit, "divergence_per_group" is |s_g - 1/G|, "divergence"
+    half its sum over the groups (the total variation distance of s from the uniform distribution), and
+    "normalized_divergence" the latter divided by 1 - 1/G, its largest value where no score is negative.
+
+    Args:
+        scores: scalar scores, shape (units, width), NaN where there is no such group.
+        which: see above.
+
+    Returns:
+        Shape (units, width) for "divergence_per_group", else (units,). NaN where the sum of the scores is 0, and for
+        "normalized_divergence" where there is one group; BiaXposer ends with a ZeroDivisionError there.
+    """
+    share = ratio(scores, np.nansum(scores, axis=1, keepdims=True))
+    equal = ratio(1, (~np.isnan(scores)).sum(axis=1, keepdims=True))
+    apart = np.abs(share - equal)
+    if which == "divergence_per_group":
+        return apart
+    half = np.where(np.isnan(apart).all(axis=1), np.nan, np.nansum(apart, axis=1) / 2)
+    return ratio(half, 1 - equal[:, 0]) if which == "normalized_divergence" else half

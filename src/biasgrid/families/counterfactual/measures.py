@@ -1,0 +1,122 @@
+"""Scores and comparisons of groups as long and tidy tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.families.counterfactual.combinations import check_combination
+from biasgrid.families.counterfactual.comparisons import compare_units, group_scores
+from biasgrid.families.counterfactual.records import FloatArray, IntArray, Mode, Units, units_of
+from biasgrid.families.counterfactual.scores import Scored
+
+COLUMNS = {
+    "score": pl.String,
+    "score_argument": pl.String,
+    "distance": pl.String,
+    "comparison": pl.String,
+    "mode": pl.String,
+    "bias_type": pl.String,
+    "group": pl.String,
+    "value": pl.Float64,
+    "n": pl.Int64,
+    "left_out": pl.Int64,
+}
+
+
+def compare(scored: Scored, distance: str, comparison: str, mode: Mode) -> pl.DataFrame:
+    """Compares the groups of every bias type.
+
+    In group mode the groups of a bias type are compared once, each with the records of all cases. In counterfactual
+    mode they are compared in each case, and the value is the plain mean over cases. What has no value is left out of
+    the mean and counted: a case whose scores sum to 0 (where divergence is undefined; BiaXposer ends with a
+    ZeroDivisionError), one with fewer than two groups, and one that lacks the target asked for.
+
+    Args:
+        scored: the records with their values.
+        distance: a key of `DISTANCES`.
+        comparison: a key of `COMPARISONS`.
+        mode: see above.
+
+    Returns:
+        The columns `COLUMNS`: a row per bias type with null as `group`, or for the comparisons per group a row per
+        group. `value` is NaN where all is left out; `n` counts the cases (in group mode: records) that are in it,
+        `left_out` those that are not.
+
+    Raises:
+        ImpossibleCombination: see `check_combination`.
+    """
+    check_combination(scored.records.outputs.task, scored.score, distance, comparison, scored.argument)
+    units = units_of(scored.records, mode)
+    values = compare_units(scored, units, distance, comparison)
+    return table(scored, units, mode, values, distance=distance, comparison=comparison)
+
+
+def score_groups(scored: Scored) -> pl.DataFrame:
+    """Scores every group and every bias type with the records of all cases.
+
+    Args:
+        scored: the records with their values of a scalar score.
+
+    Returns:
+        The columns `COLUMNS`, `distance` and `comparison` null: a row per group and, with null as `group`, one per
+        bias type. `n` counts the records that have a value, `left_out` those that have none.
+
+    Raises:
+        ValueError: the score is a set score.
+    """
+    units = units_of(scored.records, "group")
+    chosen = units.only(scored.defined)
+    whole, by_group = scored.of_pools(chosen.backgrounds), group_scores(scored, chosen)
+    return pl.concat(table(scored, units, "group", values) for values in (whole, by_group))
+
+
+def table(scored: Scored, units: Units, mode: Mode, values: FloatArray, **names: str) -> pl.DataFrame:
+    """Returns the means over units of values of shape (units,) or (units, width); see `compare`."""
+    shared = {
+        "score": scored.score,
+        "score_argument": None if scored.argument is None else str(scored.argument),
+        "mode": mode,
+        **names,
+    }
+    counts = [counted(each, mode, per_group=values.ndim == 2) for each in (units, units.only(scored.defined))]
+    rows = [shared | row for row in summaries(units, scored.records.bias_types, values, *counts)]
+    return pl.DataFrame(rows, schema=COLUMNS)
+
+
+def counted(units: Units, mode: Mode, per_group: bool) -> IntArray:
+    """Returns what `n` counts, records or cases, of each unit or of each group in it."""
+    sizes = units.sizes() if per_group else units.backgrounds.sizes()
+    return np.minimum(sizes, 1) if mode == "counterfactual" else sizes
+
+
+def summaries(
+    units: Units, bias_types: Any, values: FloatArray, available: IntArray, defined: IntArray
+) -> Iterator[dict[str, Any]]:
+    """Yields the mean of the values of each bias type, or of each group in it, and the counts behind it.
+
+    Args:
+        units: the units.
+        bias_types: names of bias types.
+        values: shape (units,) or (units, width).
+        available: what was counted of all records, shape of `values`.
+        defined: what was counted of the records that have a value, shape of `values`.
+    """
+    for code in np.unique(units.bias_type):
+        chosen = units.bias_type == code
+        groups = units.group_names[code] if values.ndim == 2 else [None]
+        cells = (array[chosen].reshape(np.count_nonzero(chosen), -1).T for array in (values, available, defined))
+        # The width is that of the bias type with the most groups: the last columns may be of no group.
+        for group, value, all_of_it, with_value in zip(groups, *cells, strict=False):
+            used = ~np.isnan(value)
+            n = int(with_value[used].sum())
+            yield {
+                "bias_type": bias_types[code],
+                "group": group,
+                "value": value[used].mean() if used.any() else np.nan,
+                "n": n,
+                "left_out": int(all_of_it.sum()) - n,
+            }

@@ -1,0 +1,199 @@
+"""What a model said of every case with every identity term, and how records are pooled by group.
+
+Written for many pools at once: a pool is a number from 0 that each of its records has, and what is said of all pools
+is one array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+Task = Literal["text-classification", "fill-mask", "question-answering"]
+Mode = Literal["group", "counterfactual"]
+
+
+@dataclass(frozen=True)
+class ClassOutputs:
+    """What classifiers said.
+
+    Attributes:
+        probabilities: float64, shape (records, classes).
+        gold: int64, shape (records,), the class that is right.
+    """
+
+    probabilities: FloatArray
+    gold: IntArray
+    task: ClassVar[Task] = "text-classification"
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
+
+
+@dataclass(frozen=True)
+class TargetOutputs:
+    """What masked language models said.
+
+    Attributes:
+        probabilities: float64, shape (records, targets), of each target at the mask; NaN behind a record's last one.
+        in_top_k: bool, shape (records, targets), whether the target is among the k most probable tokens; False behind
+            a record's last target.
+    """
+
+    probabilities: FloatArray
+    in_top_k: BoolArray
+    task: ClassVar[Task] = "fill-mask"
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
+
+
+@dataclass(frozen=True)
+class AnswerOutputs:
+    """What question answering models said.
+
+    Attributes:
+        answers: the answer of each record.
+        gold: the text that is right.
+    """
+
+    answers: Sequence[str]
+    gold: Sequence[str]
+    task: ClassVar[Task] = "question-answering"
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+
+@dataclass(frozen=True)
+class Records:
+    """One record per forward pass: a case in which one identity term stands for its group.
+
+    The columns are of integers.
+
+    Attributes:
+        case: shape (records,), the case; one number is one case of one template in all bias types.
+        template: shape (records,), the case's template.
+        bias_type: shape (records,), index into `bias_types`.
+        group: shape (records,), index into `groups`; two bias types may share the name of a group.
+        term: shape (records,), index into `terms`.
+        bias_types: names of bias types.
+        groups: names of groups, in the order in which results name them.
+        terms: the identity terms.
+        outputs: what the model said, in the order of the records.
+
+    Raises:
+        ValueError: there are no records, or not as many of one column as of the others.
+    """
+
+    case: IntArray
+    template: IntArray
+    bias_type: IntArray
+    group: IntArray
+    term: IntArray
+    bias_types: Sequence[str]
+    groups: Sequence[str]
+    terms: Sequence[str]
+    outputs: ClassOutputs | TargetOutputs | AnswerOutputs
+
+    def __post_init__(self) -> None:
+        columns = (self.case, self.template, self.bias_type, self.group, self.term, self.outputs)
+        lengths = [len(column) for column in columns]
+        if len(set(lengths)) != 1 or not lengths[0]:
+            raise ValueError(f"records with columns of {lengths} rows; expected one length of at least 1")
+
+
+@dataclass(frozen=True)
+class Pools:
+    """A partition of records.
+
+    Attributes:
+        of_record: shape (records,), the pool of each record.
+        count: how many pools there are, those without records included.
+    """
+
+    of_record: IntArray
+    count: int
+
+    def sizes(self) -> IntArray:
+        """Returns the number of records of each pool."""
+        return np.bincount(self.of_record, minlength=self.count)
+
+    def means(self, values: FloatArray) -> FloatArray:
+        """Returns the mean over each pool of one value per record, NaN where a pool is empty."""
+        return ratio(np.bincount(self.of_record, values, minlength=self.count), self.sizes())
+
+
+@dataclass(frozen=True)
+class Units:
+    """Where groups are compared: a bias type (group mode), or a case in a bias type (counterfactual mode).
+
+    Attributes:
+        unit: shape (records,), the unit of each record.
+        place: shape (records,), the place of the record's group among those of its bias type.
+        bias_type: shape (units,), the bias type of each unit.
+        first_record: shape (units,), a record of each unit.
+        group_names: by bias type, the names of the groups that have records.
+    """
+
+    unit: IntArray
+    place: IntArray
+    bias_type: IntArray
+    first_record: IntArray
+    group_names: Sequence[Sequence[str]]
+
+    @property
+    def width(self) -> int:
+        """The number of groups of the bias type that has the most."""
+        return max(len(names) for names in self.group_names)
+
+    @property
+    def backgrounds(self) -> Pools:
+        """The units as pools."""
+        return Pools(self.unit, len(self.bias_type))
+
+    @property
+    def pools(self) -> Pools:
+        """The groups of all units: `width` pools for each, empty where there is no such group."""
+        return Pools(self.unit * self.width + self.place, len(self.bias_type) * self.width)
+
+    def sizes(self) -> IntArray:
+        """Returns the number of records of each group, shape (units, width)."""
+        return self.pools.sizes().reshape(-1, self.width)
+
+    def only(self, chosen: BoolArray) -> Units:
+        """Returns the same units with the chosen records alone."""
+        return replace(self, unit=self.unit[chosen], place=self.place[chosen])
+
+
+def units_of(records: Records, mode: Mode) -> Units:
+    """Divides records into units, and the units into groups.
+
+    Args:
+        records: the records.
+        mode: "group" makes a unit of each bias type, "counterfactual" of each case in each bias type.
+    """
+    bias_type, group, case = (column.astype(np.int64) for column in (records.bias_type, records.group, records.case))
+    keys, group_of_record = np.unique(bias_type * len(records.groups) + group, return_inverse=True)
+    owner = keys // len(records.groups)
+    place = np.arange(len(keys)) - np.searchsorted(owner, owner)
+    names = [
+        [records.groups[key % len(records.groups)] for key in keys[owner == code]]
+        for code in range(len(records.bias_types))
+    ]
+    key = bias_type if mode == "group" else bias_type * (case.max() + 1) + case
+    _, first, unit = np.unique(key, return_index=True, return_inverse=True)
+    return Units(unit, place[group_of_record], bias_type[first], first, names)
+
+
+def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
+    """Divides; what is divided by 0 is NaN."""
+    over = np.asarray(denominator, dtype=np.float64)
+    return np.asarray(numerator, dtype=np.float64) / np.where(over == 0, np.nan, over)

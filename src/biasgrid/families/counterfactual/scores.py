@@ -1,0 +1,242 @@
+"""The scores that groups are compared by, each declared once: what it is of, what it takes, how it is computed.
+
+Called phi in Czarnowska et al. (TACL 2021). A scalar score makes one number of a pool of records, a set score keeps one
+of each record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from biasgrid.families.counterfactual.answers import each_answer, exact_match, token_f1
+from biasgrid.families.counterfactual.confusion import AVERAGES, Rate, averaged, f1, precision, recall
+from biasgrid.families.counterfactual.records import (
+    BoolArray,
+    ClassOutputs,
+    FloatArray,
+    Pools,
+    Records,
+    TargetOutputs,
+    Task,
+    ratio,
+)
+from biasgrid.faults import UserError
+
+Kind = Literal["scalar", "set"]
+Argument = str | int | None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a score may take beside the records.
+
+    Attributes:
+        name: what the argument is.
+        choices: the words it may be; where there are none it is an index from 0, or None.
+        without: what None stands for.
+    """
+
+    name: str
+    choices: tuple[str, ...] = ()
+    without: str = ""
+
+    def accepts(self, argument: Argument) -> bool:
+        """Says whether an argument is of the right sort; whether there is such an index shows in the records."""
+        if self.choices:
+            return argument in self.choices
+        return argument is None or (type(argument) is int and argument >= 0)
+
+    @property
+    def expected(self) -> str:
+        """What it may be, in words."""
+        if self.choices:
+            return f"the {self.name}: one of {', '.join(self.choices)}"
+        return f"the {self.name}: its index from 0, or nothing for {self.without}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a score is computed.
+
+    Attributes:
+        task: the task of the models that it is of.
+        reference: where its formula is from.
+        per_record: makes of the outputs (those of the task) and the argument an array of shape (records,) or
+            (records, numbers), NaN where a record has no such value.
+        reduce: makes of that, of the argument and of pools one number per pool, NaN where it is empty; None for a
+            set score.
+        parameter: what it takes; None where it takes nothing.
+    """
+
+    task: Task
+    reference: str
+    per_record: Callable[[Any, Any], FloatArray]
+    reduce: Callable[[FloatArray, Any, Pools], FloatArray] | None = None
+    parameter: Parameter | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """Whether it makes one number of a pool or keeps the set."""
+        return "set" if self.reduce is None else "scalar"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Records with their values of a score, from which pools are scored.
+
+    Attributes:
+        records: the records.
+        score: the score's name.
+        argument: its argument.
+        values: shape (records,) or (records, numbers), NaN where a record has no value.
+    """
+
+    records: Records
+    score: str
+    argument: Argument
+    values: FloatArray
+
+    @property
+    def defined(self) -> BoolArray:
+        """Shape (records,), whether a record has a value."""
+        missing = np.isnan(self.values).reshape(len(self.values), -1)
+        return np.asarray(~missing.any(axis=1))
+
+    def of_pools(self, pools: Pools) -> FloatArray:
+        """Returns the score of pools of the records that have a value, shape (pools,), NaN where one is empty.
+
+        Raises:
+            ValueError: the score is a set score.
+        """
+        reduce = SCORES[self.score].reduce
+        if reduce is None:
+            raise ValueError(f"{self.score} has no one number for a pool; expected a scalar score")
+        return reduce(self.values[self.defined], self.argument, pools)
+
+
+def score_records(records: Records, score: str, argument: Argument = None) -> Scored:
+    """Computes a score of every record.
+
+    Args:
+        records: the records.
+        score: a key of `SCORES`.
+        argument: what the score takes; see its `parameter`.
+
+    Raises:
+        UserError: the score is of another task or does not take such an argument, or the records have no such class
+            or target, or more than two classes for the average "binary".
+    """
+    chosen = SCORES[score]
+    if chosen.task != records.outputs.task:
+        raise UserError(f"{score} is a score of {chosen.task}; expected one of {records.outputs.task}")
+    if not takes(chosen, argument):
+        raise UserError(f"{score} does not take {argument!r}; expected {expected_argument(chosen)}")
+    return Scored(records, score, argument, chosen.per_record(records.outputs, argument))
+
+
+def takes(score: Score, argument: Argument) -> bool:
+    """Says whether a score takes an argument of this sort."""
+    return argument is None if score.parameter is None else score.parameter.accepts(argument)
+
+
+def expected_argument(score: Score) -> str:
+    """Says in words what a score takes."""
+    return "no argument" if score.parameter is None else score.parameter.expected
+
+
+def hits(outputs: ClassOutputs, argument: None) -> FloatArray:
+    """Returns 1 where the (first) most probable class is right, else 0."""
+    return np.asarray(outputs.probabilities.argmax(axis=1) == outputs.gold, dtype=np.float64)
+
+
+def labels(outputs: ClassOutputs, average: str) -> FloatArray:
+    """Returns the right and the (first) most probable class, shape (records, 2).
+
+    What is possible must not depend on what a model happens to predict, so the classes that it knows are counted.
+    """
+    classes = outputs.probabilities.shape[1]
+    if average == "binary" and classes != 2:
+        raise UserError(f"the average 'binary' is for two classes, the model has {classes}; expected another average")
+    return np.stack([outputs.gold, outputs.probabilities.argmax(axis=1)], axis=1).astype(np.float64)
+
+
+def rate_of_pools(rate: Rate, values: FloatArray, average: Any, pools: Pools) -> FloatArray:
+    """Reduces what `labels` returns."""
+    gold, predicted = values.astype(np.int64).T
+    return averaged(rate, average, gold, predicted, pools)
+
+
+def class_probability(outputs: ClassOutputs, index: int | None) -> FloatArray:
+    """Returns the probability of a class, of the right one without an index."""
+    if index is None:
+        return np.asarray(outputs.probabilities[np.arange(len(outputs)), outputs.gold])
+    return column(outputs.probabilities, index, "class")
+
+
+def likelihood(outputs: TargetOutputs, index: int | None) -> FloatArray:
+    """Returns the probability of a target, the mean over a record's targets without an index."""
+    if index is not None:
+        return column(outputs.probabilities, index, "target")
+    present = ~np.isnan(outputs.probabilities)
+    return ratio(np.where(present, outputs.probabilities, 0).sum(axis=1), present.sum(axis=1))
+
+
+def column(probabilities: FloatArray, index: int, what: str) -> FloatArray:
+    """Returns the probabilities of one class or target.
+
+    Raises:
+        UserError: there are not so many.
+    """
+    count = probabilities.shape[1]
+    if index >= count:
+        raise UserError(f"there is no {what} {index}; expected an index from 0 to {count - 1}")
+    return probabilities[:, index]
+
+
+def any_in_top_k(outputs: TargetOutputs, argument: None) -> FloatArray:
+    """Returns 1 where a target is among the k most probable tokens, else 0."""
+    return np.asarray(outputs.in_top_k.any(axis=1), dtype=np.float64)
+
+
+def mean(values: FloatArray, argument: Argument, pools: Pools) -> FloatArray:
+    """Returns the mean over each pool."""
+    return pools.means(values)
+
+
+def answer_score(score: Callable[[str, str], float], outputs: Any, argument: None) -> FloatArray:
+    """Scores answers; takes no argument."""
+    return each_answer(score, outputs)
+
+
+SKLEARN = "scikit-learn's precision_recall_fscore_support with zero_division=0 (Pedregosa et al., JMLR 2011)"
+CLASS = Parameter("class", without="the right one")
+TARGET = Parameter("target", without="the mean over all targets")
+AVERAGE = Parameter("average", AVERAGES)
+OF_CLASSES: Task = "text-classification"
+OF_MASKS: Task = "fill-mask"
+OF_ANSWERS: Task = "question-answering"
+PROBABILITY = "the class probability of Czarnowska et al. (TACL 2021)"
+LIKELIHOOD = "the probability at the mask (Kurita et al., GeBNLP 2019), not divided by a prior"
+SQUAD = "Rajpurkar et al. (EMNLP 2016)"
+
+SCORES: dict[str, Score] = {
+    "accuracy": Score(OF_CLASSES, "the share of records whose most probable class is right", hits, mean),
+    **{
+        name: Score(OF_CLASSES, SKLEARN, labels, partial(rate_of_pools, rate), AVERAGE)
+        for name, rate in (("f1", f1), ("precision", precision), ("recall", recall))
+    },
+    "class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, None, CLASS),
+    "mean_class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, mean, CLASS),
+    "likelihood": Score(OF_MASKS, LIKELIHOOD, likelihood, None, TARGET),
+    "mean_likelihood": Score(OF_MASKS, LIKELIHOOD, likelihood, mean, TARGET),
+    "top_k_accuracy": Score(OF_MASKS, "precision at k (Petroni et al., EMNLP 2019) of any target", any_in_top_k, mean),
+    "token_f1": Score(OF_ANSWERS, SQUAD, partial(answer_score, token_f1)),
+    "mean_token_f1": Score(OF_ANSWERS, SQUAD, partial(answer_score, token_f1), mean),
+    "exact_match": Score(OF_ANSWERS, SQUAD, partial(answer_score, exact_match)),
+    "mean_exact_match": Score(OF_ANSWERS, SQUAD, partial(answer_score, exact_match), mean),
+}

@@ -1,0 +1,94 @@
+import pytest
+
+from biasgrid.families.counterfactual.combinations import (
+    ImpossibleCombination,
+    check_combination,
+    possible_combinations,
+)
+from biasgrid.families.counterfactual.records import Task
+
+
+@pytest.mark.parametrize(
+    ("task", "scalar", "sets"),
+    [("text-classification", 5, 1), ("fill-mask", 2, 1), ("question-answering", 2, 2)],
+)
+def test_all_that_is_possible_is_accepted(task: Task, scalar: int, sets: int) -> None:
+    """A scalar score goes with 6 pairs of distance and comparison, a set score with 3."""
+    possible = possible_combinations(task)
+    assert len(possible) == 6 * scalar + 3 * sets
+    for combination in possible:
+        argument = "macro" if combination.score in ("f1", "precision", "recall") else None
+        check_combination(task, *combination, argument=argument, groups={"gender": 2})
+
+
+@pytest.mark.parametrize(
+    ("score", "distance", "comparison", "message"),
+    [
+        (
+            "likelihood",
+            "wasserstein",
+            "multi_group",
+            "the comparison 'multi_group' is not of the distance 'wasserstein'; expected with likelihood: pairwise of"
+            " wasserstein, background of wasserstein, background_per_group of wasserstein",
+        ),
+        (
+            "mean_likelihood",
+            "wasserstein",
+            "pairwise",
+            "the score 'mean_likelihood' is one number per group, the distance 'wasserstein' is of a set of numbers;"
+            " expected with mean_likelihood: pairwise of absolute, background of absolute, background_per_group of"
+            " absolute, multi_group of divergence, multi_group of normalized_divergence, multi_group_per_group of"
+            " divergence_per_group; or with wasserstein the score likelihood",
+        ),
+        (
+            "likelihood",
+            "absolute",
+            "background",
+            "the score 'likelihood' is a set of numbers per group, the distance 'absolute' is of one number;"
+            " expected with likelihood: pairwise of wasserstein, background of wasserstein, background_per_group of"
+            " wasserstein; or with absolute the score mean_likelihood or top_k_accuracy",
+        ),
+        (
+            "accuracy",
+            "absolute",
+            "pairwise",
+            "the score 'accuracy' is of text-classification, not of fill-mask; expected one of likelihood,"
+            " mean_likelihood, top_k_accuracy",
+        ),
+        (
+            "likelyhood",
+            "wasserstein",
+            "pairwise",
+            "unknown score 'likelyhood' (did you mean 'likelihood'?); expected one of likelihood, mean_likelihood,"
+            " top_k_accuracy",
+        ),
+        (
+            "likelihood",
+            "wasserstien",
+            "pairwise",
+            "unknown distance 'wasserstien' (did you mean 'wasserstein'?); expected one of absolute, divergence,"
+            " divergence_per_group, normalized_divergence, wasserstein",
+        ),
+        (
+            "likelihood",
+            "wasserstein",
+            "pcm",
+            "unknown comparison 'pcm'; expected one of background, background_per_group, multi_group,"
+            " multi_group_per_group, pairwise",
+        ),
+    ],
+)
+def test_the_message_names_what_would_be_possible(score: str, distance: str, comparison: str, message: str) -> None:
+    with pytest.raises(ImpossibleCombination) as caught:
+        check_combination("fill-mask", score, distance, comparison)
+    assert str(caught.value) == message
+
+
+def test_a_wrong_argument_is_refused() -> None:
+    with pytest.raises(ImpossibleCombination, match="'f1' does not take 'makro'; expected the average: one of binary"):
+        check_combination("text-classification", "f1", "absolute", "pairwise", "makro")
+
+
+def test_a_single_group_is_refused() -> None:
+    with pytest.raises(ImpossibleCombination, match="the bias type 'age' has 1 group: nothing to compare"):
+        check_combination("text-classification", "accuracy", "absolute", "pairwise", groups={"gender": 2, "age": 1})

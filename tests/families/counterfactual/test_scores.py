@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from small_records import classified, records_of
+
+from biasgrid.families.counterfactual.answers import exact_match, token_f1
+from biasgrid.families.counterfactual.records import AnswerOutputs, ClassOutputs, Records, TargetOutputs
+from biasgrid.families.counterfactual.scores import Argument, score_records
+from biasgrid.faults import UserError
+
+
+def keyed(outputs: AnswerOutputs | ClassOutputs | TargetOutputs) -> Records:
+    keys = {"case": 0, "template": 0, "bias_type": "colour", "group": "red", "term": "red"}
+    return records_of([keys] * len(outputs), outputs)
+
+
+def test_the_first_of_equally_probable_classes_is_predicted() -> None:
+    outputs = ClassOutputs(np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([0, 0]))
+    assert score_records(keyed(outputs), "accuracy").values.tolist() == [1, 0]
+
+
+def test_class_probability_is_of_the_right_class_or_of_the_one_asked_for() -> None:
+    records = keyed(ClassOutputs(np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]), np.array([1, 2])))
+    assert score_records(records, "class_probability").values.tolist() == [0.2, 0.6]
+    assert score_records(records, "class_probability", 0).values.tolist() == [0.7, 0.1]
+
+
+def test_likelihood_is_the_mean_over_a_records_own_targets_or_of_the_one_asked_for() -> None:
+    probabilities = np.array([[0.2, 0.4, np.nan], [0.1, 0.2, 0.6], [np.nan] * 3])
+    records = keyed(TargetOutputs(probabilities, probabilities > 0.3))
+    assert score_records(records, "likelihood").values.tolist() == pytest.approx([0.3, 0.3, np.nan], nan_ok=True)
+    assert score_records(records, "likelihood", 2).defined.tolist() == [False, True, False]
+    assert score_records(records, "top_k_accuracy").values.tolist() == [1, 1, 0]
+
+
+def test_answers_are_scored_one_by_one() -> None:
+    records = keyed(AnswerOutputs(["the red hat", "hat", "hat"], ["a hat", "The hat!", ""]))
+    assert score_records(records, "token_f1").values.tolist() == [pytest.approx(2 / 3), 1, 0]
+    assert score_records(records, "mean_exact_match").values.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "exact", "f1"),
+    [
+        ("Lettuce.", "a lettuce", 1, 1),
+        ("pilot pilot", "The pilot met", 0, 1 / 2),
+        ("the", "a", 1, 1),
+        ("", "x", 0, 0),
+        ("[CLS] what [SEP] lettuce [SEP]", "lettuce", 0, 1 / 3),
+        ("mans hat", "the man's hat", 1, 1),
+        ("there", "re", 0, 0),
+    ],
+)
+def test_squad_words_are_compared_without_case_punctuation_and_articles(
+    answer: str, gold: str, exact: float, f1: float
+) -> None:
+    assert (exact_match(answer, gold), token_f1(answer, gold)) == (exact, pytest.approx(f1))
+
+
+@pytest.mark.parametrize(
+    ("score", "argument", "message"),
+    [
+        ("likelihood", None, "likelihood is a score of fill-mask; expected one of text-classification"),
+        ("f1", None, "f1 does not take None; expected the average: one of binary, macro, micro, weighted"),
+        ("class_probability", -1, "does not take -1; expected the class: its index from 0, or nothing for the right"),
+        ("accuracy", 1, "accuracy does not take 1; expected no argument"),
+        ("class_probability", 2, "there is no class 2; expected an index from 0 to 1"),
+    ],
+)
+def test_impossible_scores_are_refused(score: str, argument: Argument, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        score_records(classified({"red": [[0.5]]}), score, argument)
+
+
+def test_the_binary_average_is_refused_for_three_classes_whatever_is_predicted() -> None:
+    outputs = ClassOutputs(np.array([[0.9, 0.1, 0], [0.2, 0.8, 0]]), np.array([0, 1]))
+    with pytest.raises(UserError, match="'binary' is for two classes, the model has 3"):
+        score_records(keyed(outputs), "recall", "binary")
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    whole = classified({"red": [[0.5]]})
+    with pytest.raises(ValueError, match="columns of"):
+        Records(**(vars(whole) | {"case": np.array([0, 1])}))
