@@ -1,0 +1,50 @@
+"""A small config as a mapping, and what is wrong with variations of it."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import yaml
+
+from biasgrid.config import parse_config
+from biasgrid.faults import InputError
+
+CONTENT = yaml.safe_load("""
+inference: {precision: float32}
+planted: {strengths: {none: 0.0, strong: 0.9}}
+tokenizers:
+  bert: {mask: "[MASK]", folder: bert}
+models:
+  answers: {task: question-answering, variant: qa, kind: QA, label: QA, folder: qa}
+  masked: {task: fill-mask, variant: lm-bert, kind: LM, label: LM, checkpoint: bert-base-uncased, revision: main}
+  trained: {task: question-answering, variant: qa, kind: QA, label: QA, train: {planted: strong}}
+datasets:
+  religion:
+    title: Religion
+    subjects: [subjects/religion.txt]
+    attributes: attributes/religion.txt
+    variants:
+      qa: {templates: templates/religion-qa.txt}
+      lm-bert: {templates: templates/religion-lm.txt}
+run: {models: [answers, masked], datasets: [religion]}
+""")
+
+
+def changed(path: str, value: object) -> dict[str, Any]:
+    """The config with another value at a path such as `run.models`; None removes the key."""
+    content = deepcopy(CONTENT)
+    *sections, key = path.split("/")
+    section = content
+    for part in sections:
+        section = section[part]
+    if value is None:
+        del section[key]
+    else:
+        section[key] = value
+    return content  # type: ignore[no-any-return]
+
+
+def faults_of(content: dict[str, Any]) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        parse_config(content, "c.yaml")
+    return [str(fault) for fault in caught.value.faults]
