@@ -1,10 +1,12 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from shards import Cell
+from small_cases import cases_of
 from tiny_checkpoints import instances_for, save_checkpoint
 from transformers import AutoTokenizer
 
@@ -30,6 +32,16 @@ def cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Callabl
         mask = AutoTokenizer.from_pretrained(checkpoint).mask_token
         instances = instances_for(task, mask if task == "fill-mask" else None)
         return Cell(tmp_path / "cell", task, instances, checkpoint)
+
+    return make
+
+
+@pytest.fixture
+def case_cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Callable[..., Cell]:
+    """Gives a cell of a tiny checkpoint and cases with the given texts."""
+
+    def make(architecture: str, task: str, rows: Sequence[dict[str, Any]]) -> Cell:
+        return Cell(tmp_path / "cell", task, cases_of(rows), tiny_checkpoint(architecture, task), "cases")
 
     return make
 

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 import torch
 
+from biasgrid.models.back_end import BackEnd, Settings
 from biasgrid.models.checkpoint import load_model
 from biasgrid.models.fetch import make_record
-from biasgrid.models.predict import BACK_ENDS, Settings, predict_shard
-from biasgrid.tables import INSTANCES, read_table, write_table
+from biasgrid.models.predict import BACK_ENDS, predict_shard
+from biasgrid.tables import read_table, write_table
 
 
 @dataclass
@@ -24,12 +25,17 @@ class Cell:
     task: str
     instances: pl.DataFrame
     checkpoint: Path
+    kind: str = "pairs"
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_table(self.instances, self.folder / "instances.parquet", INSTANCES, {})
+        write_table(self.instances, self.folder / "instances.parquet", self.back_end.instances, {})
         record = make_record(None, str(self.checkpoint), None, weights=True, allow_pickle=False)
         (self.folder / "model.json").write_text(json.dumps(record))
+
+    @property
+    def back_end(self) -> type[BackEnd]:
+        return BACK_ENDS[self.kind, self.task]
 
     @property
     def out(self) -> Path:
@@ -50,10 +56,10 @@ class Cell:
             "model": "tiny",
             "seconds_without_progress": 600,
         }
-        settings = Settings(task=self.task, **(standard | choices))
+        settings = Settings(task=self.task, instances=self.kind, **(standard | choices))
         paths = self.folder / "instances.parquet", self.folder / "model.json", self.out, self.folder / "timing.json"
         predict_shard(*paths, shard, shards, self.parts, settings, {"seed": 7})
-        return read_table(self.out, BACK_ENDS[self.task].schema)
+        return read_table(self.out, self.back_end.schema)
 
     def predict_all(self, shards: int, **choices: Any) -> pl.DataFrame:
         return pl.concat(self.predict(shard, shards, **choices) for shard in range(1, shards + 1))
@@ -62,8 +68,14 @@ class Cell:
 def largest_difference(ours: pl.DataFrame, theirs: pl.DataFrame) -> float:
     """How far the probabilities of two tables of the same rows are apart."""
     assert ours["instance"].to_list() == theirs["instance"].to_list()
-    columns = [name for name, kind in ours.schema.items() if kind == pl.Float32 and ours[name].null_count() == 0]
-    return max(float((ours[name] - theirs[name]).abs().max()) for name in columns)  # type: ignore[arg-type]
+    floats = (pl.Float32, pl.List(pl.Float32))
+    columns = [name for name, kind in ours.schema.items() if kind in floats and ours[name].null_count() == 0]
+    return max(float((flat(ours[name]) - flat(theirs[name])).abs().max()) for name in columns)  # type: ignore[arg-type]
+
+
+def flat(column: pl.Series) -> pl.Series:
+    """The numbers of a column, one after the other."""
+    return column.explode() if column.dtype == pl.List else column
 
 
 def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor], None]) -> None:
@@ -75,3 +87,24 @@ def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor],
         return model
 
     monkeypatch.setattr("biasgrid.models.predict.load_model", load)
+
+
+def interrupt(cell: Cell, written: int, monkeypatch: pytest.MonkeyPatch, **choices: Any) -> None:
+    """Runs a cell until so many parts are written."""
+
+    def stop(_ids: torch.Tensor) -> None:
+        if len(list(cell.parts.rglob("*.parquet"))) == written:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        hook_model(patch, stop)
+        with pytest.raises(KeyboardInterrupt):
+            cell.predict(**choices)
+    assert not cell.out.exists()
+
+
+def count_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list to which the rows of every batch are added."""
+    counts: list[int] = []
+    hook_model(monkeypatch, lambda ids: counts.append(len(ids)))
+    return counts

@@ -6,12 +6,21 @@ from typing import Any
 import polars as pl
 import torch
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import AutoConfig, AutoModelForMaskedLM, AutoModelForQuestionAnswering, PreTrainedTokenizerFast
+from transformers import (
+    AutoConfig,
+    AutoModelForMaskedLM,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    PreTrainedTokenizerFast,
+)
 
 from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 
 HEADS = {"fill-mask": AutoModelForMaskedLM, "question-answering": AutoModelForQuestionAnswering}
+CASE_HEADS = {**HEADS, "text-classification": AutoModelForSequenceClassification}
+LABELS = ["contradiction", "neutral", "entailment"]
+"""The classes of tiny classifiers."""
 TOKENIZERS = {
     "bert": "word pieces",
     "distilbert": "word pieces",
@@ -154,8 +163,10 @@ def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast)
         sizes |= relative | {"position_buckets": 8, "share_att_key": True}
     if architecture in ("electra", "albert"):
         sizes["embedding_size"] = 16
+    if task == "text-classification":
+        sizes |= {"id2label": dict(enumerate(LABELS)), "label2id": {label: place for place, label in enumerate(LABELS)}}
     torch.manual_seed(1)
-    return HEADS[task].from_config(AutoConfig.for_model(architecture, **sizes))
+    return CASE_HEADS[task].from_config(AutoConfig.for_model(architecture, **sizes))
 
 
 def save_checkpoint(architecture: str, task: str, folder: Path) -> Path:

@@ -24,6 +24,15 @@ PROVENANCE_KEY = "biasgrid"
 Probability = pa.Check.in_range(-1e-6, 1 + 1e-5)
 
 
+def _sums_to_one(data: pa.PolarsData) -> pl.LazyFrame:
+    each = pl.col(data.key).list
+    checked: pl.LazyFrame = data.lazyframe.select((each.min() >= -1e-6) & ((each.sum() - 1).abs() < 1e-3))
+    return checked
+
+
+Distribution = pa.Check(_sums_to_one, error="sums to 1, none below 0")
+
+
 def _column(dtype: Any, *, description: str, **options: Any) -> pa.Column:
     return pa.Column(dtype, description=description, **options)
 
@@ -102,6 +111,58 @@ MASK_PREDICTIONS = pa.DataFrameSchema(
     strict=True,
     ordered=True,
     name="predictions of masked language models",
+)
+
+CLASS_PREDICTIONS = pa.DataFrameSchema(
+    {
+        "instance": _column(pl.UInt32, description="the instance's id", unique=True),
+        "probabilities": _column(
+            pl.List(pl.Float32),
+            description="probability of each class, in the order of the dataset's labels",
+            checks=Distribution,
+        ),
+    },
+    strict=True,
+    ordered=True,
+    name="predictions of classifiers",
+)
+
+TARGET_PREDICTIONS = pa.DataFrameSchema(
+    {
+        "instance": _column(pl.UInt32, description="the instance's id"),
+        "target": _column(pl.UInt16, description="0-based index of the word among the instance's target words"),
+        "word": _column(pl.Categorical, description="the target word"),
+        "probability": _column(
+            pl.Float32,
+            description="probability of the word at the mask: the product of those of its pieces",
+            checks=Probability,
+        ),
+        "rank": _column(
+            pl.UInt32,
+            description="1 + how many entries of the vocabulary are more probable than the word's first piece, where "
+            "that was read",
+        ),
+        "pieces": _column(pl.UInt8, description="how many tokens the word is made of"),
+    },
+    strict=True,
+    ordered=True,
+    unique=["instance", "target"],
+    name="predictions of target words",
+)
+
+ANSWER_PREDICTIONS = pa.DataFrameSchema(
+    {
+        "instance": _column(pl.UInt32, description="the instance's id", unique=True),
+        "answer": _column(pl.Categorical, description="text of the most probable span"),
+        "probability": _column(
+            pl.Float32,
+            description="probability of that span: of its start, times that of its end",
+            checks=Probability,
+        ),
+    },
+    strict=True,
+    ordered=True,
+    name="predictions of answers",
 )
 
 MEASURES = pa.DataFrameSchema(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 import torch
-from shards import Cell, hook_model, largest_difference
+from shards import Cell, count_rows, hook_model, interrupt, largest_difference
 from tiny_checkpoints import HEADS
 
 from biasgrid.tables import read_provenance
@@ -17,27 +17,6 @@ AUDITED = 32
 @pytest.fixture(autouse=True)
 def three_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("biasgrid.models.predict.PART_ROWS", 16)
-
-
-def interrupt(cell: Cell, written: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs a cell until so many parts are written."""
-
-    def stop(_ids: torch.Tensor) -> None:
-        if len(list(cell.parts.rglob("*.parquet"))) == written:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        hook_model(patch, stop)
-        with pytest.raises(KeyboardInterrupt):
-            cell.predict()
-    assert not cell.out.exists()
-
-
-def count_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A list to which the rows of every batch are added."""
-    counts: list[int] = []
-    hook_model(monkeypatch, lambda ids: counts.append(len(ids)))
-    return counts
 
 
 @pytest.mark.parametrize("task", HEADS)

@@ -16,8 +16,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import torch
 
 from biasgrid.files import bring_to_present
+from biasgrid.models.back_end import Settings
 from biasgrid.models.gpu import one_gpu
-from biasgrid.models.predict import Settings, predict_shard
+from biasgrid.models.predict import predict_shard
 from biasgrid.provenance import provenance
 
 torch.set_num_threads(snakemake.threads)

@@ -28,9 +28,9 @@ def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, 
 
     Args:
         back_end: the model.
-        instances: rows of `INSTANCES`.
+        instances: rows of `back_end.instances`.
         token_budget: how many tokens a batch may have.
-        progress: counts the rows and names the model.
+        progress: counts the instances and names the model.
 
     Returns:
         The predictions, schema `back_end.schema`, in the order of the instances.
@@ -39,14 +39,18 @@ def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, 
         ModelError: an instance is too long for the model, or gets scores that are not finite.
     """
     encoded = back_end.encode(instances)
-    check_lengths(encoded.rows, longest_input(back_end.model, back_end.tokenizer), instances["instance"], progress.what)
+    owners = encoded.rows.instance_of
+    named = instances["instance"].gather(owners)
+    check_lengths(encoded.rows, longest_input(back_end.model, back_end.tokenizer), named, progress.what)
+    # Of the rows of an instance one counts.
+    counts = np.bincount(np.unique(owners, return_index=True)[1], minlength=len(owners))
     columns: dict[str, npt.NDArray[Any]] = {}
     for rows in batches(encoded.rows, token_budget):
         for piece, outcome in run_within_memory(back_end, encoded, rows):
-            check_finite(outcome, instances["instance"].gather(piece), progress.what)
+            check_finite(outcome, named.gather(piece), progress.what)
             for name, values in outcome.items():
-                columns.setdefault(name, np.zeros(len(instances), values.dtype))[piece] = values
-            progress.advance(len(piece))
+                columns.setdefault(name, np.zeros((len(owners), *values.shape[1:]), values.dtype))[piece] = values
+            progress.advance(int(counts[piece].sum()))
     return back_end.table(instances["instance"], encoded, columns)
 
 
@@ -91,42 +95,51 @@ def check_finite(outcome: dict[str, npt.NDArray[Any]], instances: pl.Series, mod
     """
     for values in outcome.values():
         if not np.isfinite(values).all():
-            instance = instances[int(np.flatnonzero(~np.isfinite(values))[0])]
+            instance = instances[int(np.argwhere(~np.isfinite(values))[0, 0])]
             raise ModelError(f"model {model} returned non-finite scores on instance {instance}; expected probabilities")
 
 
-def audit(back_end: BackEnd, instances: pl.DataFrame, model: str) -> tuple[IntArray, dict[str, npt.NDArray[Any]]]:
+def audit(back_end: BackEnd, instances: pl.DataFrame, model: str) -> pl.DataFrame:
     """Predicts a sample one row at a time in float32, without the shortcuts of the engine.
 
     Args:
         back_end: the model, in float32.
-        instances: rows of `INSTANCES`, of which the sample is taken at even distances.
+        instances: rows of `back_end.instances`, of which the sample is taken at even distances.
         model: the model's name, for messages.
 
     Returns:
-        The rows of the sample, and what `BackEnd.run` returned for them.
+        The predictions of the sample, schema `back_end.schema`.
     """
     sample = np.unique(np.linspace(0, len(instances) - 1, num=min(len(instances), AUDIT_ROWS), dtype=np.int64))
     sampled = instances[sample]
     encoded = back_end.encode(sampled)
-    check_lengths(encoded.rows, longest_input(back_end.model, back_end.tokenizer), sampled["instance"], model)
-    outcomes = [back_end.run(encoded, np.array([row]), plain=True) for row in range(len(sample))]
+    owners = encoded.rows.instance_of
+    named = sampled["instance"].gather(owners)
+    check_lengths(encoded.rows, longest_input(back_end.model, back_end.tokenizer), named, model)
+    outcomes = [back_end.run(encoded, np.array([row]), plain=True) for row in range(len(owners))]
     joined = {name: np.concatenate([outcome[name] for outcome in outcomes]) for name in outcomes[0]}
-    check_finite(joined, sampled["instance"], model)
-    return sample, joined
+    check_finite(joined, named, model)
+    return back_end.table(sampled["instance"], encoded, joined)
 
 
-def compare_audit(
-    table: pl.DataFrame, sample: IntArray, expected: dict[str, npt.NDArray[Any]], precision: str
-) -> dict[str, float]:
-    """Returns how far the audited rows are from their float32 predictions.
+def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) -> dict[str, float]:
+    """Returns how far the audited instances are from their float32 predictions.
+
+    Args:
+        table: the predictions.
+        audited: the predictions of a sample of the same instances, from `audit`.
+        precision: that of the run.
 
     Raises:
         ModelError: a float32 run is further away than rounding explains.
     """
-    names = [name for name in expected if name in table.columns]
-    drift = np.stack([np.abs(table[name].to_numpy()[sample] - expected[name]) for name in names])
-    facts = {"rows": len(sample), "largest_drift": float(drift.max()), "mean_drift": float(drift.mean())}
+    same = table.join(audited.select("instance").unique(), on="instance", how="semi", maintain_order="left")
+    drift = np.abs(probabilities_of(same) - probabilities_of(audited))
+    facts = {
+        "rows": audited["instance"].n_unique(),
+        "largest_drift": float(drift.max()),
+        "mean_drift": float(drift.mean()),
+    }
     logger.info("audit: %s", facts)
     if precision == "float32" and facts["largest_drift"] > LARGEST_FLOAT32_DRIFT:
         raise ModelError(
@@ -134,3 +147,11 @@ def compare_audit(
             "expected rounding only: this architecture does not work with the engine"
         )
     return facts
+
+
+def probabilities_of(table: pl.DataFrame) -> npt.NDArray[np.float32]:
+    """Returns all probabilities of a predictions table, column by column."""
+    columns = [
+        table[name].explode() if kind.base_type() == pl.List else table[name] for name, kind in table.schema.items()
+    ]
+    return np.concatenate([column.drop_nulls().to_numpy() for column in columns if column.dtype == pl.Float32])

@@ -94,9 +94,17 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
         ModelError: it cannot be loaded, or lacks weights that the task needs.
     """
     import torch
-    from transformers import AutoModelForMaskedLM, AutoModelForQuestionAnswering
+    from transformers import (
+        AutoModelForMaskedLM,
+        AutoModelForQuestionAnswering,
+        AutoModelForSequenceClassification,
+    )
 
-    loaders = {"fill-mask": AutoModelForMaskedLM, "question-answering": AutoModelForQuestionAnswering}
+    loaders = {
+        "fill-mask": AutoModelForMaskedLM,
+        "question-answering": AutoModelForQuestionAnswering,
+        "text-classification": AutoModelForSequenceClassification,
+    }
     with refusals(record):
         model, info = loaders[task].from_pretrained(
             folder_of(record),

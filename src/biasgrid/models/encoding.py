@@ -65,12 +65,19 @@ def tokenize(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> Segmen
 def padded(segments: Sequence[tuple[list[int], list[tuple[int, int]]]]) -> Segments:
     """Puts ids and offsets of different lengths into matrices."""
     lengths = np.array([len(ids) for ids, _ in segments], dtype=np.int64)
-    all_ids = np.zeros((len(segments), max(1, lengths.max(initial=0))), dtype=np.int64)
+    all_ids = matrix_of([ids for ids, _ in segments])
     all_offsets = np.zeros((*all_ids.shape, 2), dtype=np.int64)
     for row, (ids, offsets) in enumerate(segments):
-        all_ids[row, : len(ids)] = ids
         all_offsets[row, : len(ids)] = np.reshape(offsets, (-1, 2))
     return Segments(all_ids, lengths, lengths, all_offsets)
+
+
+def matrix_of(rows: Sequence[Sequence[int]], filler: int = 0) -> IntArray:
+    """Puts lists of numbers into a matrix with a filler behind each one's end; shape (rows, at least one)."""
+    matrix = np.full((len(rows), max(1, max(map(len, rows), default=0))), filler, dtype=np.int64)
+    for number, row in enumerate(rows):
+        matrix[number, : len(row)] = row
+    return matrix
 
 
 def pair_layout(tokenizer: PreTrainedTokenizerFast) -> Layout:
@@ -108,6 +115,7 @@ class Rows:
         first, second: the distinct segments.
         first_of, second_of: shape (rows,), each row's segments.
         types: shape (rows, longest), token types where the layout does not tell them.
+        owner: shape (rows,), which of the encoded instances a row is of; None where each has one row, in their order.
     """
 
     layout: Layout
@@ -116,6 +124,12 @@ class Rows:
     first_of: IntArray
     second_of: IntArray
     types: IntArray | None = None
+    owner: IntArray | None = None
+
+    @property
+    def instance_of(self) -> IntArray:
+        """Which of the encoded instances each row is of; shape (rows,)."""
+        return np.arange(len(self.first_of)) if self.owner is None else self.owner
 
     @property
     def lengths(self) -> IntArray:
@@ -165,6 +179,31 @@ class Rows:
         return ids, None if self.layout.types is None else np.array(self.layout.types)[region]
 
 
+def rows_of_ids(ids: IntArray, lengths: IntArray, types: IntArray | None = None, owner: IntArray | None = None) -> Rows:
+    """Returns rows whose ids, special tokens included, are known already; where their tokens lie in texts is not.
+
+    Args:
+        ids: shape (rows, longest).
+        lengths: shape (rows,), how many of them each row has.
+        types: shape (rows, longest), the token types.
+        owner: shape (rows,), which of the encoded instances a row is of.
+    """
+    nowhere = np.broadcast_to(np.int64(0), (*ids.shape, 2))
+    every = np.arange(len(ids))
+    whole = Segments(ids, lengths, lengths, nowhere)
+    return Rows(Layout([], [], [], None), whole, padded([([], [])]), every, np.zeros_like(every), types, owner)
+
+
+def whole_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str | tuple[str, str]]) -> Rows:
+    """Tokenizes whole texts or pairs of texts, for who need not know where in a text a token lies."""
+    encodings = tokenizer.backend_tokenizer.encode_batch(list(texts))
+    ids = [encoding.ids for encoding in encodings]
+    types = None
+    if "token_type_ids" in tokenizer.model_input_names:
+        types = matrix_of([encoding.type_ids for encoding in encodings])
+    return rows_of_ids(matrix_of(ids), np.array([len(row) for row in ids], dtype=np.int64), types)
+
+
 def plain_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]], rows: IntArray) -> Rows:
     """Tokenizes whole texts (or pairs of texts) the plain way, for tokenizers whose segments cannot be assembled.
 
@@ -172,7 +211,8 @@ def plain_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ..
     """
     encodings = tokenizer.backend_tokenizer.encode_batch([text if len(text) > 1 else text[0] for text in texts])
     last = len(texts[0]) - 1
-    begins = [encoding.sequence_ids.index(last) for encoding in encodings]
+    # A text without any token has no place.
+    begins = [[*encoding.sequence_ids, last].index(last) for encoding in encodings]
     each = list(zip(encodings, begins, strict=True))
     first = padded([(encoding.ids[:begin], encoding.offsets[:begin]) for encoding, begin in each])
     second = padded([(encoding.ids[begin:], encoding.offsets[begin:]) for encoding, begin in each])

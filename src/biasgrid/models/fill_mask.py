@@ -12,10 +12,12 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
+from biasgrid.models.back_end import PAIR_COLUMNS, BackEnd, Settings
 from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.distinct import distinct
-from biasgrid.models.encoding import IntArray, Rows, checked, single_layout, tokenize
-from biasgrid.tables import MASK_PREDICTIONS
+from biasgrid.models.encoding import IntArray, Rows, checked, matrix_of, single_layout, tokenize
+from biasgrid.models.mask_head import MaskHead
+from biasgrid.tables import INSTANCES, MASK_PREDICTIONS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -40,45 +42,29 @@ class MaskRows:
     tokens: dict[str, IntArray]
 
 
-class FillMask:
+class FillMask(BackEnd):
     """Reads candidates' probabilities from a masked language model."""
 
+    instances = INSTANCES
+    columns = PAIR_COLUMNS
+    choices = ("scoring", "pronouns")
     schema = MASK_PREDICTIONS
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerFast,
-        scoring: str,
-        pronouns: Mapping[str, str],
-    ):
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
         """Prepares the model.
 
         Args:
             model: a masked language model.
             tokenizer: its tokenizer.
-            scoring: `exact`, or `unqover` for the top-10 cut and UnQover's matching of decoded tokens.
-            pronouns: the pronoun of each cluster of subjects, empty where pronouns are not asked for.
+            settings: `scoring` is `exact`, or `unqover` for the top-10 cut and UnQover's matching of decoded tokens;
+                `pronouns` is the pronoun of each cluster of subjects, empty where pronouns are not asked for.
         """
         self.model = model
         self.tokenizer = tokenizer
-        self.scoring = scoring
-        self.pronouns = pronouns
+        self.scoring = settings.scoring
+        self.pronouns = settings.pronouns
         self.known: dict[tuple[str, ...], list[int]] = {}
-        self.places: torch.Tensor | None = None
-        if tokenizer.mask_token_id is None:
-            raise ModelError("the tokenizer has no mask token; expected a masked language model")
-        if model.base_model is not model:
-            model.base_model.register_forward_hook(self._keep_mask_place)
-
-    def _keep_mask_place(self, _module: torch.nn.Module, _inputs: Any, output: Any) -> Any:
-        # The head acts on each position by itself, so it need only see the mask's hidden state.
-        if self.places is not None:
-            hidden = output["last_hidden_state"]
-            output["last_hidden_state"] = hidden[
-                torch.arange(len(hidden), device=hidden.device), self.places
-            ].unsqueeze(1)
-        return output
+        self.head = MaskHead(model, tokenizer)
 
     def encode(self, frame: pl.DataFrame) -> MaskRows:
         """Tokenizes instances: text = context, a space, statement."""
@@ -132,12 +118,12 @@ class FillMask:
                 self._tokens_of([name], texts(np.array([row]))[0][0])
                 for name, row in zip(candidates[f"candidate{which}"], example, strict=True)
             ]
-            columns[f"probability{which}"] = ragged(ids)[of]
+            columns[f"probability{which}"] = matrix_of(ids, -1)[of]
             if self.pronouns:
                 clusters, of = distinct(frame, [f"cluster{which}"])
                 spoken = [self.pronouns[cluster] for cluster in clusters[f"cluster{which}"]]
                 ids = [self._tokens_of([word, word.capitalize()], texts(np.array([0]))[0][0]) for word in spoken]
-                columns[f"pronoun{which}"] = ragged(ids)[of]
+                columns[f"pronoun{which}"] = matrix_of(ids, -1)[of]
         return columns
 
     def _tokens_of(self, variants: list[str], text: str) -> list[int]:
@@ -185,17 +171,11 @@ class FillMask:
             Per column of the predictions the probabilities, shape (rows,).
         """
         ids, _ = encoded.rows.assemble(rows)
-        device = self.model.device
-        places = torch.from_numpy(encoded.mask[rows]).to(device)
-        slice_hidden = self.model.base_model is not self.model and not plain
-        self.places = places if slice_hidden else None
-        logits = self.model(input_ids=torch.from_numpy(ids).to(device)).logits
-        logits = logits[:, 0] if slice_hidden else logits[torch.arange(len(rows), device=device), places]
-        logits = logits.float()
+        logits = self.head.logits(ids, encoded.mask[rows], plain)
         total = logits.logsumexp(dim=1, keepdim=True)
         kept = logits.topk(min(TOP_TOKENS, logits.shape[1])).indices if self.scoring == "unqover" else None
         return {
-            name: best_probability(logits, total, torch.from_numpy(tokens[rows]).to(device), kept).cpu().numpy()
+            name: best_probability(logits, total, torch.from_numpy(tokens[rows]).to(logits.device), kept).cpu().numpy()
             for name, tokens in encoded.tokens.items()
         }
 
@@ -206,14 +186,6 @@ class FillMask:
         frame = pl.DataFrame([instances, *series])
         missing = [pl.lit(None, dtype=pl.Float32).alias(name) for name, values in every.items() if values is None]
         return frame.with_columns(missing).select(list(self.schema.columns))
-
-
-def ragged(rows: list[list[int]]) -> IntArray:
-    """Puts lists of token ids into a matrix, -1 where a list is shorter than the longest."""
-    matrix = np.full((len(rows), max([1, *(len(row) for row in rows)])), -1, dtype=np.int64)
-    for number, row in enumerate(rows):
-        matrix[number, : len(row)] = row
-    return matrix
 
 
 def best_probability(

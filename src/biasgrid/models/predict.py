@@ -22,49 +22,28 @@ import polars as pl
 import torch
 
 from biasgrid.files import write_text
-from biasgrid.models.back_end import BackEnd
+from biasgrid.models.answer_texts import AnswerTexts
+from biasgrid.models.back_end import BackEnd, Settings
 from biasgrid.models.batches import audit, compare_audit, predict_rows
 from biasgrid.models.checkpoint import load_model, load_tokenizer, read_record
 from biasgrid.models.fill_mask import FillMask
 from biasgrid.models.question_answering import QuestionAnswering
+from biasgrid.models.target_words import TargetWords
+from biasgrid.models.text_classification import TextClassification
 from biasgrid.progress import Progress
-from biasgrid.tables import INSTANCES, TableError, empty_table, read_provenance, read_table, write_table
+from biasgrid.tables import TableError, empty_table, read_provenance, read_table, write_table
 
 logger = logging.getLogger(__name__)
 
-BACK_ENDS: dict[str, type[FillMask] | type[QuestionAnswering]] = {
-    "fill-mask": FillMask,
-    "question-answering": QuestionAnswering,
+BACK_ENDS: dict[tuple[str, str], type[BackEnd]] = {
+    ("pairs", "fill-mask"): FillMask,
+    ("pairs", "question-answering"): QuestionAnswering,
+    ("cases", "fill-mask"): TargetWords,
+    ("cases", "question-answering"): AnswerTexts,
+    ("cases", "text-classification"): TextClassification,
 }
+"""By what the instances are, and the task."""
 PART_ROWS = 8192
-NEEDED_COLUMNS = [
-    "instance", "context", "question", "candidate1", "candidate2", "position1", "position2", "cluster1", "cluster2",
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a shard is predicted.
-
-    Attributes:
-        model: the model's name in the config.
-        task: `fill-mask` or `question-answering`.
-        scoring: `exact` or `unqover`.
-        precision: `float32`, `tf32`, `float16`, `bfloat16` or `auto`.
-        pronouns: the pronoun of each cluster of subjects, empty for none.
-        token_budget: how many tokens a batch may have; changes speed, not numbers.
-        device: `auto`, `cpu` or `cuda`.
-        seconds_without_progress: after which the process is ended.
-    """
-
-    model: str
-    task: str
-    scoring: str
-    precision: str
-    pronouns: Mapping[str, str]
-    token_budget: int
-    device: str
-    seconds_without_progress: float
 
 
 @dataclass(frozen=True)
@@ -97,6 +76,11 @@ class Part(NamedTuple):
     seconds: float
     device: str
 
+    @property
+    def instances(self) -> int:
+        """How many instances the rows are of."""
+        return self.table["instance"].n_unique()
+
 
 def predict_shard(
     instances_path: Path, record_path: Path, out: Path, timing: Path, shard: int, shards: int, parts: Path,
@@ -119,7 +103,8 @@ def predict_shard(
         ModelError: the model cannot be used for these instances.
         TableError: the instances table is damaged.
     """
-    instances = read_table(instances_path, INSTANCES, NEEDED_COLUMNS)
+    kind = BACK_ENDS[settings.instances, settings.task]
+    instances = read_table(instances_path, kind.instances, kind.columns)
     first, end = len(instances) * (shard - 1) // shards, len(instances) * shard // shards
     instances = instances.slice(first, end - first)
     device = choose_device(settings.device)
@@ -127,14 +112,12 @@ def predict_shard(
         "instances_sha256": sha256(instances_path.read_bytes()).hexdigest(),
         "model": read_record(record_path),
         "task": settings.task,
-        "scoring": settings.scoring,
         "precision": choose_precision(settings.precision, device),
-        "pronouns": dict(settings.pronouns),
+        **{choice: getattr(settings, choice) for choice in kind.choices},
     }
     facts = {**provenance, **decisive, "instances": read_provenance(instances_path)}
-    schema = BACK_ENDS[settings.task].schema
     if instances.is_empty():
-        write_table(empty_table(schema), out, schema, facts)
+        write_table(empty_table(kind.schema), out, kind.schema, facts)
         write_timing([], device, timing)
         return
     made_by = [provenance.get(key) for key in ("biasgrid", "code", "libraries")]
@@ -143,20 +126,20 @@ def predict_shard(
         settings.model, len(instances), settings.seconds_without_progress, parts / "progress.json"
     ) as progress:
         back_end = load_back_end(decisive["model"], settings, device)
-        audited, expected = audit(back_end, instances, settings.model)
+        audited = audit(back_end, instances, settings.model)
         set_precision(back_end, decisive["precision"])
         made = predict_parts(back_end, instances, parts / state, settings.token_budget, progress)
     table = pl.concat(part.table for part in made)
-    facts["audit"] = compare_audit(table, audited, expected, decisive["precision"])
+    facts["audit"] = compare_audit(table, audited, decisive["precision"])
     facts["devices"] = sorted({part.device for part in made})
-    write_table(table, out, schema, facts)
+    write_table(table, out, kind.schema, facts)
     write_timing(made, device, timing)
     shutil.rmtree(parts, ignore_errors=True)
 
 
 def write_timing(parts: list[Part], device: torch.device, path: Path) -> None:
     """Writes how long a shard took."""
-    rows, seconds = sum(len(part.table) for part in parts), sum(part.seconds for part in parts)
+    rows, seconds = sum(part.instances for part in parts), sum(part.seconds for part in parts)
     timing = Timing(
         rows=rows,
         seconds=round(seconds, 3),
@@ -193,7 +176,7 @@ def choose_precision(name: str, device: torch.device) -> str:
 def load_back_end(record: dict[str, Any], settings: Settings, device: torch.device) -> BackEnd:
     """Loads model and tokenizer behind the interface that all tasks share."""
     model = load_model(record, settings.task, device)
-    return BACK_ENDS[settings.task](model, load_tokenizer(record), settings.scoring, settings.pronouns)
+    return BACK_ENDS[settings.instances, settings.task](model, load_tokenizer(record), settings)
 
 
 def set_precision(back_end: BackEnd, precision: str) -> None:
@@ -209,7 +192,7 @@ def predict_parts(
     """Returns all parts of a shard, reading those that an earlier run has written to the folder."""
     paths = {start: folder / f"{start}.parquet" for start in range(0, len(instances), PART_ROWS)}
     finished = {start: read_part(path, back_end) for start, path in paths.items()}
-    done = sum(len(part.table) for part in finished.values() if part is not None)
+    done = sum(part.instances for part in finished.values() if part is not None)
     if done:
         logger.info("%s: %s rows are there from an earlier run", progress.what, done)
     progress.resume(done)

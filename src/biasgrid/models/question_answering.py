@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,16 +12,18 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
+from biasgrid.models.answer_spans import LONGEST_ANSWER, best_span, context_places, span_texts
+from biasgrid.models.back_end import PAIR_COLUMNS, BackEnd, Settings, inputs_of
 from biasgrid.models.distinct import distinct
 from biasgrid.models.encoding import IntArray, Layout, Rows, checked, pair_layout, tokenize
 from biasgrid.models.spans import Windows, candidate_windows, widen, widening_words
-from biasgrid.tables import SPAN_PREDICTIONS
+from biasgrid.tables import INSTANCES, SPAN_PREDICTIONS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-ANSWER_TOKENS = {"exact": 15, "unqover": 6}
-"""Longest answer: 15 tokens as in Hugging Face's pipeline; UnQover's --span_l is 6."""
+ANSWER_TOKENS = {"exact": LONGEST_ANSWER, "unqover": 6}
+"""Longest answer; UnQover's --span_l is 6."""
 
 
 @dataclass(frozen=True)
@@ -40,31 +41,27 @@ class SpanRows:
     contexts: list[str]
 
 
-class QuestionAnswering:
+class QuestionAnswering(BackEnd):
     """Reads candidates' start and end probabilities from an extractive question-answering model."""
 
+    instances = INSTANCES
+    columns = PAIR_COLUMNS
+    choices = ("scoring", "pronouns")
     schema = SPAN_PREDICTIONS
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerFast,
-        scoring: str,
-        pronouns: Mapping[str, str],
-    ):
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
         """Prepares the model.
 
         Args:
             model: an extractive question-answering model.
             tokenizer: its tokenizer.
-            scoring: `exact`, or `unqover` for its single separator, widened spans and sum of probabilities.
-            pronouns: not used by this task.
+            settings: `scoring` is `exact`, or `unqover` for its single separator, widened spans and sum of
+                probabilities.
         """
         self.model = model
         self.tokenizer = tokenizer
-        self.scoring = scoring
-        self.takes_types = "token_type_ids" in inspect.signature(model.forward).parameters
-        self.words = widening_words(tokenizer, model.config.model_type) if scoring == "unqover" else None
+        self.scoring = settings.scoring
+        self.words = widening_words(tokenizer, model.config.model_type) if self.scoring == "unqover" else None
 
     def encode(self, frame: pl.DataFrame) -> SpanRows:
         """Tokenizes instances as pairs of question and context."""
@@ -116,12 +113,7 @@ class QuestionAnswering:
         Returns:
             start1, end1, start2, end2 (float32) and the answer's first and last token in the row; shape (rows,).
         """
-        ids, types = encoded.rows.assemble(rows)
-        device = self.model.device
-        inputs = {"input_ids": torch.from_numpy(ids).to(device)}
-        if types is not None and self.takes_types:
-            inputs["token_type_ids"] = torch.from_numpy(types).to(device)
-        output = self.model(**inputs)
+        output = self.model(**inputs_of(self.model, encoded.rows, rows))
         start = output.start_logits.float().softmax(dim=1)
         end = output.end_logits.float().softmax(dim=1)
         shift = encoded.rows.second_start(rows)
@@ -133,12 +125,7 @@ class QuestionAnswering:
             ends = shift + windows.last[of, which], shift + windows.end_to[of, which]
             columns[f"start{which + 1}"] = largest_within(start, *starts)
             columns[f"end{which + 1}"] = largest_within(end, *ends)
-        context = None
-        if self.scoring == "exact":
-            place = torch.arange(ids.shape[1], device=device)
-            begin = torch.from_numpy(shift).to(device)[:, None]
-            length = torch.from_numpy(encoded.rows.second.text_lengths[of]).to(device)[:, None]
-            context = (place >= begin) & (place < begin + length)
+        context = context_places(encoded.rows, rows, start.device) if self.scoring == "exact" else None
         columns["answer_first"], columns["answer_last"] = best_span(start, end, ANSWER_TOKENS[self.scoring], context)
         return columns
 
@@ -149,18 +136,11 @@ class QuestionAnswering:
         ]
         spans = np.column_stack([columns["answer_first"], columns["answer_last"]])
         answers = (
-            self._exact_answers(encoded, spans) if self.scoring == "exact" else self._joined_answers(encoded, spans)
+            span_texts(encoded.rows, encoded.contexts, spans)
+            if self.scoring == "exact"
+            else self._joined_answers(encoded, spans)
         )
         return pl.DataFrame([instances, *probabilities, answers])
-
-    def _exact_answers(self, encoded: SpanRows, spans: IntArray) -> pl.Series:
-        """The answers as they stand in the context."""
-        every = np.arange(len(spans))
-        within = spans - encoded.rows.second_start(every)[:, None]
-        keys, inverse = np.unique(np.column_stack([encoded.rows.second_of, within]), axis=0, return_inverse=True)
-        offsets = encoded.rows.second.offsets
-        texts = [encoded.contexts[of][offsets[of, first, 0] : offsets[of, last, 1]].strip() for of, first, last in keys]
-        return pl.Series("answer", texts, dtype=pl.Categorical)[inverse.reshape(-1)]
 
     def _joined_answers(self, encoded: SpanRows, spans: IntArray) -> pl.Series:
         """The answers as UnQover writes them: tokens joined by spaces, then the marks of word pieces deleted."""
@@ -187,21 +167,3 @@ def largest_within(probabilities: torch.Tensor, lowest: IntArray, highest: IntAr
     gathered = probabilities.gather(1, torch.from_numpy(places).to(probabilities.device))
     largest: npt.NDArray[np.float32] = gathered.amax(dim=1).cpu().numpy()
     return largest
-
-
-def best_span(
-    start: torch.Tensor, end: torch.Tensor, longest: int, context: torch.Tensor | None
-) -> tuple[IntArray, IntArray]:
-    """Finds the most probable span of at most `longest` tokens.
-
-    With a context mask (shape (rows, length)) the product of both probabilities within it counts; without one, as
-    in UnQover (spec b.1, step 8), their sum over all positions. Ties go to the first start, then the first end.
-    """
-    if context is not None:
-        start, end = torch.where(context, start, 0), torch.where(context, end, 0)
-    padded = torch.nn.functional.pad(end, (0, longest - 1), value=float("nan"))
-    ends = padded.unfold(1, longest, 1)
-    values = start.unsqueeze(2) * ends if context is not None else start.unsqueeze(2) + ends
-    best = values.nan_to_num(nan=-1).flatten(1).argmax(dim=1)
-    first = best // longest
-    return first.cpu().numpy(), (first + best % longest).cpu().numpy()

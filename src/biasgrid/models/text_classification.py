@@ -1,0 +1,106 @@
+"""Classifiers of a text or of a pair of texts: the probability of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import torch
+
+from biasgrid.models.back_end import BackEnd, Settings, inputs_of
+from biasgrid.models.checkpoint import ModelError
+from biasgrid.models.encoding import IntArray, Rows, whole_rows
+from biasgrid.tables import CASES, CLASS_PREDICTIONS
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """Encoded instances."""
+
+    rows: Rows
+
+
+class TextClassification(BackEnd):
+    """Reads class probabilities from a classifier."""
+
+    instances = CASES
+    columns = ("instance", "text", "text_pair")
+    choices = ("labels",)
+    schema = CLASS_PREDICTIONS
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
+        """Prepares the model.
+
+        Args:
+            model: a classifier.
+            tokenizer: its tokenizer.
+            settings: `labels` names the dataset's classes in their order.
+
+        Raises:
+            ModelError: the model's classes are not those of the dataset.
+        """
+        self.model = model
+        self.tokenizer = tokenizer
+        self.order = class_order(model.config, settings.labels)
+
+    def encode(self, frame: pl.DataFrame) -> TextRows:
+        """Tokenizes instances, each as a text or a pair of texts."""
+        texts = [(text, pair) if pair else text for text, pair in frame.select("text", "text_pair").iter_rows()]
+        return TextRows(whole_rows(self.tokenizer, texts))
+
+    @torch.inference_mode()
+    def run(self, encoded: TextRows, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[np.float32]]:
+        """Predicts rows of one length.
+
+        Args:
+            encoded: the encoded instances.
+            rows: which of them, all of one length.
+            plain: not used: there are no shortcuts.
+
+        Returns:
+            `probabilities`, shape (rows, classes), classes in the dataset's order.
+        """
+        logits = self.model(**inputs_of(self.model, encoded.rows, rows)).logits.float()
+        return {"probabilities": logits.softmax(dim=1)[:, self.order].cpu().numpy()}
+
+    def table(
+        self, instances: pl.Series, _encoded: TextRows, columns: dict[str, npt.NDArray[np.float32]]
+    ) -> pl.DataFrame:
+        """Makes the predictions table of some instances from the columns that `run` returned."""
+        probabilities = pl.Series("probabilities", columns["probabilities"]).cast(pl.List(pl.Float32))
+        return pl.DataFrame([instances, probabilities])
+
+
+def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
+    """Returns which of a model's outputs each of a dataset's classes is.
+
+    Names are compared without regard to case. Those that a checkpoint has where nobody gave it any (`LABEL_0`,
+    `LABEL_1`, ...) tell nothing, so that its classes are taken to be in the dataset's order.
+
+    Args:
+        config: the model's config, whose `id2label` names its classes.
+        labels: the names of the dataset's classes in their order.
+
+    Raises:
+        ModelError: the names of both differ, or a text may have several classes.
+    """
+    names = [str(config.id2label[place]) for place in range(config.num_labels)]
+    if config.problem_type == "multi_label_classification":
+        raise ModelError(f"the model gives a text any number of the classes {names}; expected exactly one")
+    if len(names) == len(labels) and names == [f"LABEL_{place}" for place in range(len(names))]:
+        return list(range(len(names)))
+    places = {name.casefold(): place for place, name in enumerate(names)}
+    wanted = [label.casefold() for label in labels]
+    if len(places) != len(names) or sorted(places) != sorted(wanted):
+        raise ModelError(
+            f"the model's classes are {names}, those of the dataset {list(labels)}; expected the same names, in any "
+            "order: see `id2label` of the checkpoint and `labels` of the dataset"
+        )
+    return [places[label] for label in wanted]

@@ -1,0 +1,227 @@
+"""Target words against the plain way to ask a masked language model, and against BiaXposer's."""
+
+import json
+from collections.abc import Callable, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import torch
+from plain import Plain
+from shards import Cell, count_rows, hook_model, interrupt, largest_difference
+from small_cases import golden_cell, needs_golden_files
+from transformers import AutoTokenizer
+
+from biasgrid.models.checkpoint import ModelError
+from biasgrid.models.masked_pieces import pieces_in_place
+from biasgrid.tables import read_provenance
+
+Cells = Callable[..., Cell]
+TASK = "fill-mask"
+SCORINGS = ["joint", "pll", "pll-l2r"]
+WORDS = ["cook", "liar", "no good", "African-American"]
+"""One token in the middle of a sentence, several of one word, several words."""
+TEXTS = [
+    "The [MASK] man was a good cook.",
+    "Ann sat by the [MASK] cook and the man.",
+    "[MASK] is who lied.",
+    "Carl, who lied, is [MASK] of Ann.",
+]
+ROWS = [{"text": text, "targets": WORDS[place:]} for text in TEXTS for place in (0, 2)]
+
+
+class PlainTargets(Plain):
+    """Scores target words one at a time, by the book."""
+
+    def pieces(self, text: str, word: str) -> tuple[list[int], int, list[int], list[int]]:
+        """The ids of a text, the place of its mask, the ids of a word there, and the word that each is part of."""
+        ids = self.tokenizer(text).input_ids
+        written = self.tokenizer(text.replace(self.tokenizer.mask_token, word))
+        place, more = ids.index(self.tokenizer.mask_token_id), len(written.input_ids) - len(ids)
+        own = slice(place, place + more + 1)
+        return ids, place, written.input_ids[own], written.word_ids()[own]
+
+    def score(self, text: str, word: str, scoring: str) -> tuple[float, int, int]:
+        """Probability, rank and number of pieces."""
+        ids, place, pieces, words = self.pieces(text.replace("[MASK]", self.tokenizer.mask_token), word)
+        ranks, factors = [], []
+        for read, token in enumerate(pieces):
+            shown = list(pieces)
+            for other in range(len(pieces)):
+                same_word = words[other] == words[read]
+                behind = other >= read and (scoring == "joint" or same_word)
+                if other == read or (behind and scoring != "pll"):
+                    shown[other] = self.tokenizer.mask_token_id
+            at = self.probabilities_at(ids[:place] + shown + ids[place + 1 :], place + read)
+            factors.append(float(at[token]))
+            ranks.append(1 + int((at > at[token]).sum()))
+        return prod(factors), ranks[0], len(pieces)
+
+
+def expected(cell: Cell, scoring: str) -> dict[str, list[Any]]:
+    plain = PlainTargets(cell.checkpoint, TASK)
+    asked = [(row["text"], word) for row in cell.instances.iter_rows(named=True) for word in row["targets"]]
+    scores = [plain.score(text, word, scoring) for text, word in asked]
+    return dict(zip(("probability", "rank", "pieces"), map(list, zip(*scores, strict=True)), strict=True))
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "albert"])
+def test_targets_are_scored_as_by_the_book(case_cell: Cells, architecture: str, scoring: str) -> None:
+    ours = case_cell(architecture, TASK, ROWS)
+    theirs = expected(ours, scoring)
+    predicted = ours.predict(target_scoring=scoring)
+    rows = [(number, place, word) for number, row in enumerate(ROWS) for place, word in enumerate(row["targets"])]
+    assert predicted.select("instance", "target", pl.col("word").cast(pl.String)).rows() == rows
+    assert predicted["probability"].to_list() == pytest.approx(theirs["probability"], rel=1e-4)
+    assert predicted.select("rank", "pieces").to_dict(as_series=False) == {
+        key: theirs[key] for key in ("rank", "pieces")
+    }
+    assert predicted["pieces"].min() == 1
+    assert predicted["pieces"].max() > 2
+    assert read_provenance(ours.out)["target_scoring"] == scoring
+
+
+def test_scorings_differ_in_targets_of_several_pieces_alone(case_cell: Cells) -> None:
+    ours = case_cell("bert", TASK, ROWS)
+    joint, pll, pll_l2r = (ours.predict(target_scoring=scoring) for scoring in SCORINGS)
+    one, word = joint["pieces"] == 1, joint["word"].is_in(["cook", "liar"])
+    assert one.sum() == len(TEXTS)
+    # Kauf and Ivanova mask what follows in the same word: in a target of one word, all that follows.
+    for other, same in ((pll, one), (pll_l2r, word)):
+        difference = (joint["probability"].log() - other["probability"].log()).abs()
+        assert difference.filter(same).max() < 1e-4
+        assert difference.filter(~same).min() > 1e-3
+
+
+def test_targets_that_need_the_same_input_share_it(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = case_cell("bert", TASK, [{"text": TEXTS[0], "targets": ["cook", "good", "never", "no good", "no cook"]}])
+    counts = count_rows(monkeypatch)
+    ours.predict()
+    # One mask; two masks; `no` and a mask. All once more for the audit.
+    assert sum(counts) == 2 * 3
+
+
+def test_the_mask_is_that_of_the_tokenizer(case_cell: Cells) -> None:
+    text, targets = "The [MASK] man lied.", ["cook", "liar"]
+    ours = case_cell("roberta", TASK, [{"text": text, "targets": targets}])
+    own = {"text": text.replace("[MASK]", "<mask>"), "targets": targets}
+    assert ours.predict().equals(case_cell("roberta", TASK, [own]).predict())
+
+
+@pytest.mark.parametrize(("text", "masks"), [("The man lied.", 0), ("The [MASK] man is [MASK].", 2)])
+@pytest.mark.parametrize("architecture", ["bert", "roberta"])
+def test_texts_with_another_number_of_masks_are_refused(
+    case_cell: Cells, architecture: str, text: str, masks: int
+) -> None:
+    ours = case_cell(architecture, TASK, [*ROWS, {"text": text, "targets": ["cook"]}])
+    with pytest.raises(ModelError, match=rf"instance 8, '.*', has {masks} masks; expected one \[MASK\]"):
+        ours.predict()
+
+
+@pytest.mark.parametrize("targets", [None, []])
+def test_instances_without_targets_are_refused(case_cell: Cells, targets: Sequence[str] | None) -> None:
+    with pytest.raises(ModelError, match="instance 8 has no target words; expected one or more"):
+        case_cell("bert", TASK, [*ROWS, {"text": TEXTS[0], "targets": targets}]).predict()
+
+
+def test_unknown_targets_are_refused(case_cell: Cells) -> None:
+    with pytest.raises(ModelError, match="target '愛' has letters that this model's tokenizer does not know"):
+        case_cell("bert", TASK, [{"text": TEXTS[0], "targets": ["cook", "愛"]}]).predict()
+
+
+@pytest.mark.parametrize(("text", "word"), [("The ma[MASK] lied.", "n"), ("Ann [MASK]d.", "lie"), (TEXTS[0], "")])
+def test_targets_that_run_into_the_text_are_refused(case_cell: Cells, text: str, word: str) -> None:
+    with pytest.raises(ModelError, match=f"target '{word}' is no token or tokens of its own in place of the mask"):
+        case_cell("bert", TASK, [{"text": text, "targets": [word]}]).predict()
+
+
+def test_pieces_depend_on_the_place_of_the_mask(tiny_checkpoint: Callable[[str, str], Path]) -> None:
+    def tokens(architecture: str, text: str) -> list[str]:
+        tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, TASK))
+        pieces = pieces_in_place(tokenizer, text.replace("[MASK]", tokenizer.mask_token), "good").ids
+        return list(tokenizer.convert_ids_to_tokens(pieces))
+
+    assert tokens("roberta", "The [MASK] man") == tokens("roberta", "He is [MASK].") == ["Ġgood"]
+    assert tokens("roberta", "[MASK] is who lied.") == ["goo", "d"]
+    # This kind of tokenizer writes the full stop in another way behind a mask than behind a word.
+    assert tokens("albert", "He is [MASK].") == ["▁", "g", "oo", "d"]
+
+
+def test_texts_with_the_mask_in_the_same_words_are_tokenized_alike(case_cell: Cells) -> None:
+    rows = [
+        {"text": f"{who} [MASK]{mark}", "targets": ["cook", "good"]}
+        for who in ("Ann is", "Carl,")
+        for mark in ("", ".")
+    ]
+    ours = case_cell("roberta", TASK, [*rows, {"text": "[MASK]", "targets": ["cook"]}])
+    assert ours.predict()["probability"].to_list() == pytest.approx(expected(ours, "joint")["probability"], rel=1e-4)
+
+
+def test_rows_that_are_too_long_are_refused_with_their_instance(case_cell: Cells) -> None:
+    ours = case_cell("bert", TASK, [*ROWS, {"text": TEXTS[0] + " cook" * 115, "targets": ["cook", "liar " * 5]}])
+    with pytest.raises(ModelError, match=r"instance 8 has 1\d\d tokens; expected at most 128"):
+        ours.predict()
+
+
+def test_an_interrupted_shard_goes_on_and_ends_the_same(
+    case_cell: Cells, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("biasgrid.models.predict.PART_ROWS", 3)
+    ours = case_cell("roberta", TASK, ROWS)
+    ours.predict()
+    uninterrupted = ours.out.read_bytes()
+    ours.out.unlink()
+    interrupt(ours, 2, monkeypatch)
+    with caplog.at_level("INFO"):
+        ours.predict()
+    assert ours.out.read_bytes() == uninterrupted
+    assert "6 rows are there from an earlier run" in caplog.text
+    assert f"{len(ROWS)} of {len(ROWS)} rows" in caplog.text
+    assert json.loads((ours.folder / "timing.json").read_text())["rows"] == len(ROWS)
+
+
+def test_parts_of_another_scoring_are_not_taken(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("biasgrid.models.predict.PART_ROWS", 3)
+    ours = case_cell("bert", TASK, ROWS)
+    interrupt(ours, 2, monkeypatch)
+    resumed = ours.predict(target_scoring="pll")
+    assert resumed.equals(ours.predict(target_scoring="pll"))
+
+
+def test_a_prediction_does_not_depend_on_its_shard_or_batch(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = case_cell("bert", TASK, ROWS)
+    whole = ours.predict(token_budget=100_000)
+    assert largest_difference(ours.predict_all(3), whole) < 1e-6
+
+    def small_memory(ids: torch.Tensor) -> None:
+        if len(ids) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    hook_model(monkeypatch, small_memory)
+    assert largest_difference(ours.predict(), whole) < 1e-6
+
+
+def test_a_shard_without_instances_is_an_empty_table(case_cell: Cells) -> None:
+    ours = case_cell("bert", TASK, ROWS[:1])
+    assert ours.predict(1, 2).schema == ours.predict(2, 2).schema
+
+
+@needs_golden_files()
+def test_probabilities_and_top_k_are_those_of_biaxposer(tmp_path: Path) -> None:
+    ours, said = golden_cell("mlm", TASK, tmp_path)
+    # BiaXposer gives targets that the model does not know the probability of its unknown token.
+    known = ours.instances.with_columns(pl.col("targets").list.filter(pl.element() != "zzzunknown"))
+    predicted = Cell(ours.folder, TASK, known, ours.checkpoint, "cases").predict(token_budget=2048)
+    assert predicted["pieces"].unique().to_list() == [1]
+    for each, theirs in zip(predicted.partition_by("instance"), said, strict=True):
+        assert each["probability"].to_list() == pytest.approx(theirs["output"][: len(each)], rel=1e-5)
+        assert (each["rank"] <= 5).to_list() == theirs["target_in_topk"][: len(each)]
+
+
+@needs_golden_files()
+def test_an_unknown_target_of_biaxposer_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="the target 'zzzunknown' has letters"):
+        golden_cell("mlm", TASK, tmp_path)[0].predict()
