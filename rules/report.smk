@@ -46,6 +46,7 @@ rule manifest:
         "../envs/biasgrid.yaml"
     params:
         config=config_name,
+        title=grid.title,
         code=code_of("manifest"),
     script:
         "../workflow/scripts/manifest.py"

@@ -3,7 +3,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from biasgrid.tables import MEASURES, SPAN_PREDICTIONS, TableError, read_provenance, read_table, write_table
+from biasgrid.tables import MEASURES, SPAN_PREDICTIONS, TableError, count_rows, read_provenance, read_table, write_table
 
 ROWS = pl.DataFrame(
     {
@@ -19,6 +19,13 @@ FACTS = {"seeds": [1, 2], "model": {"folder": "x"}, "precision": "float32"}
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "new" / "folder" / "table.parquet"
+
+
+def test_signs_of_patterns_in_a_path_are_taken_as_they_are(tmp_path: Path) -> None:
+    for name in ("run1", "run2", "run[12]"):
+        write_table(ROWS if name == "run[12]" else ROWS.head(1), tmp_path / name / "m.parquet", SPAN_PREDICTIONS, FACTS)
+    assert read_table(tmp_path / "run[12]" / "m.parquet", SPAN_PREDICTIONS).equals(ROWS)
+    assert count_rows(tmp_path / "run[12]" / "m.parquet") == len(ROWS)
 
 
 def test_a_table_is_read_as_it_was_written(path: Path) -> None:

@@ -11,7 +11,9 @@ from biasgrid.models.checkpoint import read_record
 from biasgrid.provenance import provenance
 from biasgrid.tables import count_rows, read_provenance
 
-OF_PREDICTIONS = ("task", "scoring", "precision", "devices", "audit", "dump")
+OF_PREDICTIONS = (
+    "task", "scoring", "precision", "devices", "hardware", "audit", "dump", "biasgrid", "libraries", "code", "config",
+)  # fmt: skip
 
 
 def make_manifest(config: Config, digest_of: dict[str, Any]) -> dict[str, Any]:
@@ -52,8 +54,8 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
     Returns:
         `dataset` and `model`; `instances_expected` and `instances_made`; `seconds` of inference and `rows_per_second`,
         over all shards, `peak_mb` and `gpu_peak_mb`, the most of any shard, and `hosts`, all null or empty for cells
-        that were imported; and of the predictions task, scoring, precision, devices, the audit (drift from float32)
-        and the dump, as far as they have them.
+        that were imported; and of the predictions task, scoring, precision, devices, hardware, the audit (drift from
+        float32), the dump, versions, and digests of code and config, as far as they have them.
     """
     timings = [json.loads(shard.timing.read_text()) for shard in layout.shards(dataset, model)]
     rows, seconds = sum(timing["rows"] for timing in timings), sum(timing["seconds"] for timing in timings)

@@ -18,7 +18,9 @@ import biasgrid
 from biasgrid.tables import TableError, read_provenance
 
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
-SAME_IN_ALL_SHARDS = ("biasgrid", "code", "libraries", "instances_sha256", "model", "task", "scoring", "precision")
+SAME_IN_ALL_SHARDS = (
+    "biasgrid", "code", "libraries", "instances_sha256", "model", "task", "scoring", "precision", "pronouns",
+)  # fmt: skip
 
 
 def provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> dict[str, Any]:
@@ -52,15 +54,16 @@ def processor() -> str:
     return next(names, platform.processor())
 
 
-def cell_provenance(instances: Path, predictions: Sequence[Path]) -> dict[str, Any]:
-    """Returns what is known of a cell's predictions: that of its shards, once, with all their devices and audits.
+def cell_provenance(instances: Path, predictions: Sequence[Path], **expected: str) -> dict[str, Any]:
+    """Returns what is known of a cell's predictions: that of its shards, once, with all their machines and audits.
 
     Args:
         instances: the cell's instances table.
         predictions: its predictions tables.
+        expected: what the predictions must say of themselves, such as `scoring`.
 
     Raises:
-        TableError: the shards were made differently, or from other instances.
+        TableError: the shards were made differently, from other instances, or not as expected.
     """
     shards = [read_provenance(path) for path in predictions]
     for key in SAME_IN_ALL_SHARDS:
@@ -70,12 +73,27 @@ def cell_provenance(instances: Path, predictions: Sequence[Path]) -> dict[str, A
                     f"{path}: its {key} is not that of {predictions[0]}; expected all shards of a cell to be made "
                     "alike: remove them and run again"
                 )
+    for key, value in expected.items():
+        if shards[0].get(key) != value:
+            raise TableError(
+                f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the config: remove it "
+                "and run again"
+            )
     made_from = shards[0].get("instances_sha256")
     if made_from is not None and made_from != sha256(instances.read_bytes()).hexdigest():
         raise TableError(f"{predictions[0]}: made from another table than {instances}; remove it and run again")
+    if "dump" in shards[0] and read_provenance(instances).get("dump") != shards[0]["dump"]:
+        raise TableError(f"{predictions[0]}: imported from another dump than {instances}; remove both and run again")
     devices = sorted({device for shard in shards for device in shard.get("devices", [])})
+    hardware = [shard["hardware"] for shard in shards if "hardware" in shard]
     audits = [shard["audit"] for shard in shards if "audit" in shard]
-    return {**shards[0], "devices": devices, "audit": largest_audit(audits)}
+    gathered = {"devices": devices, "hardware": distinct(hardware), "audit": largest_audit(audits)}
+    return {**shards[0], **gathered}
+
+
+def distinct(values: Sequence[Any]) -> list[Any]:
+    """Returns the distinct values, in the order of their first appearance."""
+    return [value for place, value in enumerate(values) if value not in values[:place]]
 
 
 def largest_audit(audits: Sequence[Mapping[str, float]]) -> dict[str, float] | None:

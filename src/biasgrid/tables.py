@@ -317,7 +317,7 @@ def read_table(path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[s
     """
     read_metadata(path, schema.name)
     try:
-        frame = pl.read_parquet(path, columns=None if columns is None else list(columns))
+        frame = pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable(path, schema.name, error) from None
     if columns is not None:
@@ -357,7 +357,7 @@ def count_rows(path: str | Path) -> int:
         TableError: the file is not readable as Parquet.
     """
     try:
-        return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+        return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable(path, "biasgrid", error) from None
 

@@ -74,3 +74,10 @@ def test_shards_that_were_made_differently_are_no_cell(results: Path, tmp_path: 
     if key == "instances_sha256":
         with pytest.raises(TableError, match=r"made from another table than .*qa.parquet; remove it and run again"):
             cell_provenance(instances, [other])
+
+
+def test_predictions_that_were_scored_otherwise_than_the_config_says_are_no_cell(results: Path):
+    path, instances = results / f"predictions/{CELL}/1-of-1.parquet", results / "instances/religion/qa.parquet"
+    assert cell_provenance(instances, [path], task="question-answering", scoring="exact")["scoring"] == "exact"
+    with pytest.raises(TableError, match=r"its scoring is exact; expected unqover, as in the config: remove it"):
+        cell_provenance(instances, [path], task="question-answering", scoring="unqover")

@@ -15,7 +15,7 @@ from biasgrid.provenance import cell_provenance, provenance
 from biasgrid.tables import EXAMPLES, MEASURES, write_table
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
-cell = cell_provenance(instances, predictions)
+cell = cell_provenance(instances, predictions, task=snakemake.params.task, scoring=snakemake.params.scoring)
 measures, examples = measure_cell(
     instances_path=instances,
     prediction_paths=predictions,

@@ -76,6 +76,8 @@ def write_imported(imported: Imported, folder: Path, provenance: Mapping[str, An
     if imported.predictions is not None:
         schema = SPAN_PREDICTIONS if "answer" in imported.predictions.columns else MASK_PREDICTIONS
         tables.append((folder / "predictions.parquet", imported.predictions, schema))
+    # Those of an earlier import must not stay beside other instances.
+    (folder / "predictions.parquet").unlink(missing_ok=True)
     for path, table, schema in tables:
         write_table(table, path, schema, provenance)
     return [path for path, _, _ in tables]
