@@ -55,14 +55,13 @@ def test_models_are_loaded_in_float32_and_for_inference(folder: Path) -> None:
 
 def test_pickled_weights_are_loaded_only_where_the_record_has_them(folder: Path) -> None:
     weights = load_model(record_of(folder), "fill-mask", torch.device("cpu")).state_dict()
-    safe_record = record_of(folder)
     (folder / "model.safetensors").unlink()
     torch.save(weights, folder / "pytorch_model.bin")
     model = load_model(record_of(folder, allow_pickle=True), "fill-mask", torch.device("cpu"))
     assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
     (folder / "model.safetensors").write_bytes(b"")
     with pytest.raises(ModelError, match=r"checkpoint cannot be loaded \(.*\); expected files that transformers can"):
-        load_model(safe_record, "fill-mask", torch.device("cpu"))
+        load_model(record_of(folder), "fill-mask", torch.device("cpu"))
 
 
 def test_code_is_neither_run_nor_asked_about_where_transformers_knows_the_model(folder: Path) -> None:
@@ -96,3 +95,20 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     (tmp_path / "bert.json").write_text('{"files": ')
     with pytest.raises(ModelError, match=r"bert.json: not a record of a checkpoint .*; remove it and run again"):
         read_record(tmp_path / "bert.json")
+
+
+def test_weights_that_changed_since_they_were_recorded_are_refused(folder: Path) -> None:
+    record = record_of(folder)
+    weights = folder / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(ModelError, match=r"model.safetensors changed since the record of the model was made"):
+        load_model(record, "fill-mask", torch.device("cpu"))
+
+
+def test_a_tokenizer_without_mask_token_cannot_filter_subjects(folder: Path) -> None:
+    tokenizer = load_tokenizer(record_of(folder))
+    tokenizer.mask_token = None
+    with pytest.raises(ModelError, match="the tokenizer has no mask token; expected that of a masked LM"):
+        are_one_token(tokenizer, ["Ann"])

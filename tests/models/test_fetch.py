@@ -124,3 +124,17 @@ def test_code_of_another_repository_is_refused(folder: Path) -> None:
     change_json(folder / "config.json", model_type="new", auto_map={"AutoConfig": "some/where--code.NewConfig"})
     with pytest.raises(ModelError, match=r"code of another repository \(some/where--code.NewConfig\), which is not"):
         record_of(folder, allow_remote_code=True)
+
+
+def test_weights_that_lead_to_files_which_are_not_recorded_are_refused(folder: Path) -> None:
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"layer": "w.bin"}}))
+    with pytest.raises(ModelError, match=r"index.json names w.bin; expected only model.safetensors"):
+        record_of(folder)
+    index.write_text(json.dumps({"weight_map": {}}))
+    with pytest.raises(ModelError, match=r"index.json names no files; expected only model.safetensors"):
+        record_of(folder)
+    index.unlink()
+    change_json(folder / "config.json", transformers_weights="other.safetensors")
+    with pytest.raises(ModelError, match=r"config.json names its weights itself"):
+        record_of(folder)

@@ -10,7 +10,7 @@ from biasgrid.logs import start_log
 
 start_log(snakemake.log[0])
 
-from biasgrid.files import write_text
+from biasgrid.files import bring_to_present, write_text
 from biasgrid.models.checkpoint import read_record
 from biasgrid.models.fetch import make_record, recorded_commit
 
@@ -20,3 +20,5 @@ record = make_record(**source, commit=commit)
 if snakemake.input.get("base"):
     record["training"]["base"] = read_record(snakemake.input.base)
 write_text(snakemake.output[0], json.dumps(record, indent=2, sort_keys=True) + "\n")
+# Snakemake would throw the record away where a local folder's files seem to be from the future.
+bring_to_present(snakemake.input)

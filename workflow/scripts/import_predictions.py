@@ -10,6 +10,7 @@ from biasgrid.logs import start_log
 
 start_log(snakemake.log[0])
 
+from biasgrid.files import bring_to_present
 from biasgrid.provenance import provenance
 from biasgrid.unqover.dumps import import_dump
 
@@ -21,3 +22,5 @@ import_dump(
     folder=Path(snakemake.output.instances).parent,
     provenance=provenance(snakemake.config, code=snakemake.params.code),
 )
+# Snakemake would throw the tables away where the dump seems to be from the future.
+bring_to_present(snakemake.input)

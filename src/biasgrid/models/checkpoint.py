@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,11 +88,31 @@ def load_tokenizer(record: dict[str, Any]) -> PreTrainedTokenizerFast:
     return tokenizer
 
 
+def check_content(record: dict[str, Any], folder: Path) -> None:
+    """Refuses a checkpoint whose files are not those that were recorded, whatever their times say.
+
+    Raises:
+        ModelError: with the files that have changed.
+    """
+    changed = [name for name, digest in record["files"].items() if digest_file(folder / name) != digest]
+    if changed:
+        raise ModelError(
+            f"{name_of(record)}: {', '.join(changed)} changed since the record of the model was made; expected the "
+            "same files: remove the record and run again"
+        )
+
+
+def digest_file(path: Path) -> str:
+    """Returns the SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
+
+
 def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTrainedModel:
     """Loads a recorded checkpoint in float32, ready for inference.
 
     Raises:
-        ModelError: it cannot be loaded, or lacks weights that the task needs.
+        ModelError: it cannot be loaded, is not what was recorded, or lacks weights that the task needs.
     """
     import torch
     from transformers import (
@@ -105,12 +126,14 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
         "question-answering": AutoModelForQuestionAnswering,
         "text-classification": AutoModelForSequenceClassification,
     }
+    folder = folder_of(record)
+    check_content(record, folder)
     with refusals(record):
         model, info = loaders[task].from_pretrained(
-            folder_of(record),
+            folder,
             **switches(record),
-            # Other files may lie in the same folder; only those of the record were allowed.
-            use_safetensors=any(name.endswith(".safetensors") for name in record["files"]),
+            # Other files may lie in the same folder; pickles are loaded only where the record has them.
+            use_safetensors=not any(name.endswith(".bin") for name in record["files"]),
             dtype=torch.float32,
             output_loading_info=True,
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from biasgrid.models.checkpoint import ModelError, read_record
+from biasgrid.models.checkpoint import ModelError, digest_file, read_record
 from biasgrid.models.hub import download, list_files, verify
 
 CONFIG = "config.json"
@@ -74,6 +74,8 @@ def make_record(
         if weights:
             download(checkpoint, path.name, weight_files)
         verify(checkpoint, path.name, files)
+    if weights:
+        check_weights(name, path, weight_files)
     digests = {file: digest_file(path / file) for file in files}
     return {
         "checkpoint": checkpoint,
@@ -98,7 +100,7 @@ def recorded_commit(path: str | Path, checkpoint: str | None, revision: str | No
     """
     try:
         record = read_record(path)
-    except (OSError, ValueError):
+    except (OSError, ModelError):
         return None
     known: str | None = record.get("revision")
     return known if (record.get("checkpoint"), record.get("requested")) == (checkpoint, revision) else None
@@ -142,6 +144,20 @@ def choose_weights(name: str, names: Iterable[str], allow_pickle: bool) -> list[
         )
     expected = SAFE_WEIGHTS[:2] + (PICKLED_WEIGHTS[:2] if allow_pickle else ())
     raise ModelError(f"{name} has no weights; expected one of {', '.join(expected)}")
+
+
+def check_weights(name: str, path: Path, weight_files: Collection[str]) -> None:
+    """Refuses weights that lead to files which are not fetched and digested, and might be pickles."""
+    if "transformers_weights" in read_json(name, path / CONFIG):
+        raise ModelError(
+            f"{name}: config.json names its weights itself (transformers_weights); expected {SAFE_WEIGHTS[0]}"
+        )
+    for index in matching(weight_files, ["*.index.json"]):
+        named = set(strings(read_json(name, path / index).get("weight_map", {})))
+        if not named or not named.issubset(weight_files):
+            wrong = ", ".join(sorted(named.difference(weight_files))) or "no files"
+            expected = ", ".join(sorted(set(weight_files) - {index})) or "files of weights beside it"
+            raise ModelError(f"{name}: {index} names {wrong}; expected only {expected}")
 
 
 def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
@@ -197,12 +213,6 @@ def read_json(name: str, path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise ModelError(f"{name}: {path.name} is not JSON ({error}); expected what transformers has written") from None
     return content if isinstance(content, dict) else {}
-
-
-def digest_file(path: Path) -> str:
-    """Returns the SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return file_digest(stream, "sha256").hexdigest()
 
 
 def digest_of(digests: Iterable[str]) -> str:

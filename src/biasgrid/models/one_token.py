@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from biasgrid.models.checkpoint import ModelError
+
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
 
 def are_one_token(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[bool]:
-    """Says of each word whether it is one known token in the middle of a sentence."""
+    """Says of each word whether it is one known token in the middle of a sentence.
+
+    Raises:
+        ModelError: the tokenizer has no mask token.
+    """
     backend, mask = tokenizer.backend_tokenizer, tokenizer.mask_token
+    if mask is None:
+        raise ModelError(f"{tokenizer.name_or_path}: the tokenizer has no mask token; expected that of a masked LM")
     return fill_mask_place(backend, (mask, tokenizer.mask_token_id), tokenizer.unk_token_id, words)
 
 
