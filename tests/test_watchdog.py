@@ -1,7 +1,9 @@
 """A process that makes no progress ends itself; here in a process of its own, since it really ends."""
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HANGS = """
@@ -39,3 +41,13 @@ assert not watchdog.thread.is_alive()
 def test_a_process_that_is_fed_goes_on():
     process = subprocess.run([sys.executable, "-c", FED], capture_output=True, text=True, timeout=60, check=False)
     assert (process.returncode, process.stderr) == (0, "")
+
+
+def test_a_process_that_was_suspended_is_not_taken_for_one_that_hangs():
+    process = subprocess.Popen([sys.executable, "-c", FED], stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(3)
+    process.send_signal(signal.SIGCONT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")

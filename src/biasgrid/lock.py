@@ -1,13 +1,19 @@
-"""One run at a time in a folder of results, which must be one that can be written to."""
+"""One run at a time in a folder of results, which must be one that can be written to, and one job in a shard."""
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from biasgrid.faults import UserError
+from biasgrid.files import explained
+
+logger = logging.getLogger(__name__)
 
 _held: list[FileLock] = []
 
@@ -32,6 +38,46 @@ def lock_results(folder: str | Path) -> None:
             f"{folder}: cannot be written to ({error.strerror}); make it writable, or set `results` to another folder"
         ) from None
     _held.append(lock)
+
+
+@contextmanager
+def one_job(path: Path, longest: float) -> Iterator[None]:
+    """Keeps other jobs out of a shard: one that a killed Snakemake has left behind is waited for.
+
+    Args:
+        path: the lock's file.
+        longest: the longest time to wait, in seconds.
+
+    Raises:
+        UserError: the other job does not end in that time, or the file cannot be made.
+    """
+    lock = FileLock(path)
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            logger.info("another job is at work on this shard, perhaps of a run that was killed: waiting for it")
+            wait_for(lock, longest)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def wait_for(lock: FileLock, longest: float) -> None:
+    """Waits for a lock.
+
+    Raises:
+        UserError: it does not come in time.
+    """
+    try:
+        lock.acquire(timeout=longest)
+    except Timeout:
+        raise UserError(
+            f"{lock.lock_file}: held for {longest / 60:.3g} minutes by another job; end that job, or where there is "
+            "none remove the file, and run again"
+        ) from None
 
 
 def check_records() -> None:

@@ -6,11 +6,12 @@ import logging
 import os
 import sys
 import threading
-import time
 import traceback
 from types import TracebackType
 
 logger = logging.getLogger(__name__)
+
+SECONDS_TO_TELL = 10
 
 
 class Watchdog:
@@ -24,7 +25,7 @@ class Watchdog:
             seconds: the longest time between two feedings.
         """
         self.what, self.seconds = what, seconds
-        self.fed = time.monotonic()
+        self.fed = True
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -43,22 +44,31 @@ class Watchdog:
 
     def feed(self) -> None:
         """Says that there was progress."""
-        self.fed = time.monotonic()
+        self.fed = True
 
     def _watch(self) -> None:
-        while not self.ended.wait(max(0.0, self.fed + self.seconds - time.monotonic())):
-            if time.monotonic() - self.fed >= self.seconds:
+        # Short waits are counted rather than clocks compared: a process that was suspended is not one that hangs.
+        tick, silent = min(1.0, self.seconds / 10), 0.0
+        while not self.ended.wait(tick):
+            silent = 0.0 if self.fed else silent + tick
+            self.fed = False
+            if silent >= self.seconds:
                 self._end_process()
 
     def _end_process(self) -> None:
-        # The main thread hangs, perhaps in foreign code that no exception reaches.
+        # The main thread hangs, perhaps in foreign code that no exception reaches, or in writing the log.
+        teller = threading.Thread(target=self._tell, daemon=True)
+        teller.start()
+        teller.join(SECONDS_TO_TELL)
+        os._exit(1)
+
+    def _tell(self) -> None:
         message = (
             f"{self.what}: no progress for {self.seconds / 60:.3g} minutes, so the job ends itself; what it has "
             "finished is kept and the next run goes on from there (see inference.time_limit in the config)"
         )
+        sys.stderr.write(f"{message}\n")
+        sys.stderr.flush()
         stack = traceback.format_stack(sys._current_frames()[threading.main_thread().ident or 0])
         logger.error("%s\nIt hung at:\n%s", message, "".join(stack))
         logging.shutdown()
-        sys.stderr.write(f"{message}\n")
-        sys.stderr.flush()
-        os._exit(1)

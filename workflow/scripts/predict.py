@@ -16,13 +16,15 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import torch
 
 from biasgrid.files import bring_to_present
+from biasgrid.lock import one_job
 from biasgrid.models.back_end import Settings
 from biasgrid.models.gpu import one_gpu
 from biasgrid.models.predict import predict_shard
 from biasgrid.provenance import provenance
 
 torch.set_num_threads(snakemake.threads)
-with one_gpu(snakemake.resources.device, snakemake.resources.jobs_per_gpu):
+shard_lock = one_job(Path(f"{snakemake.params.parts}.lock"), snakemake.resources.seconds_without_progress)
+with shard_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_per_gpu):
     predict_shard(
         instances_path=Path(snakemake.input.instances),
         record_path=Path(snakemake.input.model),
