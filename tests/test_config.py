@@ -70,6 +70,9 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
             "bfloat61",
             "inference.precision: 'bfloat61' (did you mean 'bfloat16'?); expected one of auto, bfloat16, float16, float32",
         ),
+        ("inference/time_limit", float("inf"), "inference.time_limit: inf; expected a finite number"),
+        ("results", "", "results: ''; expected string should match pattern"),
+        ("results", "{model}", "results: '{model}'; expected string should match pattern"),
         ("scoring", "unqvoer", "scoring: 'unqvoer' (did you mean 'unqover'?); expected one of exact, unqover"),
         ("models/answers/task", "fill-masks", "'fill-masks' (did you mean 'fill-mask'?); expected one of fill-mask"),
         (

@@ -65,6 +65,10 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
             "predictions.religion.file: there is no file 'nowhere.json'; expected an output.json of UnQover",
         ),
         (
+            with_dump({"religion": {"file": str(README)}}) | {"results": str(README.parent)},
+            "README.md' lies in the folder of results, whose files are removed and made again; expected a file of your",
+        ),
+        (
             with_dump({"religion": {"file": str(README)}, "religon": {"file": "b"}}),
             "published.predictions: unknown name 'religon' (did you mean 'religion'?); expected one of religion",
         ),

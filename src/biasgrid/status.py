@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from biasgrid.counts import count_instances, table_facts
 from biasgrid.failures import Failure, failure_of, is_up_to_date, modified, other_failures
 from biasgrid.figures import UNKNOWN, Figure, total
 from biasgrid.layout import Layout, Shard
-from biasgrid.progress import read_beat
+from biasgrid.progress import Beat, read_beat
 
 State = Literal["failed", "running", "incomplete", "waiting", "done"]
 STATES: tuple[State, ...] = get_args(State)
@@ -174,10 +175,17 @@ def status_of_shard(shard: Shard) -> ShardStatus:
     if table.state == "done":
         return table
     beat = read_beat(shard.progress)
-    if beat is not None and time.time() - beat.at < SECONDS_OF_A_BEAT:
+    if beat is not None and time.time() - beat.at < SECONDS_OF_A_BEAT and not has_died(beat):
         return ShardStatus("running", beat.rows, beat.rows_per_second)
     rows = rows_of_parts(shard)
     return ShardStatus("incomplete" if rows else "waiting", rows)
+
+
+def has_died(beat: Beat) -> bool:
+    """Says whether the process that wrote a beat is known to be gone, which only its own machine knows."""
+    return (
+        beat.host == socket.gethostname() and not Path("/proc", str(beat.pid)).exists() and Path("/proc/self").exists()
+    )
 
 
 def status_of_table(predictions: Path) -> ShardStatus:

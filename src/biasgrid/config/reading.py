@@ -211,6 +211,9 @@ def dump_faults(config: Config, source: str, model: str, dataset: str) -> Iterat
     elif dump.file is not None and not Path(dump.file).is_file():
         problem = f"there is no file {dump.file!r}"
         yield Fault(source, f"{key}.{dataset}.file", problem, "an output.json of UnQover")
+    elif dump.file is not None and Path(dump.file).resolve().is_relative_to(Path(config.results).resolve()):
+        problem = f"{dump.file!r} lies in the folder of results, whose files are removed and made again"
+        yield Fault(source, f"{key}.{dataset}.file", problem, "a file of your own: copy it to another folder")
 
 
 def pronoun_faults(config: Config, dataset: str, lists: WordLists) -> Iterator[Fault]:

@@ -73,7 +73,12 @@ class Inference(Section):
     jobs_per_gpu: int = Field(
         1, ge=1, description="jobs that may have one GPU at a time, so that one loads its model while another computes"
     )
-    time_limit: float = Field(60, gt=0, description="minutes without progress after which an inference job ends itself")
+    time_limit: float = Field(
+        60,
+        ge=0.01,
+        allow_inf_nan=False,
+        description="minutes without progress after which an inference job ends itself",
+    )
 
 
 class Planted(Section):
@@ -97,7 +102,7 @@ class Config(Section):
     """A whole config."""
 
     title: str = Field("biasgrid", description="title of the report")
-    results: str = Field("results", description="folder of everything that is made")
+    results: str = Field("results", pattern=r"^[^{}<>]+$", description="folder of everything that is made")
     word_lists: str = Field("word_lists", description="folder of the word lists")
     scoring: Scoring = Field(
         "exact",

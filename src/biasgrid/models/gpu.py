@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def one_gpu(device: str, jobs_per_gpu: int) -> Iterator[None]:
         device: `auto`, `cpu` or `cuda`; with `cpu` nothing is leased.
         jobs_per_gpu: how many jobs may have one GPU at a time.
     """
-    gpus = [] if device == "cpu" else visible_gpus()
+    gpus = {} if device == "cpu" else visible_gpus()
     if not gpus:
         yield
         return
@@ -55,11 +55,11 @@ def lease_folder() -> Path:
     return Path(tempfile.gettempdir(), f"biasgrid-gpus-{os.getuid()}")
 
 
-def lease(gpus: Sequence[str], jobs_per_gpu: int, folder: Path) -> tuple[str, FileLock]:
+def lease(gpus: Mapping[str, str], jobs_per_gpu: int, folder: Path) -> tuple[str, FileLock]:
     """Takes a GPU, first of those without a job, and waits until one has room.
 
     Args:
-        gpus: their names.
+        gpus: what CUDA calls each, with the name of its lock.
         jobs_per_gpu: how many jobs may have one GPU at a time.
         folder: where the lock files are.
 
@@ -70,9 +70,9 @@ def lease(gpus: Sequence[str], jobs_per_gpu: int, folder: Path) -> tuple[str, Fi
     waiting = False
     while True:
         for place in range(jobs_per_gpu):
-            for gpu in gpus:
+            for gpu, name in gpus.items():
                 # A lease belongs to the process, not to the thread that took it.
-                lock = FileLock(folder / f"{gpu}.{place}", thread_local=False)
+                lock = FileLock(folder / f"{name}.{place}", thread_local=False)
                 try:
                     lock.acquire(timeout=0)
                 except Timeout:
@@ -84,21 +84,22 @@ def lease(gpus: Sequence[str], jobs_per_gpu: int, folder: Path) -> tuple[str, Fi
         time.sleep(SECONDS_BETWEEN_TRIES)
 
 
-def visible_gpus() -> list[str]:
-    """Returns the GPUs that this process may use, by UUID where nvidia-smi tells it.
+def visible_gpus() -> dict[str, str]:
+    """Returns the GPUs that this process may use as CUDA calls them, each with a name for its lock.
 
-    Two jobs of a cluster may both see their own GPU as number 0; the UUID tells them apart.
+    The lock's name is the UUID where nvidia-smi tells it: two jobs of a cluster may both see their own GPU as number 0.
+    CUDA is handed its own names on, since it may number GPUs in another order than nvidia-smi.
     """
     uuids = list_gpus()
     visible = os.environ.get(VISIBLE)
     if visible is None:
-        return list(uuids.values())
-    gpus = []
+        return {uuid: uuid for uuid in uuids.values()}
+    gpus: dict[str, str] = {}
     for entry in (part.strip() for part in visible.split(",")):
         # As CUDA does: what stands behind a name that means no device does not count.
-        if entry in ("", "-1"):
+        if entry in ("", "-1") or (uuids and entry.isdigit() and entry not in uuids):
             break
-        gpus.append(uuids.get(entry, entry))
+        gpus[entry] = uuids.get(entry, entry)
     return gpus
 
 

@@ -25,7 +25,7 @@ from biasgrid.files import write_text
 from biasgrid.models.answer_texts import AnswerTexts
 from biasgrid.models.back_end import BackEnd, Settings
 from biasgrid.models.batches import audit, compare_audit, predict_rows
-from biasgrid.models.checkpoint import load_model, load_tokenizer, read_record
+from biasgrid.models.checkpoint import ModelError, load_model, load_tokenizer, read_record
 from biasgrid.models.fill_mask import FillMask
 from biasgrid.models.question_answering import QuestionAnswering
 from biasgrid.models.target_words import TargetWords
@@ -153,11 +153,17 @@ def write_timing(parts: list[Part], device: torch.device, path: Path) -> None:
 
 
 def choose_device(name: str) -> torch.device:
-    """Returns the device: with `auto` the GPU where there is one."""
+    """Returns the device: with `auto` the GPU where there is one.
+
+    Raises:
+        ModelError: a GPU is asked for and there is none.
+    """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
         if name == "cpu":
             logger.info("there is no GPU: the CPU is used")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ModelError("device cuda is set, but torch sees no GPU; expected one, or `device: auto` in the config")
     return torch.device(name)
 
 
