@@ -76,7 +76,7 @@ def cell_provenance(instances: Path, predictions: Sequence[Path], **expected: st
     for key, value in expected.items():
         if shards[0].get(key) != value:
             raise TableError(
-                f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the config: remove it "
+                f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the config; remove it "
                 "and run again"
             )
     made_from = shards[0].get("instances_sha256")

@@ -97,7 +97,7 @@ def strip_provenance(path: Path) -> None:
 
 DAMAGES = [
     (truncate, r"not a readable .* table"),
-    (replace, r"(not a readable instances table|does not fit the schema of)"),
+    (replace, r"(not a readable instances table|does not fit the schema of|its task is None)"),
     (strip_provenance, r"carries no provenance; expected a table that biasgrid has written"),
 ]
 

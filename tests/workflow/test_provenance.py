@@ -79,5 +79,5 @@ def test_shards_that_were_made_differently_are_no_cell(results: Path, tmp_path: 
 def test_predictions_that_were_scored_otherwise_than_the_config_says_are_no_cell(results: Path):
     path, instances = results / f"predictions/{CELL}/1-of-1.parquet", results / "instances/religion/qa.parquet"
     assert cell_provenance(instances, [path], task="question-answering", scoring="exact")["scoring"] == "exact"
-    with pytest.raises(TableError, match=r"its scoring is exact; expected unqover, as in the config: remove it"):
+    with pytest.raises(TableError, match=r"its scoring is exact; expected unqover, as in the config; remove it"):
         cell_provenance(instances, [path], task="question-answering", scoring="unqover")
