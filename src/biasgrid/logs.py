@@ -42,7 +42,10 @@ def start_log(path: str) -> None:
 
 def log_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Logs an exception that ends a script, and shows it on the terminal."""
-    if isinstance(error, UserError):
+    if isinstance(error, KeyboardInterrupt):
+        logging.warning("interrupted")
+        sys.stderr.write("interrupted\n")
+    elif isinstance(error, UserError):
         logging.error(error)
         sys.stderr.write(f"{error}\n")
     else:
