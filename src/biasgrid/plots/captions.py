@@ -38,11 +38,10 @@ CAPTIONS = {
         "Rows and columns are sorted by similarity (leading singular vectors)."
     ),
     "associations": (
-        f"The pairs of subject and attribute with the largest mean |{GAMMA}| over models, of those whose mean {GAMMA} is "
-        "not negative (the heat map shows the others too), each model a mark. They are the top of a long list, so some "
-        "are there by chance; marks that lie together on one side of zero say that models agree. They describe these "
-        "models and questions, not the people "
-        "who are named."
+        f"The pairs of subject and attribute with the largest mean |{GAMMA}| over models, of those whose mean {GAMMA} "
+        "is not negative (the heat map shows the others too), each model a mark. They are the top of a long list, so "
+        "some are there by chance; marks that lie together on one side of zero say that models agree. They describe "
+        "these models and questions, not the people who are named."
     ),
     "bipartite": (
         "For each attribute the three subjects that win it most often: the wider and darker the line, the "
