@@ -108,3 +108,9 @@ def count_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     hook_model(monkeypatch, lambda ids: counts.append(len(ids)))
     return counts
+
+
+def refuse_batches(ids: torch.Tensor) -> None:
+    """For `hook_model`: a memory into which no batch of more than one row fits."""
+    if len(ids) > 1:
+        raise torch.OutOfMemoryError("CUDA out of memory")

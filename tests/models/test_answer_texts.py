@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import polars as pl
 import pytest
-import torch
 from plain import Plain
-from shards import Cell, hook_model, interrupt, largest_difference
+from shards import Cell, hook_model, interrupt, largest_difference, refuse_batches
 from tiny_checkpoints import TOKENIZERS
 
 from biasgrid.models.checkpoint import ModelError
@@ -56,11 +55,7 @@ def test_a_prediction_does_not_depend_on_its_shard_or_batch(case_cell: Cells, mo
     whole = ours.predict(token_budget=100_000)
     assert largest_difference(ours.predict_all(3), whole) < 1e-6
 
-    def small_memory(ids: torch.Tensor) -> None:
-        if len(ids) > 1:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-
-    hook_model(monkeypatch, small_memory)
+    hook_model(monkeypatch, refuse_batches)
     halved = ours.predict()
     assert largest_difference(halved, whole) < 1e-6
     assert halved["answer"].cast(pl.String).to_list() == whole["answer"].cast(pl.String).to_list()
