@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import TypeGuard
 
 PACKAGE = Path(__file__).parent
-WITHOUT_NUMBERS = {"faults", "files", "lock", "logs", "models.gpu", "progress", "watchdog"}
+WITHOUT_NUMBERS = {
+    "families.underspecified.template_checks",
+    "faults",
+    "files",
+    "lock",
+    "logs",
+    "models.gpu",
+    "progress",
+    "watchdog",
+}
 """Modules that word messages, choose where work is done, or write what they are given."""
 
 

@@ -41,11 +41,11 @@ def test_good_lists_have_no_faults(tmp_path: Path) -> None:
 
 
 def test_lines_are_stripped_and_comments_dropped(tmp_path: Path) -> None:
-    subjects = "\ufeff# names\r\n\n  [subj]  female |  Ann Lee \r\n#[subj] Eve\n\t[subj] Bob"
+    subjects = "\ufeff# names\r\n\n  [subj]  female |  Ann Lee \r\n#[subj] Eve\n\t[subj] male\t| Bob"
     lists, faults = read(tmp_path, subjects=subjects)
     assert faults == []
     assert lists.subjects[0].forms == {"[subj]": ["Ann Lee", "Bob"]}
-    assert lists.subjects[0].clusters == ["female", None]
+    assert lists.subjects[0].clusters == ["female", "male"]
 
 
 def test_singular_attributes_are_named_by_their_plural_and_clustered_by_the_last_head(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
         ],
     ),
     "attributes of unequal length": (
-        {"attributes": LISTS["attributes"] + "[p_act] lies\n"},
+        {"attributes": LISTS["attributes"] + "[p_act] food | lies\n"},
         [
             "attributes.txt, line 2: columns of unequal length: [p_act] 2, [p_act:neg] 1; expected as many [p_act:neg] "
             "lines as of the others (its last one is line 2)"
@@ -115,7 +115,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
         ["attributes.txt, line 3: attribute 'cooks' stands already in line 1; expected every attribute once"],
     ),
     "an attribute without its negation": (
-        {"attributes": "[p_act] cooks\n", "templates": "[subj1] met [subj2].\tWho [p_act]?\tWho not [p_act]?\n"},
+        {"attributes": "[p_act] cooks\n"},
         ["attributes.txt, line 1: [p_act] has no [p_act:neg] lines; expected each attribute with its negation"],
     ),
     "an attribute without its base type": (
@@ -141,7 +141,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
         ["subjects.txt: no [subj] lines, only [subj:dem]; expected [subj] lines"],
     ),
     "a context without a subject": (
-        {"templates": LISTS["templates"].replace("[subj2]", "Bob")},
+        {"templates": LISTS["templates"].replace("[subj2]", "Eve")},
         ["templates.txt, line 1: [subj2] is 0 times in the context; expected both subjects once in the context"],
     ),
     "a subject twice in the context": (
@@ -150,7 +150,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a question without the attribute": (
         {"templates": LISTS["templates"].replace("Who [p_act]?", "Who is it?")},
-        ["templates.txt, line 1: the question has no [p_act]; expected the attribute in both questions"],
+        ["templates.txt, line 1: the question has no attribute; expected [p_act] there"],
     ),
     "a subject in two forms": (
         {"subjects": BOTH_FORMS, "templates": LISTS["templates"].replace("Who [p_act]", "Who, [subj1:dem], [p_act]")},
@@ -158,6 +158,81 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "templates.txt, line 1: subject 1 in several forms: [subj1:dem], [subj1]; expected one form of a subject in a "
             "template"
         ],
+    ),
+    "a question that asks for the negation": (
+        {"templates": LISTS["templates"].replace("[p_act]", "[p_act:neg]")},
+        ["templates.txt, line 1: the question has [p_act:neg]; expected [p_act] there"],
+    ),
+    "a negated question that asks for what is not negated": (
+        {"templates": LISTS["templates"].replace("Who [p_act:neg]", "Who never [p_act]")},
+        ["templates.txt, line 1: the negated question has [p_act]; expected [p_act:neg] there"],
+    ),
+    "a question that asks for both": (
+        {"templates": LISTS["templates"].replace("[p_act]", "[p_act] or [p_act:neg]")},
+        ["templates.txt, line 1: the question has [p_act], [p_act:neg]; expected [p_act] there"],
+    ),
+    "a number that the attributes do not have": (
+        {"templates": LISTS["templates"].replace("[p_act", "[p_act-single")},
+        [
+            f"templates.txt, line 1: nothing fills {head} (did you mean '[p_act:neg]'?); expected one of [mask], "
+            "[p_act:neg], [p_act], [subj1], [subj2]"
+            for head in ("[p_act-single]", "[p_act-single:neg]")
+        ]
+        + ["templates.txt, line 1: 0 attribute types (none); expected exactly one attribute type in a template"],
+    ),
+    "a template twice": (
+        {"templates": LISTS["templates"] + "# again\n" + LISTS["templates"]},
+        ["templates.txt, line 3: the template stands already in line 1; expected every template once"],
+    ),
+    "subjects outside the slots": (
+        {"templates": LISTS["templates"].replace("sat by", "left Bob and sat in Annapolis by")},
+        [
+            "templates.txt, line 1: the context has 'Ann', 'Bob' outside the slots; expected no subject of the lists there, "
+            "not even inside a longer word"
+        ],
+    ),
+    "a subject's other form outside the slots": (
+        {"subjects": BOTH_FORMS, "templates": LISTS["templates"].replace("sat", "took Malian coffee")},
+        [
+            "templates.txt, line 1: the context has 'Mali', 'Malian' outside the slots; expected no subject of the lists "
+            "there, not even inside a longer word"
+        ],
+    ),
+    "two spaces in a template": (
+        {"templates": LISTS["templates"].replace("sat by", "sat  by")},
+        ["templates.txt, line 1: white space in 'sat  by' in the context; expected one space between two words"],
+    ),
+    "two spaces in a term": (
+        {
+            "subjects": LISTS["subjects"].replace("Ann", "Ann  Lee"),
+            "attributes": LISTS["attributes"] + "[p_act] food | is \u00a0it\n[p_act:neg] food | is it\n",
+        },
+        [
+            "subjects.txt, line 1: white space in 'Ann  Lee'; expected one space between two words",
+            "attributes.txt, line 3: white space in 'is \\xa0it'; expected one space between two words",
+        ],
+    ),
+    "a full stop": (
+        {"attributes": LISTS["attributes"].replace("cooks", "cooks.", 1)},
+        ["attributes.txt, line 1: 'cooks.' ends with a full stop; expected a phrase, as templates end the sentence"],
+    ),
+    "a missing bar": (
+        {"subjects": LISTS["subjects"] + "[subj] male Carl\n"},
+        [
+            "subjects.txt, line 3: no cluster, unlike other [subj] lines; expected a cluster and '|' in all [subj] lines or in none"
+        ],
+    ),
+    "a bar too many": (
+        {
+            "attributes": "[p_act] cooks\n[p_act] sings\n[p_act] sound | hums\n[p_act:neg] a\n[p_act:neg] b\n[p_act:neg] c\n"
+        },
+        [
+            "attributes.txt, line 3: a cluster, unlike other [p_act] lines; expected a cluster and '|' in all [p_act] lines or in none"
+        ],
+    ),
+    "one subject": (
+        {"subjects": "[subj] Ann\n"},
+        ["subjects.txt, line 1: only one subject; expected at least 2, which are compared"],
     ),
     "two attribute types": (
         {
@@ -200,6 +275,15 @@ def test_a_missing_or_second_mask_is_a_fault(tmp_path: Path, template: str) -> N
     ]
 
 
+def test_two_lists_may_have_one_subject_each(tmp_path: Path) -> None:
+    assert read(tmp_path, subjects="[subj] female | Ann\n", others="[subj] male | Bob\n")[1] == []
+
+
+def test_the_two_spaces_of_a_filler_belong_to_its_format(tmp_path: Path) -> None:
+    lists, faults = read(tmp_path, filler="yes no  [text] (CNN) --\n")
+    assert (lists.filler, faults) == ("yes no  [text] (CNN) --", [])
+
+
 def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     _, faults = read_word_lists(WordListFiles(tmp_path / "none.txt", (tmp_path,), tmp_path / "a.txt", None, None, {}))
     assert [str(fault).removeprefix(f"{tmp_path}") for fault in faults] == [
@@ -214,7 +298,7 @@ def test_all_faults_of_all_files_are_found_at_once(tmp_path: Path) -> None:
         tmp_path,
         templates=LISTS["templates"] + "no tab\n[subj1] met [subj2].\tWho [oops]?\tWho [p_act:neg]?\n",
         subjects=LISTS["subjects"] + "[subj] x | y | Eve\nFred\n[subj:dem] Annish\n",
-        attributes=LISTS["attributes"] + "[p_act] sings\n",
+        attributes=LISTS["attributes"] + "[p_act] food | sings\n",
         filler="\n",
     )
     places = [fault.split(":")[0] for fault in faults]

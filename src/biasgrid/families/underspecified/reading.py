@@ -6,15 +6,14 @@ dropped. Readers append what is wrong to a list of faults and go on, so that one
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+from biasgrid.families.underspecified.template_checks import Fillings, check_templates, wide_space
 from biasgrid.families.underspecified.word_lists import (
-    MASK,
     PLACEHOLDER,
-    SUBJECT_SLOT,
     Attribute,
     Subjects,
     Template,
@@ -23,9 +22,8 @@ from biasgrid.families.underspecified.word_lists import (
     attribute_type,
     base_head,
     negated_head,
-    types_of,
 )
-from biasgrid.faults import Fault, nearest, one_of
+from biasgrid.faults import Fault
 
 
 @dataclass(frozen=True)
@@ -111,6 +109,22 @@ def check_aligned(path: Path, columns: dict[str, list[Entry]], faults: list[Faul
     return False
 
 
+def check_columns(path: Path, columns: dict[str, list[Entry]], faults: list[Fault]) -> None:
+    """Reports terms with odd white space, and lines without a cluster, or with one, unlike most of their column."""
+    for head, entries in columns.items():
+        for entry in entries:
+            if found := wide_space(entry.term):
+                problem = f"white space in {found!r}"
+                faults.append(Fault(str(path), f"line {entry.line}", problem, "one space between two words"))
+        without = [entry for entry in entries if entry.cluster is None]
+        clustered = [entry for entry in entries if entry.cluster is not None]
+        if without and clustered:
+            for entry in min(without, clustered, key=len):
+                problem = f"{'no cluster' if entry.cluster is None else 'a cluster'}, unlike other {head} lines"
+                expected = f"a cluster and '|' in all {head} lines or in none"
+                faults.append(Fault(str(path), f"line {entry.line}", problem, expected))
+
+
 def check_distinct(path: Path, entries: Iterable[Entry], what: str, faults: list[Fault]) -> None:
     """Reports terms that stand twice in a column."""
     first: dict[str, int] = {}
@@ -121,8 +135,8 @@ def check_distinct(path: Path, entries: Iterable[Entry], what: str, faults: list
         first.setdefault(entry.term, entry.line)
 
 
-def read_subjects(path: Path, faults: list[Fault]) -> Subjects:
-    """Reads a subject list; a subject's cluster is the one given in the last column of the file."""
+def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
+    """Reads a subject list, of `least` subjects at least; a subject's cluster is the one in the file's last column."""
     columns = read_columns(path, faults)
     if columns and "[subj]" not in columns:
         faults.append(Fault(str(path), "", f"no [subj] lines, only {', '.join(columns)}", "[subj] lines"))
@@ -130,7 +144,11 @@ def read_subjects(path: Path, faults: list[Fault]) -> Subjects:
     if not columns:
         return Subjects({}, [])
     check_aligned(path, columns, faults)
+    check_columns(path, columns, faults)
     check_distinct(path, columns["[subj]"], "subject", faults)
+    if len(columns["[subj]"]) < least:
+        line = columns["[subj]"][-1].line
+        faults.append(Fault(str(path), f"line {line}", "only one subject", "at least 2, which are compared"))
     forms = {head: [entry.term for entry in entries] for head, entries in columns.items()}
     last = list(columns.values())[-1]
     return Subjects(forms, [entry.cluster for entry in last])
@@ -142,6 +160,11 @@ def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[Attribute
     Faulty types are kept as far as they go, so that templates that use them are not taken for faulty too.
     """
     columns = read_columns(path, faults)
+    check_columns(path, columns, faults)
+    for entry in chain.from_iterable(columns.values()):
+        if entry.term.endswith("."):
+            problem = f"{entry.term!r} ends with a full stop"
+            faults.append(Fault(str(path), f"line {entry.line}", problem, "a phrase, as templates end the sentence"))
     types: dict[str, dict[str, list[Entry]]] = {}
     for head, entries in columns.items():
         types.setdefault(attribute_type(head), {})[head] = entries
@@ -192,62 +215,18 @@ def read_filler(path: Path, faults: list[Fault]) -> str:
     return lines[0][1] if lines else ""
 
 
-def check_template(
-    path: Path,
-    template: Template,
-    subject_forms: set[str],
-    attributes: dict[str, list[Attribute]],
-    masked: bool,
-    faults: list[Fault],
-) -> None:
-    """Reports what keeps a template from being expanded with these subjects and attributes."""
-
-    def fault(problem: str, expected: str) -> None:
-        faults.append(Fault(str(path), f"line {template.line}", problem, expected))
-
-    heads = {head for rows in attributes.values() for row in rows for head in row.texts}
-    heads |= {head for kind in attributes for head in (kind, negated_head(kind))}
-    slots = {head.replace("subj", f"subj{which}") for head in subject_forms for which in (1, 2)}
-    known = heads | slots | {MASK}
-    unknown = [
-        placeholder for placeholder in dict.fromkeys(PLACEHOLDER.findall(template.text)) if placeholder not in known
-    ]
-    for placeholder in unknown:
-        fault(f"nothing fills {placeholder}{nearest(placeholder, known)}", one_of(known))
-    for which in (1, 2):
-        in_context = [slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which]
-        everywhere = {slot[0] for slot in SUBJECT_SLOT.finditer(template.text) if int(slot[1]) == which}
-        if len(in_context) != 1:
-            fault(f"[subj{which}] is {len(in_context)} times in the context", "both subjects once in the context")
-        if len(everywhere) > 1:
-            forms = ", ".join(sorted(everywhere))
-            fault(f"subject {which} in several forms: {forms}", "one form of a subject in a template")
-    types = types_of(template, attributes)
-    if len(types) != 1:
-        found = ", ".join(types) or "none"
-        fault(f"{len(types)} attribute types ({found})", "exactly one attribute type in a template")
-    for name, text in (("question", template.question), ("negated question", template.negated_question)):
-        asks = any(head in text for kind in types for head in (kind, negated_head(kind)))
-        if len(types) == 1 and not asks and not unknown:
-            fault(f"the {name} has no {types[0]}", "the attribute in both questions")
-    masks = Counter({name: text.count(MASK) for name, text in vars(template).items() if isinstance(text, str)})
-    if masked and (masks["context"], masks["question"], masks["negated_question"]) != (0, 1, 1):
-        fault("[mask] is not exactly once in both statements", "one [mask] in each statement and none in the context")
-    if not masked and masks.total():
-        fault("[mask] in a template for question answering", "a template without [mask]")
-
-
 def read_word_lists(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     """Reads all word lists of a variant and returns them with every fault that is in them."""
     faults: list[Fault] = []
     templates = read_templates(files.templates, faults)
-    subjects = [read_subjects(path, faults) for path in files.subjects]
+    # Subjects of one list are compared with each other, those of two lists across them.
+    least = 2 if len(files.subjects) == 1 else 1
+    subjects = [read_subjects(path, least, faults) for path in files.subjects]
     attributes = read_attributes(files.attributes, faults)
     filler = read_filler(files.filler, faults) if files.filler else ""
-    forms = set.intersection(*(set(subject_list.forms) for subject_list in subjects))
-    if forms and attributes:
-        for template in templates:
-            check_template(files.templates, template, forms, attributes, files.mask is not None, faults)
+    fillings = Fillings.of(subjects, attributes, files.mask is not None)
+    if fillings.forms and attributes:
+        check_templates(files.templates, templates, fillings, faults)
     if len(subjects) == 2:
         both = set(subjects[0].forms.get("[subj]", [])) & set(subjects[1].forms.get("[subj]", []))
         for name in sorted(both):
