@@ -107,6 +107,37 @@ def test_weights_that_changed_since_they_were_recorded_are_refused(folder: Path)
         load_model(record, "fill-mask", torch.device("cpu"))
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("hidden_size", 64, r"bert.embeddings.LayerNorm.bias is 32, not 64, .* and 37 more"),
+        (
+            "vocab_size",
+            7,
+            r"bert.embeddings.word_embeddings.weight is \d+ x 32, not 7 x 32, cls.predictions.bias .*",
+        ),
+        ("num_hidden_layers", 3, r"bert.encoder.layer.2.attention.output.LayerNorm.bias is missing, .* and 14 more"),
+        ("num_hidden_layers", 1, r"bert.encoder.layer.1.attention.output.LayerNorm.bias is left over, .* and 14 more"),
+    ],
+)
+def test_weights_of_another_model_than_the_config_describes_are_refused(
+    folder: Path, key: str, value: int, problem: str
+) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {key: value}))
+    message = rf"checkpoint: the weights are not those of config.json \({problem}\); expected both from one model$"
+    with pytest.raises(ModelError, match=message):
+        load_model(record_of(folder), "fill-mask", torch.device("cpu"))
+
+
+def test_a_config_with_a_value_of_another_type_is_named(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"hidden_size": "wide"}))
+    message = r"checkpoint cannot be loaded \(Validation error for field 'hidden_size': .*'wide'\)\); expected files"
+    with pytest.raises(ModelError, match=message):
+        load_model(record_of(folder), "fill-mask", torch.device("cpu"))
+
+
 def test_a_tokenizer_without_mask_token_cannot_filter_subjects(folder: Path) -> None:
     tokenizer = load_tokenizer(record_of(folder))
     tokenizer.mask_token = None

@@ -71,7 +71,8 @@ def test_a_tokenizers_record_needs_no_weights(folder: Path) -> None:
     [
         ("model.safetensors", r"has no weights; expected one of model.safetensors, model-\*.safetensors$"),
         ("config.json", "has no config.json; expected a checkpoint with config.json, weights and a tokenizer"),
-        ("tokenizer*.json", "has none of the files tokenizer.json, .*; expected a tokenizer"),
+        ("tokenizer*.json", "has no tokenizer; expected one of tokenizer.json, vocab.txt, "),
+        ("tokenizer.json", "has no tokenizer; expected one of tokenizer.json, vocab.txt, "),
     ],
 )
 def test_what_a_model_lacks_is_named(folder: Path, gone: str, message: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
@@ -14,6 +15,8 @@ from biasgrid.faults import UserError
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+NUMBER = re.compile(r"\d+")
 
 
 class ModelError(UserError):
@@ -128,7 +131,7 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
     }
     folder = folder_of(record)
     check_content(record, folder)
-    with refusals(record):
+    with refusals(record), without_load_report():
         model, info = loaders[task].from_pretrained(
             folder,
             **switches(record),
@@ -136,8 +139,11 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
             use_safetensors=not any(name.endswith(".bin") for name in record["files"]),
             dtype=torch.float32,
             output_loading_info=True,
+            # Told below by tensor and size, where transformers itself would refuse without saying so.
+            ignore_mismatched_sizes=True,
         )
-    missing = sorted([*info["missing_keys"], *(str(key) for key in info["mismatched_keys"])])
+    check_weights_fit(record, set(model.state_dict()), info)
+    missing = sorted(info["missing_keys"])
     if missing:
         raise ModelError(
             f"{name_of(record)} has no weights for the task {task}: {', '.join(missing[:5])} would be newly "
@@ -146,25 +152,74 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
     return model.eval().to(device)
 
 
+def check_weights_fit(record: dict[str, Any], tensors: set[str], info: dict[str, Any]) -> None:
+    """Refuses weights that are not those of the model that `config.json` describes: of other sizes or depth.
+
+    Args:
+        record: the checkpoint's record.
+        tensors: names of the model's tensors.
+        info: what transformers tells of loading them: `mismatched_keys` (name, size in the file, size in the model),
+            `missing_keys` (not in the file) and `unexpected_keys` (not in the model).
+
+    Raises:
+        ModelError: with the first contradictions.
+    """
+    # Layers are numbered: of two tensors that differ in a number only, either both are there or none.
+    in_model = {NUMBER.sub("N", name) for name in tensors}
+    in_both = {NUMBER.sub("N", name) for name in tensors - set(info["missing_keys"])}
+    problems = [
+        *(f"{name} is {shape(found)}, not {shape(wanted)}" for name, found, wanted in sorted(info["mismatched_keys"])),
+        *(f"{name} is missing" for name in sorted(info["missing_keys"]) if NUMBER.sub("N", name) in in_both),
+        *(f"{name} is left over" for name in sorted(info["unexpected_keys"]) if NUMBER.sub("N", name) in in_model),
+    ]
+    if problems:
+        more = f" and {len(problems) - 2} more" if len(problems) > 2 else ""
+        raise ModelError(
+            f"{name_of(record)}: the weights are not those of config.json ({', '.join(problems[:2])}{more}); expected "
+            "both from one model"
+        )
+
+
+def shape(size: Iterable[int]) -> str:
+    """Words the size of a tensor: `30522 x 768`."""
+    return " x ".join(map(str, size))
+
+
 def switches(record: dict[str, Any]) -> dict[str, bool]:
     """Returns what transformers may do while it loads; left open, it asks on the terminal whether to run code."""
     return {"local_files_only": True, "trust_remote_code": record["allow_remote_code"]}
 
 
 @contextmanager
+def without_load_report() -> Iterator[None]:
+    """Keeps transformers from printing a table of tensors that do not fit, of which `check_weights_fit` tells."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+@contextmanager
 def refusals(record: dict[str, Any]) -> Iterator[None]:
     """Words what transformers says of files that it cannot load."""
+    from huggingface_hub.errors import StrictDataclassError
     from safetensors import SafetensorError
 
     try:
         yield
-    except (OSError, ValueError, ImportError, SafetensorError) as error:
+    except (OSError, ValueError, ImportError, SafetensorError, StrictDataclassError) as error:
         raise ModelError(
             f"{name_of(record)} cannot be loaded ({first_line(error)}); expected files that transformers can read"
         ) from error
 
 
 def first_line(error: BaseException) -> str:
-    """Returns the first line of an error's message that has words."""
-    lines = (line.strip() for line in str(error).splitlines())
-    return next((line for line in lines if line), type(error).__name__)
+    """Returns the first line of an error's message that has words, with the next one where it ends in a colon."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]

@@ -14,18 +14,8 @@ from biasgrid.models.hub import download, list_files, verify
 
 CONFIG = "config.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    TOKENIZER_CONFIG,
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "spm.model",
-)
+VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model")
+TOKENIZER_FILES = (*VOCABULARIES, TOKENIZER_CONFIG, "special_tokens_map.json", "added_tokens.json", "merges.txt")
 SAFE_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.index.json")
 PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
 
@@ -121,11 +111,11 @@ def matching(names: Iterable[str], patterns: Iterable[str]) -> list[str]:
 
 
 def check_completeness(name: str, names: Iterable[str], weights: bool) -> None:
-    """Refuses a checkpoint without a tokenizer, or a model's without its config."""
+    """Refuses a checkpoint without a tokenizer's vocabulary, or a model's without its config."""
     if weights and CONFIG not in names:
         raise ModelError(f"{name} has no config.json; expected a checkpoint with config.json, weights and a tokenizer")
-    if not matching(names, TOKENIZER_FILES):
-        raise ModelError(f"{name} has none of the files {', '.join(TOKENIZER_FILES)}; expected a tokenizer")
+    if not matching(names, VOCABULARIES):
+        raise ModelError(f"{name} has no tokenizer; expected one of {', '.join(VOCABULARIES)}")
 
 
 def choose_weights(name: str, names: Iterable[str], allow_pickle: bool) -> list[str]:
