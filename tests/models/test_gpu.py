@@ -17,12 +17,13 @@ TWO = "0, GPU-aaa\n1, GPU-bbb\n"
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine whose nvidia-smi lists two GPUs."""
+    """A machine whose nvidia-smi lists two GPUs, and whose torch could use them."""
     command = tmp_path / "bin" / "nvidia-smi"
     command.parent.mkdir()
     command.write_text(f"#!/bin/sh\nprintf '{TWO}'\n")
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr("torch.backends.cuda.is_built", lambda: True)
     monkeypatch.setattr("biasgrid.models.gpu.lease_folder", lambda: tmp_path / "leases")
     monkeypatch.delenv(VISIBLE, raising=False)
 
@@ -59,6 +60,15 @@ def test_a_job_sees_its_own_gpu_only_and_leaves_the_environment_as_it_was(monkey
 def test_a_job_on_the_cpu_leases_nothing():
     with one_gpu("cpu", 1):
         assert VISIBLE not in os.environ
+
+
+@pytest.mark.parametrize("device", ["auto", "cuda"])
+@pytest.mark.usefixtures("machine")
+def test_a_torch_without_cuda_leases_nothing(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("torch.backends.cuda.is_built", lambda: False)
+    with one_gpu(device, 1):
+        assert VISIBLE not in os.environ
+        assert not (tmp_path / "leases").exists()
 
 
 def test_jobs_get_different_gpus_and_share_them_only_when_asked_to(tmp_path: Path):

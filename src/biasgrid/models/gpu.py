@@ -27,13 +27,16 @@ SECONDS_BETWEEN_TRIES = 0.5
 def one_gpu(device: str, jobs_per_gpu: int) -> Iterator[None]:
     """Leases a GPU for as long as the context lasts, and makes it the only one that CUDA sees.
 
-    Where there is none, nothing is leased: the device is then chosen as ever. Must be entered before CUDA is.
+    Where there is none, or torch is built without CUDA, nothing is leased: the device is then chosen as ever. Must be
+    entered before CUDA is.
 
     Args:
         device: `auto`, `cpu` or `cuda`; with `cpu` nothing is leased.
         jobs_per_gpu: how many jobs may have one GPU at a time.
     """
-    gpus = {} if device == "cpu" else visible_gpus()
+    import torch
+
+    gpus = visible_gpus() if device != "cpu" and torch.backends.cuda.is_built() else {}  # type: ignore[no-untyped-call]
     if not gpus:
         yield
         return
