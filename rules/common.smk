@@ -6,7 +6,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from biasgrid.code_digest import code_digest
-from biasgrid.config import load_word_lists, parse_config
+from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.faults import UserError
 from biasgrid.files import bring_to_present
 from biasgrid.lock import check_records, lock_results
@@ -18,6 +18,9 @@ config_name = " and --config".join(
 
 try:
     check_records()
+    # Snakemake has read them, but says nothing of keys that stand twice.
+    for file in workflow.configfiles:
+        read_config(os.path.relpath(file))
     grid = parse_config(config, config_name)
     word_lists = load_word_lists(grid)
 except UserError as error:
@@ -82,6 +85,12 @@ def origin_of_dump(wildcards):
 def dump_of_cell(wildcards):
     """A cell's dump, which is downloaded first where the config gives a url."""
     return origin_of_dump(wildcards)["file"] or f"<results>/dumps/{wildcards.dataset}/{wildcards.model}.json"
+
+
+def subject_lists_of_cell(wildcards):
+    """The subject lists that a cell's dump is compared with: none where one is missing, since dumps need none."""
+    files = grid.files(wildcards.dataset, grid.models[wildcards.model].variant).subjects
+    return [str(file) for file in files] if all(file.is_file() for file in files) else []
 
 
 def scoring_of_cell(wildcards):

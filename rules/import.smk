@@ -18,6 +18,8 @@ rule fetch_predictions:
 rule import_predictions:
     input:
         dump=dump_of_cell,
+        # Only to tell whether the dump is of this dataset: other lists change no number.
+        subjects=ancient(subject_lists_of_cell),
     output:
         instances="<results>/imported/{dataset}/{model}/instances.parquet",
         predictions="<results>/imported/{dataset}/{model}/predictions.parquet",

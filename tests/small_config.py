@@ -15,7 +15,7 @@ planted: {strengths: {none: 0.0, strong: 0.9}}
 tokenizers:
   bert: {mask: "[MASK]", folder: bert}
 models:
-  answers: {task: question-answering, variant: qa, kind: QA, label: QA, folder: qa}
+  answers: {task: question-answering, variant: qa, kind: QA, label: QA, checkpoint: org/answers, revision: main}
   masked: {task: fill-mask, variant: lm-bert, kind: LM, label: LM, checkpoint: bert-base-uncased, revision: main}
   trained: {task: question-answering, variant: qa, kind: QA, label: QA, train: {planted: strong}}
 datasets:

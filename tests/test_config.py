@@ -115,9 +115,9 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
             "models.masked: has task, variant, kind, label, checkpoint; expected `revision` exactly where",
         ),
         (
-            "models/answers/checkpoint",
+            "models/answers/folder",
             "x",
-            "label, folder, checkpoint; expected exactly one of `checkpoint`, `folder`",
+            "label, checkpoint, revision, folder; expected exactly one of `checkpoint`, `folder`",
         ),
         (
             "models/masked/task",
@@ -160,6 +160,23 @@ def test_training_runs_no_code_of_checkpoints() -> None:
         "models.trained: has task, variant, kind, label, train, allow_remote_code; expected no `allow_remote_code`"
         in fault
     )
+
+
+def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> None:
+    model = {"task": "question-answering", "variant": "qa", "kind": "QA", "label": "local"}
+    content = changed("models/local", model | {"folder": str(tmp_path / "none")})
+    parse_config(content, "c.yaml")
+    content["run"]["models"] = ["local"]
+    expected = "expected a folder with a checkpoint: config.json, weights and tokenizer"
+    assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}/none' is no folder; {expected}"]
+    content["models"]["local"]["folder"] = str(tmp_path)
+    assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}' holds no config.json; {expected}"]
+    content["models"]["local"] = model | {"train": {"base": {"folder": str(tmp_path)}, "data": "squad.json"}}
+    assert faults_of(content) == [
+        f"c.yaml, models.local.train.base.folder: '{tmp_path}' holds no config.json; {expected}"
+    ]
+    (tmp_path / "config.json").touch()
+    assert parse_config(content, "c.yaml").run.models == ["local"]
 
 
 @pytest.mark.parametrize("name", ["label", "train", "task", "checkpoint"])
@@ -233,9 +250,38 @@ def test_what_is_not_a_config_is_a_fault(tmp_path: Path, text: bytes, message: s
         read_config(tmp_path / "c.yaml")
 
 
+def test_keys_that_stand_twice_are_faults(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "run: &run {models: [a], models: [b]}\nmodels:\n  a: {kind: x}\n  b: *run\n  a:\n    kind: z\nrun: {}\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_config(path)
+    assert [str(fault).removeprefix(f"{path}, ") for fault in caught.value.faults] == [
+        "line 1: the key 'models' stands already in line 1; expected every key once",
+        "line 5: the key 'a' stands already in line 3; expected every key once",
+        "line 7: the key 'run' stands already in line 1; expected every key once",
+    ]
+
+
+def test_keys_that_replace_merged_ones_are_no_faults(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("a: &a {x: 1, y: 2}\nb: &b {<<: *a, x: 3}\nc: {<<: *b, y: 4}\n")
+    assert read_config(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 2}, "c": {"x": 3, "y": 4}}
+
+
+@pytest.mark.parametrize("folder", ["results/small", "results/small/", "./results//small"])
+def test_the_folder_of_results_has_one_spelling(folder: str) -> None:
+    assert parse_config(CONTENT | {"results": folder}, "c.yaml").results == "results/small"
+
+
 def test_a_missing_folder_of_word_lists_is_named(tmp_path: Path) -> None:
     config = parse_config(CONTENT | {"word_lists": str(tmp_path / "none")}, "c.yaml")
-    with pytest.raises(InputError, match=r"none: there is no such folder; expected a folder of word lists"):
+    message = (
+        "none: there is no such folder; expected a folder of word lists: `word_lists` in the config, or on the command "
+        "line --config word_lists=FOLDER of snakemake, --word-lists FOLDER of biasgrid"
+    )
+    with pytest.raises(InputError, match=message):
         load_word_lists(config)
 
 

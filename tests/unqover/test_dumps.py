@@ -1,6 +1,7 @@
 """Dumps in place of a cell's instances and predictions."""
 
 import json
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -32,9 +33,11 @@ def dump(tmp_path: Path) -> Path:
     return path
 
 
-def import_to(folder: Path, path: Path, task: str = "question-answering", digest: str | None = None) -> None:
+def import_to(
+    folder: Path, path: Path, task: str = "question-answering", digest: str | None = None, lists: Sequence[Path] = ()
+) -> None:
     origin = {"file": str(path), "url": None, "sha256": digest}
-    import_dump(path, origin, task, "unqover", folder, {"code": "abc"})
+    import_dump(path, origin, task, "unqover", lists, folder, {"code": "abc"})
 
 
 def test_tables_say_which_dump_they_are_from(dump: Path, tmp_path: Path) -> None:
@@ -67,6 +70,17 @@ def test_a_dump_of_another_task_is_refused_at_its_first_entry(dump: Path, tmp_pa
         InputError, match=r"an entry of source.json \(no answers\); expected an entry of output.json of qu"
     ):
         import_to(tmp_path / "out", source)
+
+
+def test_a_dump_of_another_dataset_is_refused(dump: Path, tmp_path: Path) -> None:
+    known, others = tmp_path / "known.txt", tmp_path / "others.txt"
+    known.write_text("[subj] CARL\n[subj] Eve\n")
+    others.write_text("[subj] Adam\n[subj] Eve\n")
+    import_to(tmp_path / "one", dump, lists=[others, known])
+    message = r"a.output.json: none of its subjects \(Ann, Bea, Carl\) stands in .*others.txt; expected a dump of the "
+    with pytest.raises(InputError, match=message):
+        import_to(tmp_path / "two", dump, lists=[others])
+    assert not (tmp_path / "two").exists()
 
 
 def test_a_missing_dump_is_named(tmp_path: Path) -> None:

@@ -152,6 +152,19 @@ def test_a_malformed_dump_is_named_with_its_line(small_config: dict[str, Any], t
     assert "Traceback" not in output
 
 
+def test_a_dump_of_another_dataset_is_refused(finished: Project, small_config: dict[str, Any], tmp_path: Path):
+    project = finished.clone(tmp_path / "clone")
+    export(project, "answering", "religion", "dump.json")
+    config = dumps_only(small_config, answering={"file": "dump.json"})
+    project.write_config(config | {"word_lists": "word_lists"})
+    output = project.run("results/imported/gender/answering/predictions.parquet", succeeds=False)
+    lists = "word_lists/subjects/female.txt or word_lists/subjects/male.txt"
+    assert re.search(
+        rf"dump.json: none of its subjects \(.*\) stands in {lists}; expected a dump of the dataset", output
+    )
+    assert "Traceback" not in output
+
+
 def test_a_missing_dump_is_named_before_any_work(small_config: dict[str, Any], tmp_path: Path):
     project = Project.create(tmp_path / "project", dumps_only(small_config, answering={"file": "nothing.json"}))
     output = project.run("--dry-run", succeeds=False)

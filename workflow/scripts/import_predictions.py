@@ -19,6 +19,7 @@ import_dump(
     origin=snakemake.params.origin,
     task=snakemake.params.task,
     scoring=snakemake.params.scoring,
+    subject_lists=[Path(file) for file in snakemake.input.subjects],
     folder=Path(snakemake.output.instances).parent,
     provenance=provenance(snakemake.config, code=snakemake.params.code),
 )

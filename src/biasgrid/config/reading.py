@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from biasgrid.config.section import Section
 from biasgrid.config.sections import Config
+from biasgrid.config.yaml_file import parse_yaml
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import WordLists
 from biasgrid.faults import Fault, InputError, nearest, one_of
@@ -20,10 +21,10 @@ def read_config(path: str | Path) -> dict[str, Any]:
     """Reads a YAML file.
 
     Raises:
-        InputError: it is missing, or not YAML, or not a mapping.
+        InputError: it is missing, or not YAML, or not a mapping, or a key stands twice.
     """
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content, repeated = parse_yaml(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError([Fault(str(path), "", f"cannot be read ({error.strerror})", "a config in YAML")]) from None
     except UnicodeDecodeError as error:
@@ -35,6 +36,11 @@ def read_config(path: str | Path) -> dict[str, Any]:
         raise InputError([Fault(str(path), where, problem, "a config in YAML")]) from None
     if not isinstance(content, dict):
         raise InputError([Fault(str(path), "", "not a mapping", "keys such as models, datasets and run")])
+    if repeated:
+        raise InputError(
+            Fault(str(path), f"line {line}", f"the key {key!r} stands already in line {first}", "every key once")
+            for key, line, first in repeated
+        )
     return content
 
 
@@ -99,6 +105,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from selection_faults(source, "run.datasets", config.run.datasets, config.datasets)
     yield from label_faults(config, source)
     yield from planted_faults(config, source)
+    yield from folder_faults(config, source)
     for name, model in config.models.items():
         yield from strength_faults(config, source, name)
         yield from task_faults(config, source, name)
@@ -143,6 +150,20 @@ def planted_faults(config: Config, source: str) -> Iterator[Fault]:
             if model.variant != variant:
                 problem = f"{model.variant!r}, while other planted models of the task answer {variant!r}"
                 yield Fault(source, f"models.{name}.variant", problem, "one variant for all planted models of a task")
+
+
+def folder_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields folders of selected models that hold no checkpoint."""
+    for name in dict.fromkeys(config.run.models):
+        model = config.models.get(name)
+        folders = {"folder": model.folder if model else None}
+        if model and model.train and model.train.base:
+            folders["train.base.folder"] = model.train.base.folder
+        for key, folder in folders.items():
+            if folder is not None and not Path(folder, "config.json").is_file():
+                problem = "holds no config.json" if Path(folder).is_dir() else "is no folder"
+                expected = "a folder with a checkpoint: config.json, weights and tokenizer"
+                yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
 
 
 def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
@@ -235,7 +256,8 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], WordLists]:
     lists, faults = {}, []
     variants = config.selected_variants()
     if variants and not Path(config.word_lists).is_dir():
-        expected = "a folder of word lists (set it with --config word_lists=FOLDER)"
+        expected = "a folder of word lists: `word_lists` in the config, or on the command line --config "
+        expected += "word_lists=FOLDER of snakemake, --word-lists FOLDER of biasgrid"
         raise InputError([Fault(config.word_lists, "", "there is no such folder", expected)])
     for dataset, variant in variants:
         lists[dataset, variant], found = read_word_lists(config.files(dataset, variant))

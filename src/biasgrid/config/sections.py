@@ -6,11 +6,12 @@ The models here and in `model_sections` are the one source: the schema in `workf
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from biasgrid.config.model_sections import Model, Tokenizer
 from biasgrid.config.section import Name, Scoring, Section, Variant
@@ -114,6 +115,12 @@ class Config(Section):
     models: dict[Name, Model] = Field(min_length=1, description="registry of models, by name")
     datasets: dict[Name, Dataset] = Field(min_length=1, description="registry of datasets, by name")
     run: Run = Field(description="what is run")
+
+    @field_validator("results")
+    @classmethod
+    def _one_spelling(cls, folder: str) -> str:
+        # To Snakemake `results/x` and `results//x` are two files, and the second is not there.
+        return os.path.normpath(folder)
 
     def cells(self) -> Iterator[tuple[str, str]]:
         """Yields model and dataset of every cell of the grid."""

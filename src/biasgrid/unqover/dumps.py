@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from biasgrid.families.underspecified.reading import read_subjects
 from biasgrid.faults import Fault, InputError
 from biasgrid.provenance import provenance
 from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS, write_table
@@ -33,7 +34,13 @@ def import_unqover(path: Path, folder: Path) -> list[Path]:
 
 
 def import_dump(
-    path: Path, origin: Mapping[str, str | None], task: str, scoring: str, folder: Path, provenance: Mapping[str, Any]
+    path: Path,
+    origin: Mapping[str, str | None],
+    task: str,
+    scoring: str,
+    subject_lists: Sequence[Path],
+    folder: Path,
+    provenance: Mapping[str, Any],
 ) -> None:
     """Takes a dump over in place of a cell's instances and predictions.
 
@@ -42,18 +49,35 @@ def import_dump(
         origin: `file`, `url` and `sha256` of the config; None for what is not there.
         task: the model's task.
         scoring: how the dump was scored.
+        subject_lists: the subject lists of the dataset, none where they are not at hand.
         folder: where `instances.parquet` and `predictions.parquet` go.
         provenance: what the tables shall carry besides what is added here.
 
     Raises:
-        InputError: the dump has another digest, or answers of another task, or is malformed.
+        InputError: the dump has another digest, or answers of another task or dataset, or is malformed.
     """
     found = digest_of(path)
     if origin["sha256"] not in (None, found):
         raise InputError([Fault(str(path), "", f"sha256 is {found}", f"{origin['sha256']}, which the config says")])
     imported = read_unqover(path, KINDS_OF_TASKS[task])
+    check_subjects(path, imported.instances["subject1"].unique().sort().to_list(), subject_lists)
     facts = {"task": task, "scoring": scoring, "dump": {**origin, "sha256": found}}
     write_imported(imported, folder, {**provenance, **facts})
+
+
+def check_subjects(path: Path, subjects: Sequence[str], subject_lists: Sequence[Path]) -> None:
+    """Refuses a dump of another dataset: one of whose subjects none is in the dataset's lists, in whatever case.
+
+    Raises:
+        InputError: with some of its subjects.
+    """
+    # A list with faults is no fault of the dump: what can be read of it is compared.
+    columns = [terms for file in subject_lists for terms in read_subjects(file, 1, []).forms.values()]
+    listed = {name.casefold() for terms in columns for name in terms}
+    if listed and listed.isdisjoint(name.casefold() for name in subjects):
+        some = ", ".join(subjects[:3]) + (", ..." if len(subjects) > 3 else "")
+        problem = f"none of its subjects ({some}) stands in {' or '.join(map(str, subject_lists))}"
+        raise InputError([Fault(str(path), "", problem, "a dump of the dataset under which the config lists it")])
 
 
 def digest_of(path: Path) -> str:
