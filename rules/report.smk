@@ -19,7 +19,8 @@ rule report:
         ),
         planted="<results>/planted/planted.parquet" if planted_models() else [],
         figures=figures(),
-        reference="reference/unqover_published.json",
+        # Beside the Snakefile, whatever the working folder is.
+        reference=os.path.relpath(Path(workflow.basedir, "reference", "unqover_published.json")),
     output:
         "<results>/report/index.html",
     log:

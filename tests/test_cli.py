@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -74,16 +75,48 @@ def test_summary_prints_a_line_per_cell(tmp_path: Path) -> None:
     counts = {"swap_groups": 1234, "subjects": 3, "attributes": 4}
     cells = pl.DataFrame([names | measured | counts], schema=empty_table(SUMMARY).schema)
     write_table(cells, tmp_path / "summary.parquet", SUMMARY, {})
-    result = runner.invoke(app, ["summary", str(tmp_path)], env={"COLUMNS": "200"})
+    result = runner.invoke(app, ["summary", str(tmp_path)])
     assert result.exit_code == 0
-    assert "1,234" in result.output
+    assert result.output.splitlines()[2].split() == "religion bert-squad exact 0.250 0.500 0.100 0.200 1,234".split()
     assert str(tmp_path / "report" / "index.html") in result.output
 
 
 def test_summary_of_a_folder_without_one_is_an_error_without_traceback(tmp_path: Path) -> None:
     result = runner.invoke(app, ["summary", str(tmp_path)])
     assert result.exit_code == 1
-    assert "summary.parquet: not a readable summary table" in result.stderr
+    assert f"there is no {tmp_path}/summary.parquet: the run of that folder has not finished" in result.stderr
+    assert "remove" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("manifest.json", "manifest.json: not a table; expected a .parquet file of the results"),
+        ("summary.parquet", "there is no "),
+    ],
+)
+def test_provenance_of_what_is_no_table_is_an_error_without_traceback(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "manifest.json").write_text("{}")
+    result = runner.invoke(app, ["provenance", str(tmp_path / name)])
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "remove it" not in result.stderr
+
+
+def test_schema_outside_of_the_repository_is_an_error_without_traceback(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["schema", str(tmp_path)])
+    assert result.exit_code == 1
+    assert f"there is no {tmp_path}/workflow/schemas; run this in the root of the repository" in result.stderr
+
+
+def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -> None:
+    folder = tmp_path / ("a-long-name-" * 10)
+    folder.mkdir()
+    config = shutil.copy(ROOT / "config" / "demo.yaml", folder)
+    command = [sys.executable, "-c", "from biasgrid.cli import app; app()", "validate", config, *LISTS]
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    output = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+    assert output == f"{config}: 24 cells, 8 variants of datasets, no faults.\n"
 
 
 def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from biasgrid.faults import UserError
 from biasgrid.unqover import GroupBy
@@ -23,7 +24,8 @@ imports = typer.Typer(no_args_is_help=True, help="Reads files of other projects 
 exports = typer.Typer(no_args_is_help=True, help="Writes tables as files of other projects.")
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
-console = Console()
+# What is not read on a terminal is wrapped nowhere, so that a line of a table stays one line.
+console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000)
 
 ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
 WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")]
@@ -124,10 +126,13 @@ def schema(folder: Annotated[Path, typer.Argument(help="root of the repository")
     from biasgrid.config.docs import config_schema, with_key_tables
 
     path = folder / "workflow/schemas/config.schema.json"
+    readme, outputs = folder / "config/README.md", folder / "docs/outputs.md"
+    with told_errors():
+        for needed in (path.parent, readme, outputs):
+            if not needed.exists():
+                raise UserError(f"there is no {needed}; run this in the root of the repository, or give its folder")
     path.write_text(json.dumps(config_schema(), indent=2) + "\n")
-    readme = folder / "config/README.md"
     readme.write_text(with_key_tables(readme.read_text()))
-    outputs = folder / "docs/outputs.md"
     outputs.write_text(with_column_tables(outputs.read_text()))
 
 
@@ -136,20 +141,18 @@ def summary(
     results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
 ) -> None:
     """Prints what was measured, a line per cell, and where the report is."""
+    from biasgrid.cli_tables import summary_table
     from biasgrid.tables import SUMMARY, read_table
 
+    path = results / "summary.parquet"
     with told_errors():
-        cells = read_table(results / "summary.parquet", SUMMARY)
-    measures = ["mu", "eta", "delta", "epsilon"]
-    table = Table(title="What was measured")
-    for column in ("dataset", "model"):
-        table.add_column(column, no_wrap=True)
-    for column in (*measures, "swap groups"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for cell in cells.iter_rows(named=True):
-        numbers = [f"{cell[measure]:.3f}" for measure in measures]
-        table.add_row(cell["dataset"], cell["model"], *numbers, f"{cell['swap_groups']:,}")
-    console.print(table)
+        if not path.exists():
+            raise UserError(
+                f"there is no {path}: the run of that folder has not finished, or has not begun; "
+                "`biasgrid status CONFIG` tells how far it is"
+            )
+        cells = read_table(path, SUMMARY)
+    console.print(summary_table(cells.iter_rows(named=True), console.width))
     console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
 
 
@@ -161,6 +164,13 @@ def provenance(
     from biasgrid.tables import read_provenance
 
     with told_errors():
+        if file.suffix != ".parquet":
+            raise UserError(
+                f"{file}: not a table; expected a .parquet file of the results, where each table says who made it "
+                "(`manifest.json` there gathers that of all cells)"
+            )
+        if not file.exists():
+            raise UserError(f"there is no {file}; expected a table of the results")
         facts = read_provenance(file)
     typer.echo(json.dumps(facts, indent=2))
 

@@ -1,10 +1,10 @@
-"""Plan and status as tables for a terminal."""
+"""Plan, status and summary as tables for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -164,3 +164,18 @@ def status_numbers(of: status.CellStatus | status.StatusTotals) -> list[str]:
 def shown_failure(failure: Failure) -> Text:
     """Words a failure: the job's rule, the error, and where to read on."""
     return Text.assemble("\n", (failure.rule, "bold red"), f" failed: {failure.error}\n", (failure.log, "dim"))
+
+
+def summary_table(cells: Iterable[Mapping[str, Any]], width: int) -> Table:
+    """Draws what was measured, a line per cell.
+
+    Args:
+        cells: the rows of the summary (schema `SUMMARY`).
+        width: how many characters a line may have.
+    """
+    measures = ["mu", "eta", "delta", "epsilon"]
+    table = empty_table(["dataset", "model", "scoring"], [*measures, "swap\ngroups"], width)
+    for cell in cells:
+        numbers = [f"{cell[measure]:.3f}" for measure in measures]
+        table.add_row(cell["dataset"], cell["model"], cell["scoring"], *numbers, f"{cell['swap_groups']:,}")
+    return table

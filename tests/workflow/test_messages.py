@@ -30,13 +30,33 @@ def test_faulty_word_lists_are_reported_before_any_work(small_config: dict[str, 
     assert not (project.folder / "results").exists()
 
 
-def test_a_missing_folder_of_a_model_fails_with_its_name(small_config: dict[str, Any], tmp_path: Path):
+def test_a_missing_folder_of_a_model_is_named_before_any_work(small_config: dict[str, Any], tmp_path: Path):
     project = Project.create(tmp_path / "project", small_config)
     config = project.read_config()
     config["models"]["masked"]["folder"] = "nowhere"
     project.write_config(config)
-    output = project.run("results/models/masked.json", succeeds=False)
-    assert "there is no folder nowhere; expected a checkpoint" in output
+    output = project.run("--dry-run", succeeds=False)
+    assert "models.masked.folder: 'nowhere' is no folder; expected a folder with a checkpoint" in output
+
+
+def test_a_key_that_stands_twice_is_named_with_its_lines(small_config: dict[str, Any], tmp_path: Path):
+    project = Project.create(tmp_path / "project", small_config)
+    line = len(project.config_path.read_text().splitlines()) + 1
+    with project.config_path.open("a") as file:
+        file.write("title: Another\n")
+    output = project.run("--dry-run", succeeds=False)
+    assert f"config/small.yaml, line {line}: the key 'title' stands already in line 1; expected every key" in output
+    assert "Traceback" not in output
+
+
+def test_the_workflow_runs_in_a_folder_that_is_not_its_own(small_config: dict[str, Any], tmp_path: Path):
+    project = Project.create(tmp_path / "project", small_config)
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = ("--directory", str(tmp_path / "elsewhere"))
+    output = project.run("--dry-run", *elsewhere, succeeds=False)
+    assert "word_lists: there is no such folder; expected a folder of word lists" in output
+    planned = project.planned(*elsewhere, "--config", f"word_lists={project.folder / 'word_lists'}")
+    assert (planned["report"], planned["predict"]) == (1, 6)
 
 
 def test_snakemake_writes_its_own_report(finished: Project, tmp_path: Path):

@@ -89,7 +89,9 @@ def test_failures_are_told_with_their_last_words(project: Project, monkeypatch: 
     (project.folder / "results/instances/religion/qa.parquet").write_bytes(b"PAR1")
     config = project.read_config()
     config["run"]["models"].append("spare")
-    config["models"]["spare"]["folder"] = "nowhere"
+    config["models"]["spare"]["folder"] = "empty"
+    (project.folder / "empty").mkdir()
+    (project.folder / "empty/config.json").write_text("{}")
     project.write_config(config)
     project.run(target, "results/models/spare.json", succeeds=False)
     status = told("status", project, monkeypatch)
@@ -101,4 +103,4 @@ def test_failures_are_told_with_their_last_words(project: Project, monkeypatch: 
     assert cell["expanded"] is False
     (failure,) = status["failures"]
     assert failure["rule"] == "fetch_model"
-    assert "there is no folder nowhere" in failure["error"]
+    assert "empty has no tokenizer" in failure["error"]
