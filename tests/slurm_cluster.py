@@ -150,6 +150,10 @@ class SlurmCluster:
         assert done.returncode == 0 or not check, f"{' '.join(command)}: {done.stderr}"
         return done.stdout.strip()
 
+    def processes_of(self, job: str) -> list[int]:
+        """Returns the processes of a job; SLURMs that run side by side for several tests have jobs of the same id."""
+        return processes_with(f"SLURM_CONF={self.config}", f"SLURM_JOB_ID={job}")
+
     def jobs(self) -> dict[str, dict[str, str]]:
         """Returns what SLURM knows of all jobs, running or finished, by job id."""
         lines = self.run("scontrol", "show", "job", "--details", "--oneliner").splitlines()
@@ -168,13 +172,12 @@ def slurm_cluster(folder: Path, cpus: int = 8) -> Iterator[SlurmCluster]:
         cluster.stop()
 
 
-def processes_with(variable: str) -> list[int]:
-    """Returns the other processes whose environment has `NAME=VALUE`."""
-    found = []
+def processes_with(*variables: str) -> list[int]:
+    """Returns the other processes whose environment has each `NAME=VALUE`."""
+    found, wanted = [], {variable.encode() for variable in variables}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            variables = (folder / "environ").read_bytes().split(b"\0")
-            if variable.encode() in variables and int(folder.name) != os.getpid():
+            if wanted <= {*(folder / "environ").read_bytes().split(b"\0")} and int(folder.name) != os.getpid():
                 found.append(int(folder.name))
     return found
 

@@ -1,8 +1,12 @@
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from project import Project
+from slurm_cluster import SlurmCluster, missing_for_slurm, slurm_cluster
+from slurm_project import SlurmProject
 
 
 def dataset(name: str, subjects: list[str], attributes: str, shards: int) -> dict[str, Any]:
@@ -59,3 +63,16 @@ def finished(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFact
     project = Project.create(tmp_path_factory.mktemp("finished"), small_config)
     project.run()
     return project
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
+    """The SLURM on which each SlurmProject runs."""
+    missing = missing_for_slurm()
+    if missing and os.environ.get("BIASGRID_REQUIRE_SLURM") == "1":
+        pytest.fail(f"BIASGRID_REQUIRE_SLURM=1, but a SLURM for tests {missing}")
+    if missing:
+        pytest.skip(f"a SLURM for tests {missing}")
+    with slurm_cluster(tmp_path_factory.mktemp("slurm")) as running:
+        SlurmProject.cluster = running
+        yield running

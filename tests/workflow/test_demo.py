@@ -8,7 +8,11 @@ import polars as pl
 import pytest
 import yaml
 from project import ROOT, Project
+from slurm_cluster import SlurmCluster
+from slurm_project import SlurmProject, name_of_job
 
+from biasgrid.config import parse_config
+from biasgrid.layout import Layout
 from biasgrid.plots.recovery import measured_and_planted, recovery
 from biasgrid.tables import MEASURES, PLANTED, SUMMARY, read_table
 
@@ -16,12 +20,17 @@ LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Project:
     config = yaml.safe_load((ROOT / "config/demo.yaml").read_text())
     project = Project.create(tmp_path_factory.mktemp("demo"), config)
     project.run()
     assert project.planned() == {}
-    return project.folder / "results/demo"
+    return project
+
+
+@pytest.fixture(scope="module")
+def results(demo: Project) -> Path:
+    return demo.folder / "results/demo"
 
 
 def test_planted_associations_are_measured(results: Path):
@@ -66,3 +75,25 @@ def test_a_browser_shows_the_report_with_all_its_figures(results: Path, tmp_path
     shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     figures = len(list(results.glob("plots/**/*.svg")))
     assert f"<title>{figures}</title>" in shown
+
+
+def test_slurm_jobs_with_a_gpu_predict_every_cell_alike(demo: Project, cluster: SlurmCluster, tmp_path: Path):
+    grid = parse_config(demo.read_config(), "config/small.yaml")
+    shards = {
+        name_of_job(dataset, model, shard.predictions.stem): shard.predictions
+        for model, dataset in grid.cells()
+        for shard in Layout(grid).shards(dataset, model)
+    }
+    project = SlurmProject(demo.clone(tmp_path / "project").folder)
+    for made in ("predictions", "timings"):
+        shutil.rmtree(project.folder / grid.results / made)
+    project.run(*map(str, shards.values()))
+    jobs = project.jobs()
+    # Models came along with their times, so no job trains one again.
+    assert jobs.keys() == shards.keys()
+    for name, predictions in shards.items():
+        (job,) = jobs[name]
+        assert job["JobState"] == "COMPLETED"
+        # Asked for, and given.
+        assert (job["TresPerJob"], job["JOB_GRES"]) == ("gres:gpu:1", "gpu:pretended:1")
+        assert (project.folder / predictions).read_bytes() == (demo.folder / predictions).read_bytes(), name

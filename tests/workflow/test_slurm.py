@@ -1,18 +1,15 @@
 """The grid through a real SLURM with pretended GPUs: what is submitted, and what becomes of jobs that are killed."""
 
-import os
 import re
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 from polars.testing import assert_frame_equal
 from project import Project
-from slurm_cluster import SlurmCluster, missing_for_slurm, processes_with, slurm_cluster, wait_until
+from slurm_cluster import SlurmCluster, wait_until
+from slurm_project import SlurmProject, name_of_job
 
 SUMMARY = "results/summary.csv"
 # Put at the end of a copy's engine: small parts, and whoever has made one waits as long as there is a file `hold`.
@@ -33,37 +30,17 @@ def predict_rows(*arguments, predict_rows=predict_rows, **named):
 LITTLE_MEMORY = "mem_mb: 250 * attempt ** 4"
 
 
-class SlurmProject(Project):
-    """A copy of the project that is run with the SLURM profile, on a cluster without a database of accounts."""
-
-    cluster: SlurmCluster
-
-    def command(self, *arguments: str) -> list[str]:
-        profile = ["--workflow-profile", "profiles/slurm", "--slurm-status-command", "squeue"]
-        polling = ["--slurm-init-seconds-before-status-checks", "1"]
-        config = ["--configfile", "config/small.yaml"]
-        return [sys.executable, "-m", "snakemake", *config, *profile, *polling, *arguments]
-
-    def environment(self) -> dict[str, str]:
-        return super().environment() | self.cluster.environment
+class GenderProject(SlurmProject):
+    """Looks at the shards of the cell answering x gender."""
 
     def replace(self, path: str, old: str, new: str) -> None:
         text = (self.folder / path).read_text()
         assert old in text
         (self.folder / path).write_text(text.replace(old, new))
 
-    def jobs(self) -> dict[str, list[dict[str, str]]]:
-        """What SLURM knows of the jobs that were submitted here, in order, by what Snakemake calls them."""
-        jobs: dict[str, list[dict[str, str]]] = {}
-        for job in self.cluster.jobs().values():
-            if job["WorkDir"] == str(self.folder):
-                jobs.setdefault(job["Comment"], []).append(job)
-        return jobs
-
     def attempts(self, shard: str) -> list[dict[str, str]]:
-        """The jobs of a shard of the cell answering x gender, in order."""
-        number, _, shards = shard.split("-")
-        return self.jobs()[f"rule_predict_wildcards_gender_answering_{number}_{shards}"]
+        """The jobs of a shard, in order."""
+        return self.jobs()[name_of_job("gender", "answering", shard)]
 
     def parts(self, shard: str) -> list[Path]:
         return list(self.folder.glob(f"results/.parts/gender/answering/{shard}/*/*.parquet"))
@@ -72,22 +49,10 @@ class SlurmProject(Project):
         return (self.folder / f"results/logs/predict/gender/answering/{shard}.log").read_text()
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
-    missing = missing_for_slurm()
-    if missing and os.environ.get("BIASGRID_REQUIRE_SLURM") == "1":
-        pytest.fail(f"BIASGRID_REQUIRE_SLURM=1, but a SLURM for tests {missing}")
-    if missing:
-        pytest.skip(f"a SLURM for tests {missing}")
-    with slurm_cluster(tmp_path_factory.mktemp("slurm")) as running:
-        SlurmProject.cluster = running
-        yield running
-
-
-def visible_gpus(job: dict[str, str]) -> set[str]:
+def visible_gpus(cluster: SlurmCluster, job: dict[str, str]) -> set[str]:
     """What the Python processes of a job see as their GPUs."""
     seen = set()
-    for pid in processes_with(f"SLURM_JOB_ID={job['JobId']}"):
+    for pid in cluster.processes_of(job["JobId"]):
         process = Path("/proc", str(pid))
         if "python" in (process / "exe").resolve().name:
             seen |= set(re.findall(r"CUDA_VISIBLE_DEVICES=(\d+)\0", (process / "environ").read_text()))
@@ -135,7 +100,7 @@ def test_killed_jobs_go_on_from_their_parts(
     cluster: SlurmCluster, finished: Project, small_config: dict[str, Any], tmp_path: Path
 ):
     config = small_config | {"run": {"models": ["answering"], "datasets": ["gender"]}}
-    project = SlurmProject.create(tmp_path / "project", config)
+    project = GenderProject.create(tmp_path / "project", config)
     with (project.folder / "src/biasgrid/models/predict.py").open("a") as engine:
         engine.write(HOLD)
     hold = project.folder / "hold"
@@ -145,7 +110,7 @@ def test_killed_jobs_go_on_from_their_parts(
     run = project.start("--retries", "0", SUMMARY)
     wait_until(lambda: project.parts(cancelled) and project.parts(requeued), "both shards have made a part")
     (first,), (second,) = project.attempts(cancelled), project.attempts(requeued)
-    assert sorted(map(sorted, [visible_gpus(first), visible_gpus(second)])) == [["0"], ["1"]]
+    assert sorted(map(sorted, [visible_gpus(cluster, first), visible_gpus(cluster, second)])) == [["0"], ["1"]]
 
     cluster.run("scancel", first["JobId"])
     cluster.run("scontrol", "requeue", second["JobId"])

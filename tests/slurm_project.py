@@ -1,0 +1,36 @@
+"""A copy of the project that is run with the SLURM profile, on the SLURM of the tests."""
+
+from __future__ import annotations
+
+import sys
+
+from project import Project
+from slurm_cluster import SlurmCluster
+
+
+class SlurmProject(Project):
+    """A copy of the project that is run with the SLURM profile, on a cluster without a database of accounts."""
+
+    cluster: SlurmCluster
+
+    def command(self, *arguments: str) -> list[str]:
+        profile = ["--workflow-profile", "profiles/slurm", "--slurm-status-command", "squeue"]
+        polling = ["--slurm-init-seconds-before-status-checks", "1"]
+        config = ["--configfile", "config/small.yaml"]
+        return [sys.executable, "-m", "snakemake", *config, *profile, *polling, *arguments]
+
+    def environment(self) -> dict[str, str]:
+        return super().environment() | self.cluster.environment
+
+    def jobs(self) -> dict[str, list[dict[str, str]]]:
+        """What SLURM knows of the jobs that were submitted here, in order, by what Snakemake calls them."""
+        jobs: dict[str, list[dict[str, str]]] = {}
+        for job in self.cluster.jobs().values():
+            if job["WorkDir"] == str(self.folder):
+                jobs.setdefault(job["Comment"], []).append(job)
+        return jobs
+
+
+def name_of_job(dataset: str, model: str, shard: str) -> str:
+    """What Snakemake calls the job that predicts a shard, such as `1-of-2`, of a cell."""
+    return "_".join(["rule_predict_wildcards", dataset, model, *shard.split("-of-")])
