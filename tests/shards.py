@@ -14,7 +14,7 @@ from biasgrid.models.back_end import BackEnd, Settings
 from biasgrid.models.checkpoint import load_model
 from biasgrid.models.fetch import make_record
 from biasgrid.models.predict import BACK_ENDS, predict_shard
-from biasgrid.tables import read_table, write_table
+from biasgrid.table_files import read_table, write_table
 
 
 @dataclass

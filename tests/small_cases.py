@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 from shards import Cell
 
-from biasgrid.tables import CASES, empty_table
+from biasgrid.table_files import empty_table
+from biasgrid.tables import CASES
 
 FOLDER = golden.FOLDER.parent / "biaxposer"
 

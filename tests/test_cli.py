@@ -12,7 +12,8 @@ from small_grid import write_grid
 from typer.testing import CliRunner
 
 from biasgrid.cli import app
-from biasgrid.tables import SUMMARY, empty_table, write_table
+from biasgrid.table_files import empty_table, write_table
+from biasgrid.tables import SUMMARY
 
 ROOT = Path(__file__).parents[1]
 LISTS = ("--word-lists", str(ROOT / "word_lists"))

@@ -16,7 +16,8 @@ from biasgrid.layout import Layout
 from biasgrid.models.fetch import make_record
 from biasgrid.models.one_token import are_one_token
 from biasgrid.plan import CellPlan, Plan, Rate, make_plan
-from biasgrid.tables import INSTANCES, write_table
+from biasgrid.table_files import write_table
+from biasgrid.tables import INSTANCES
 
 ROOT = Path(__file__).parents[1]
 PEOPLE = 4 * 3 * 2 * 3 * 2

@@ -14,7 +14,8 @@ from biasgrid.families.underspecified.measures import measure
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 from biasgrid.models.squad import read_squad
 from biasgrid.planted import fill_mask_corpus, plant, question_answering_corpus
-from biasgrid.tables import PLANTED, validate
+from biasgrid.table_files import validate
+from biasgrid.tables import PLANTED
 
 FACES = ["Amish", "Black", "African-American"]
 

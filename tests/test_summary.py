@@ -2,7 +2,8 @@ import polars as pl
 import pytest
 
 from biasgrid.summary import ModelFacts, summarise
-from biasgrid.tables import MEASURES, SUMMARY, validate
+from biasgrid.table_files import validate
+from biasgrid.tables import MEASURES, SUMMARY
 
 SCORING = {"gender": "exact", "religion": "exact"}
 MODELS = {

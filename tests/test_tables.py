@@ -3,7 +3,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from biasgrid.tables import MEASURES, SPAN_PREDICTIONS, TableError, count_rows, read_provenance, read_table, write_table
+from biasgrid.table_files import TableError, count_rows, read_provenance, read_table, write_table
+from biasgrid.tables import MEASURES, SPAN_PREDICTIONS
 
 ROWS = pl.DataFrame(
     {

@@ -142,7 +142,8 @@ def summary(
 ) -> None:
     """Prints what was measured, a line per cell, and where the report is."""
     from biasgrid.cli_tables import summary_table
-    from biasgrid.tables import SUMMARY, read_table
+    from biasgrid.table_files import read_table
+    from biasgrid.tables import SUMMARY
 
     path = results / "summary.parquet"
     with told_errors():
@@ -161,7 +162,7 @@ def provenance(
     file: Annotated[Path, typer.Argument(help="a table of the results, such as results/summary.parquet")],
 ) -> None:
     """Prints who made a table, as JSON: code, config, inputs, models, precision, machine."""
-    from biasgrid.tables import read_provenance
+    from biasgrid.table_files import read_provenance
 
     with told_errors():
         if file.suffix != ".parquet":

@@ -9,7 +9,7 @@ from biasgrid.config import Config
 from biasgrid.layout import Layout
 from biasgrid.models.checkpoint import read_record
 from biasgrid.provenance import provenance
-from biasgrid.tables import count_rows, read_provenance
+from biasgrid.table_files import count_rows, read_provenance
 
 OF_PREDICTIONS = (
     "task", "scoring", "precision", "devices", "hardware", "audit", "dump", "biasgrid", "libraries", "code", "config",

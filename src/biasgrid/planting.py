@@ -12,7 +12,8 @@ import polars as pl
 from biasgrid.files import write_text
 from biasgrid.models.tiny import make_base_checkpoint
 from biasgrid.planted import fill_mask_corpus, plant, question_answering_corpus
-from biasgrid.tables import INSTANCES, PLANTED, read_table, write_table
+from biasgrid.table_files import read_table, write_table
+from biasgrid.tables import INSTANCES, PLANTED
 
 
 def write_planted(

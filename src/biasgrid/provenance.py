@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import biasgrid
-from biasgrid.tables import TableError, read_provenance
+from biasgrid.table_files import TableError, read_provenance
 
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
 SAME_IN_ALL_SHARDS = (

@@ -8,7 +8,7 @@ import torch
 from shards import Cell, count_rows, hook_model, interrupt, largest_difference
 from tiny_checkpoints import HEADS
 
-from biasgrid.tables import read_provenance
+from biasgrid.table_files import read_provenance
 
 Cells = Callable[[str, str], Cell]
 AUDITED = 32

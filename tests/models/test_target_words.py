@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 
 from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.masked_pieces import pieces_in_place
-from biasgrid.tables import read_provenance
+from biasgrid.table_files import read_provenance
 
 Cells = Callable[..., Cell]
 TASK = "fill-mask"

@@ -12,7 +12,8 @@ from golden import FOLDER, golden_files, needs_golden_files
 from small_cells import one_list, spans
 
 from biasgrid.faults import InputError
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS, read_provenance, read_table
+from biasgrid.table_files import read_provenance, read_table
+from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS
 from biasgrid.unqover.dumps import import_dump
 from biasgrid.unqover.export import output_json, source_json, write_text
 

@@ -17,7 +17,8 @@ from biasgrid.families.underspecified.measures import IncompleteCell
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.faults import UserError
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS, TableError, empty_table, write_table
+from biasgrid.table_files import TableError, empty_table, write_table
+from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS
 from biasgrid.unqover.export import output_json, source_json
 from biasgrid.unqover.log import log_text
 from biasgrid.unqover.reading import read_unqover

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from biasgrid.cli import app
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.faults import InputError
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS, read_provenance, read_table, validate
+from biasgrid.table_files import read_provenance, read_table, validate
+from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS
 from biasgrid.unqover.export import output_json, source_json, write_text
 from biasgrid.unqover.reading import read_unqover
 

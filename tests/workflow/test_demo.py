@@ -14,7 +14,8 @@ from slurm_project import SlurmProject, name_of_job
 from biasgrid.config import parse_config
 from biasgrid.layout import Layout
 from biasgrid.plots.recovery import measured_and_planted, recovery
-from biasgrid.tables import MEASURES, PLANTED, SUMMARY, read_table
+from biasgrid.table_files import read_table
+from biasgrid.tables import MEASURES, PLANTED, SUMMARY
 
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02
 

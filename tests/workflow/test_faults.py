@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 from project import Project
 
-from biasgrid.tables import PLANTED, SPAN_PREDICTIONS, empty_table, read_provenance, read_table, write_table
+from biasgrid.table_files import empty_table, read_provenance, read_table, write_table
+from biasgrid.tables import PLANTED, SPAN_PREDICTIONS
 
 TARGET = "results/summary.csv"
 FULL = "cannot be written, the disk is full; make room and run again"

@@ -16,7 +16,8 @@ from project import Project
 from typer.testing import CliRunner
 
 from biasgrid.cli import app
-from biasgrid.tables import MEASURES, SUMMARY, read_provenance, read_table
+from biasgrid.table_files import read_provenance, read_table
+from biasgrid.tables import MEASURES, SUMMARY
 
 DATASETS = ["gender", "religion"]
 COPIES = {"masked": "masked-copy", "answering": "answering-copy"}

@@ -14,7 +14,8 @@ from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.faults import InputError
 from biasgrid.provenance import provenance
-from biasgrid.tables import INSTANCES, write_table
+from biasgrid.table_files import write_table
+from biasgrid.tables import INSTANCES
 
 one_token = None
 if snakemake.input.tokenizer:

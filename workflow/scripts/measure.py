@@ -12,7 +12,8 @@ start_log(snakemake.log[0])
 
 from biasgrid.families.underspecified.measures import measure_cell
 from biasgrid.provenance import cell_provenance, provenance
-from biasgrid.tables import EXAMPLES, MEASURES, write_table
+from biasgrid.table_files import write_table
+from biasgrid.tables import EXAMPLES, MEASURES
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
 cell = cell_provenance(instances, predictions, task=snakemake.params.task, scoring=snakemake.params.scoring)

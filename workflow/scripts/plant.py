@@ -12,7 +12,7 @@ start_log(snakemake.log[0])
 
 from biasgrid.planting import write_planted
 from biasgrid.provenance import provenance
-from biasgrid.tables import read_provenance
+from biasgrid.table_files import read_provenance
 
 write_planted(
     instances={

@@ -14,7 +14,8 @@ import polars as pl
 
 from biasgrid.plots.draw import draw_dataset
 from biasgrid.summary import ModelFacts, summarise
-from biasgrid.tables import MEASURES, read_table
+from biasgrid.table_files import read_table
+from biasgrid.tables import MEASURES
 
 measures = pl.concat(read_table(path, MEASURES) for path in snakemake.input.measures)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}

@@ -11,7 +11,8 @@ from biasgrid.logs import start_log
 start_log(snakemake.log[0])
 
 from biasgrid.plots.draw import draw_grid
-from biasgrid.tables import SUMMARY, read_table
+from biasgrid.table_files import read_table
+from biasgrid.tables import SUMMARY
 
 summary = read_table(snakemake.input.summary, SUMMARY)
 draw_grid(summary, snakemake.params.titles, Path(snakemake.output.svg[0]).parent)

@@ -13,7 +13,8 @@ start_log(snakemake.log[0])
 import polars as pl
 
 from biasgrid.plots.draw import draw_planted
-from biasgrid.tables import MEASURES, PLANTED, SUMMARY, read_table
+from biasgrid.table_files import read_table
+from biasgrid.tables import MEASURES, PLANTED, SUMMARY
 
 draw_planted(
     measures=pl.concat(read_table(path, MEASURES) for path in snakemake.input.measures),

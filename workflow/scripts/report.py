@@ -17,7 +17,8 @@ from biasgrid.models.checkpoint import read_record
 from biasgrid.reference import read_published
 from biasgrid.report.facts import gather_figures, gather_run
 from biasgrid.report.page import build_report
-from biasgrid.tables import EXAMPLES, MEASURES, PLANTED, SUMMARY, read_table
+from biasgrid.table_files import read_table
+from biasgrid.tables import EXAMPLES, MEASURES, PLANTED, SUMMARY
 
 page = build_report(
     run=gather_run(

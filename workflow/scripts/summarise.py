@@ -15,7 +15,8 @@ import polars as pl
 from biasgrid.files import write_text
 from biasgrid.provenance import provenance
 from biasgrid.summary import ModelFacts, summarise
-from biasgrid.tables import MEASURES, SUMMARY, read_provenance, read_table, write_table
+from biasgrid.table_files import read_provenance, read_table, write_table
+from biasgrid.tables import MEASURES, SUMMARY
 
 measures = pl.concat(read_table(path, MEASURES) for path in snakemake.input.measures)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}

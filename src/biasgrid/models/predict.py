@@ -31,7 +31,7 @@ from biasgrid.models.question_answering import QuestionAnswering
 from biasgrid.models.target_words import TargetWords
 from biasgrid.models.text_classification import TextClassification
 from biasgrid.progress import Progress
-from biasgrid.tables import TableError, empty_table, read_provenance, read_table, write_table
+from biasgrid.table_files import TableError, empty_table, read_provenance, read_table, write_table
 
 logger = logging.getLogger(__name__)
 

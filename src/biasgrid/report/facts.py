@@ -8,7 +8,7 @@ from typing import Any
 
 from biasgrid.provenance import provenance
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun
-from biasgrid.tables import count_rows, read_provenance
+from biasgrid.table_files import count_rows, read_provenance
 
 
 def gather_run(

@@ -10,7 +10,8 @@ from typing import Any
 from biasgrid.families.underspecified.reading import read_subjects
 from biasgrid.faults import Fault, InputError
 from biasgrid.provenance import provenance
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS, write_table
+from biasgrid.table_files import write_table
+from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS
 from biasgrid.unqover.entries import Kind
 from biasgrid.unqover.reading import Imported, read_unqover
 

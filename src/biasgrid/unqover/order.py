@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.tables import TableError
+from biasgrid.table_files import TableError
 
 IntArray = npt.NDArray[np.int64]
 

@@ -19,7 +19,8 @@ from biasgrid.families.counterfactual.expansion import expand
 from biasgrid.families.counterfactual.packs import PackFiles
 from biasgrid.families.counterfactual.reading import read_pack
 from biasgrid.faults import InputError
-from biasgrid.tables import CASES, validate
+from biasgrid.table_files import validate
+from biasgrid.tables import CASES
 
 BIAXPOSER = FOLDER.parent / "biaxposer"
 needs_golden_files = pytest.mark.skipif(not BIAXPOSER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")

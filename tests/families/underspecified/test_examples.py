@@ -6,7 +6,8 @@ from golden import needs_golden_files, read_output
 from biasgrid.families.underspecified.comparisons import scores
 from biasgrid.families.underspecified.examples import strongest_examples
 from biasgrid.families.underspecified.measures import measure
-from biasgrid.tables import EXAMPLES, validate
+from biasgrid.table_files import validate
+from biasgrid.tables import EXAMPLES
 
 pytestmark = needs_golden_files()
 

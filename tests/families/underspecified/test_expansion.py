@@ -16,7 +16,8 @@ from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
-from biasgrid.tables import INSTANCES, validate
+from biasgrid.table_files import validate
+from biasgrid.tables import INSTANCES
 
 ACTS = {
     "[p_act]": [

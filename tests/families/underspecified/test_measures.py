@@ -11,7 +11,8 @@ from small_cells import ALWAYS, ENDS, NAMES, choosing, expanded, one_list, spans
 from biasgrid.families.underspecified.comparisons import scores
 from biasgrid.families.underspecified.measures import measure
 from biasgrid.families.underspecified.word_lists import Subjects
-from biasgrid.tables import MEASURES, validate
+from biasgrid.table_files import validate
+from biasgrid.tables import MEASURES
 
 CORNERS = list(product((False, True), repeat=2))
 

@@ -9,7 +9,8 @@ import pytest
 from small_cells import ALWAYS, choosing, one_list
 
 from biasgrid.families.underspecified.measures import IncompleteCell, check_complete, measure, measure_cell
-from biasgrid.tables import EXAMPLES, INSTANCES, MEASURES, SPAN_PREDICTIONS, TableError, validate, write_table
+from biasgrid.table_files import TableError, validate, write_table
+from biasgrid.tables import EXAMPLES, INSTANCES, MEASURES, SPAN_PREDICTIONS
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ import polars as pl
 
 from biasgrid.families.counterfactual.packs import JOIN, Block, Pack, Template
 from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, Text
-from biasgrid.tables import CASES, empty_table
+from biasgrid.table_files import empty_table
+from biasgrid.tables import CASES
 
 IntArray = npt.NDArray[np.int64]
 Run = GroupSlot | tuple[str | Slot, ...]

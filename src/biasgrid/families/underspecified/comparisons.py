@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.tables import TableError
+from biasgrid.table_files import TableError
 
 FloatArray = npt.NDArray[np.float64]
 Scoring = Literal["exact", "unqover"]

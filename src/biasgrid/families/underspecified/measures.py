@@ -22,7 +22,8 @@ from biasgrid.families.underspecified.comparisons import (
 )
 from biasgrid.families.underspecified.examples import strongest_examples
 from biasgrid.faults import UserError
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, MEASURE_KEYS, MEASURES, SPAN_PREDICTIONS, read_table
+from biasgrid.table_files import read_table
+from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, MEASURE_KEYS, MEASURES, SPAN_PREDICTIONS
 
 Task = Literal["question-answering", "fill-mask"]
 
