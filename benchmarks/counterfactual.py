@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.metrics import f1_score
 from stopwatch import measure, print_table, seconds_of
 
-from biasgrid.families.counterfactual.measures import compare
-from biasgrid.families.counterfactual.records import ClassOutputs, Records
-from biasgrid.families.counterfactual.scores import score_records
+from biasgrid.groups.measures import compare
+from biasgrid.groups.records import ClassOutputs, Records
+from biasgrid.groups.scores import score_records
 
 CASES = {"columnar": 5000, "loop": 500}
 GROUPS, TERMS = 2, 3

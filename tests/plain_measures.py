@@ -10,9 +10,9 @@ import numpy as np
 from scipy.stats import wasserstein_distance
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from biasgrid.families.counterfactual.answers import exact_match, token_f1
-from biasgrid.families.counterfactual.records import AnswerOutputs, ClassOutputs, Records, TargetOutputs
-from biasgrid.families.counterfactual.scores import Argument
+from biasgrid.groups.answers import exact_match, token_f1
+from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Records, TargetOutputs
+from biasgrid.groups.scores import Argument
 
 SKLEARN = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
 Found = dict[tuple[str, str | None], tuple[float, int, int]]

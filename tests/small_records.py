@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from biasgrid.families.counterfactual.records import ClassOutputs, Records
+from biasgrid.groups.records import ClassOutputs, Records
 
 
 def records_of(rows: Sequence[dict[str, Any]], outputs: Any) -> Records:

@@ -11,18 +11,18 @@ import polars as pl
 import pytest
 from small_records import classified, records_of
 
-from biasgrid.families.counterfactual.answers import exact_match, normalized, token_f1
-from biasgrid.families.counterfactual.combinations import ImpossibleCombination, check_combination
-from biasgrid.families.counterfactual.distances import divergence
-from biasgrid.families.counterfactual.failures import case_differences, failure_rates
-from biasgrid.families.counterfactual.measures import compare, score_groups
-from biasgrid.families.counterfactual.records import ClassOutputs, Records, TargetOutputs, Task
-from biasgrid.families.counterfactual.scores import score_records
+from biasgrid.groups.answers import exact_match, normalized, token_f1
+from biasgrid.groups.combinations import ImpossibleCombination, check_combination
+from biasgrid.groups.distances import divergence
+from biasgrid.groups.failures import case_differences, failure_rates
+from biasgrid.groups.measures import compare, score_groups
+from biasgrid.groups.records import ClassOutputs, Records, Sort, TargetOutputs
+from biasgrid.groups.scores import score_records
 
 FOLDER = Path(__file__).parents[4] / "shared" / "golden" / "biaxposer"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")
 
-TASKS: dict[str, Task] = {"single": "text-classification", "mlm": "fill-mask"}
+SORTS: dict[str, Sort] = {"single": "classes", "mlm": "words"}
 SCORES = {
     "Accuracy": "accuracy",
     "F1": "f1",
@@ -90,7 +90,7 @@ def named(result: dict[str, Any]) -> dict[tuple[str, str | None], Any]:
     }
 
 
-SCORED = [(name, entry) for name in TASKS for entry in entries(f"scores_{name}.json")]
+SCORED = [(name, entry) for name in SORTS for entry in entries(f"scores_{name}.json")]
 IDS = [f"{entry['scoring']}-{'-'.join(map(str, entry['scoring_args'].values()))}" for _, entry in SCORED]
 
 
@@ -118,10 +118,10 @@ def test_what_the_original_rejects_is_refused(name: str, entry: dict[str, Any]) 
     for comparison, rejected in entry["rejected"]:
         for distance in DISTANCES[rejected]:
             with pytest.raises(ImpossibleCombination):
-                check_combination(TASKS[name], score, distance, COMPARISONS[comparison], *arguments)
+                check_combination(SORTS[name], score, distance, COMPARISONS[comparison], *arguments)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", SORTS)
 def test_failure_rates_are_those_of_the_original(name: str) -> None:
     golden = read(f"failure_{name}.json")
     rates = failure_rates(case_differences(records(name)), [float(threshold) for threshold in golden])

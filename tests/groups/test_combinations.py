@@ -1,24 +1,24 @@
 import pytest
 
-from biasgrid.families.counterfactual.combinations import (
+from biasgrid.groups.combinations import (
     ImpossibleCombination,
     check_combination,
     possible_combinations,
 )
-from biasgrid.families.counterfactual.records import Task
+from biasgrid.groups.records import Sort
 
 
 @pytest.mark.parametrize(
-    ("task", "scalar", "sets"),
-    [("text-classification", 5, 1), ("fill-mask", 2, 1), ("question-answering", 2, 2)],
+    ("sort", "scalar", "sets"),
+    [("classes", 5, 1), ("words", 2, 1), ("answers", 2, 2), ("subjects", 1, 1)],
 )
-def test_all_that_is_possible_is_accepted(task: Task, scalar: int, sets: int) -> None:
+def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) -> None:
     """A scalar score goes with 6 pairs of distance and comparison, a set score with 3."""
-    possible = possible_combinations(task)
+    possible = possible_combinations(sort)
     assert len(possible) == 6 * scalar + 3 * sets
     for combination in possible:
         argument = "macro" if combination.score in ("f1", "precision", "recall") else None
-        check_combination(task, *combination, argument=argument, groups={"gender": 2})
+        check_combination(sort, *combination, argument=argument, groups={"gender": 2})
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_all_that_is_possible_is_accepted(task: Task, scalar: int, sets: int) ->
             "accuracy",
             "absolute",
             "pairwise",
-            "the score 'accuracy' is of text-classification, not of fill-mask; expected one of likelihood,"
+            "the score 'accuracy' is of classes, not of words; expected one of likelihood,"
             " mean_likelihood, top_k_accuracy",
         ),
         (
@@ -80,15 +80,15 @@ def test_all_that_is_possible_is_accepted(task: Task, scalar: int, sets: int) ->
 )
 def test_the_message_names_what_would_be_possible(score: str, distance: str, comparison: str, message: str) -> None:
     with pytest.raises(ImpossibleCombination) as caught:
-        check_combination("fill-mask", score, distance, comparison)
+        check_combination("words", score, distance, comparison)
     assert str(caught.value) == message
 
 
 def test_a_wrong_argument_is_refused() -> None:
     with pytest.raises(ImpossibleCombination, match="'f1' does not take 'makro'; expected the average: one of binary"):
-        check_combination("text-classification", "f1", "absolute", "pairwise", "makro")
+        check_combination("classes", "f1", "absolute", "pairwise", "makro")
 
 
 def test_a_single_group_is_refused() -> None:
     with pytest.raises(ImpossibleCombination, match="the bias type 'age' has 1 group: nothing to compare"):
-        check_combination("text-classification", "accuracy", "absolute", "pairwise", groups={"gender": 2, "age": 1})
+        check_combination("classes", "accuracy", "absolute", "pairwise", groups={"gender": 2, "age": 1})

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.families.counterfactual.comparisons import distances_of, pairs, pairwise
-from biasgrid.families.counterfactual.records import Records, Task, units_of
-from biasgrid.families.counterfactual.scores import score_records
+from biasgrid.groups.comparisons import distances_of, pairs, pairwise
+from biasgrid.groups.records import Records, Sort, units_of
+from biasgrid.groups.scores import score_records
 
-FAILURE_SCORES: dict[Task, str] = {
-    "text-classification": "mean_class_probability",
-    "fill-mask": "mean_likelihood",
-    "question-answering": "mean_token_f1",
+FAILURE_SCORES: dict[Sort, str] = {
+    "classes": "mean_class_probability",
+    "words": "mean_likelihood",
+    "answers": "mean_token_f1",
+    "subjects": "mean_likelihood",
 }
-"""The score whose differences are looked at: of the right class, over all targets, of the answer."""
+"""The score whose differences are looked at: of the right class, over all targets, of the answer, of the subject."""
 
 DIFFERENCES = {
     "bias_type": pl.String,
@@ -48,7 +49,7 @@ def case_differences(records: Records) -> pl.DataFrame:
         A row per bias type and case with the columns `DIFFERENCES`; `mean` and `largest` are NaN for a case with
         fewer than two groups (0 in BiaXposer, as if they were compared and the same).
     """
-    scored = score_records(records, FAILURE_SCORES[records.outputs.task])
+    scored = score_records(records, FAILURE_SCORES[records.outputs.sort])
     units = units_of(records, "counterfactual")
     distances = distances_of(scored, units.only(scored.defined), "absolute")
     largest = np.full(len(units.bias_type), np.nan)

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from biasgrid.families.counterfactual.comparisons import COMPARISONS
-from biasgrid.families.counterfactual.distances import DISTANCES
-from biasgrid.families.counterfactual.records import Task
-from biasgrid.families.counterfactual.scores import SCORES, Argument, expected_argument, takes
 from biasgrid.faults import UserError, nearest, one_of
+from biasgrid.groups.comparisons import COMPARISONS
+from biasgrid.groups.distances import DISTANCES
+from biasgrid.groups.records import Sort
+from biasgrid.groups.scores import SCORES, Argument, expected_argument, takes
+
+SORTS: dict[tuple[str, str], Sort] = {
+    ("counterfactual", "text-classification"): "classes",
+    ("counterfactual", "fill-mask"): "words",
+    ("counterfactual", "question-answering"): "answers",
+    ("underspecified", "fill-mask"): "subjects",
+    ("underspecified", "question-answering"): "subjects",
+}
+"""What records there are of the cells of a family and a task, and so which scores can be asked for."""
 
 
 class Combination(NamedTuple):
@@ -34,19 +43,19 @@ class ImpossibleCombination(UserError):  # noqa: N818
         super().__init__(f"{problem}; expected {expected}")
 
 
-def possible_combinations(task: Task) -> list[Combination]:
-    """Returns all that can be asked of models of a task."""
+def possible_combinations(sort: Sort) -> list[Combination]:
+    """Returns all that can be asked of records of a sort."""
     return [
         Combination(name, distance, comparison)
         for name, score in SCORES.items()
         for comparison, distances in COMPARISONS.items()
         for distance in distances
-        if score.task == task and score.kind == DISTANCES[distance]
+        if sort in score.of and score.kind == DISTANCES[distance]
     ]
 
 
 def check_combination(
-    task: Task,
+    sort: Sort,
     score: str,
     distance: str,
     comparison: str,
@@ -56,7 +65,7 @@ def check_combination(
     """Refuses what cannot be computed.
 
     Args:
-        task: the task of the models.
+        sort: what there is of the records; see `SORTS` for that of a family and a task.
         score: a key of `SCORES`.
         distance: a key of `DISTANCES`.
         comparison: a key of `COMPARISONS`.
@@ -64,11 +73,11 @@ def check_combination(
         groups: how many groups each bias type has, where that is known.
 
     Raises:
-        ImpossibleCombination: a name is unknown, the score is of another task or takes no such argument, the three do
-            not go together, or a bias type has fewer than two groups. The message names what would be possible.
+        ImpossibleCombination: a name is unknown, the score cannot be computed of this or takes no such argument, the
+            three do not go together, or a bias type has fewer than two groups. The message names what would be possible.
     """
-    possible = possible_combinations(task)
-    check_score(task, score, argument, one_of({combination.score for combination in possible}))
+    possible = possible_combinations(sort)
+    check_score(sort, score, argument, one_of({combination.score for combination in possible}))
     check_name("distance", distance, DISTANCES)
     check_name("comparison", comparison, COMPARISONS)
     if (score, distance, comparison) not in possible:
@@ -85,13 +94,13 @@ def check_name(what: str, name: str, known: Iterable[str]) -> None:
         raise ImpossibleCombination(f"unknown {what} {name!r}{nearest(name, known)}", one_of(known))
 
 
-def check_score(task: Task, name: str, argument: Argument, expected: str) -> None:
-    """Refuses an unknown score, one of another task, and an argument that it does not take."""
+def check_score(sort: Sort, name: str, argument: Argument, expected: str) -> None:
+    """Refuses an unknown score, one of other records, and an argument that it does not take."""
     if name not in SCORES:
         raise ImpossibleCombination(f"unknown score {name!r}{nearest(name, SCORES)}", expected)
     score = SCORES[name]
-    if score.task != task:
-        raise ImpossibleCombination(f"the score {name!r} is of {score.task}, not of {task}", expected)
+    if sort not in score.of:
+        raise ImpossibleCombination(f"the score {name!r} is of {' or '.join(score.of)}, not of {sort}", expected)
     if not takes(score, argument):
         raise ImpossibleCombination(f"the score {name!r} does not take {argument!r}", expected_argument(score))
 

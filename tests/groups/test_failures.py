@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from small_records import classified
 
-from biasgrid.families.counterfactual.failures import DIFFERENCES, case_differences, failure_rates
+from biasgrid.groups.failures import DIFFERENCES, case_differences, failure_rates
 
 
 def overall(rates: pl.DataFrame) -> pl.DataFrame:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from biasgrid.families.counterfactual.confusion import AVERAGES, Average, Rate, averaged, f1, precision, recall
-from biasgrid.families.counterfactual.records import Pools
+from biasgrid.groups.confusion import AVERAGES, Average, Rate, averaged, f1, precision, recall
+from biasgrid.groups.records import Pools
 
 
 @pytest.mark.parametrize("average", AVERAGES)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 from small_records import classified
 
-from biasgrid.families.counterfactual.distances import WassersteinDistances, divergence
-from biasgrid.families.counterfactual.records import units_of
+from biasgrid.groups.distances import WassersteinDistances, divergence
+from biasgrid.groups.records import units_of
 
 Samples = st.lists(st.sampled_from([0.0, 0.25, 0.3, 0.5, 1.0]) | st.floats(0, 1), max_size=5)
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,24 +7,26 @@ from hypothesis import strategies as st
 from plain_measures import plain_comparison
 from small_records import classified, records_of
 
-from biasgrid.families.counterfactual.combinations import Combination, ImpossibleCombination, possible_combinations
-from biasgrid.families.counterfactual.confusion import AVERAGES
-from biasgrid.families.counterfactual.measures import compare, score_groups
-from biasgrid.families.counterfactual.records import AnswerOutputs, ClassOutputs, Mode, Records, TargetOutputs
-from biasgrid.families.counterfactual.scores import SCORES, Argument, score_records
+from biasgrid.groups.combinations import Combination, ImpossibleCombination, possible_combinations
+from biasgrid.groups.confusion import AVERAGES
+from biasgrid.groups.measures import compare, score_groups
+from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Mode, Records, Sort, SubjectOutputs, TargetOutputs
+from biasgrid.groups.scores import SCORES, Argument, score_records
 
-TASKS = ("text-classification", "fill-mask", "question-answering")
+SORTS: tuple[Sort, ...] = ("classes", "words", "answers", "subjects")
 MODES: tuple[Mode, ...] = ("group", "counterfactual")
-COMBINATIONS = [combination for task in TASKS for combination in possible_combinations(task)]
+COMBINATIONS = [combination for sort in SORTS for combination in possible_combinations(sort)]
 TEXTS = ["the red hat", "Red hat.", "a hat", "hats", ""]
 
 
-def outputs_for(task: str, rows: int, random: np.random.Generator) -> ClassOutputs | TargetOutputs | AnswerOutputs:
+def outputs_for(sort: Sort, rows: int, random: np.random.Generator) -> Any:
     """Outputs with many equal numbers, two classes, up to three targets; the first record has all targets."""
-    if task == "text-classification":
+    if sort == "subjects":
+        return SubjectOutputs(random.integers(0, 5, (rows, 1)) / 4)
+    if sort == "classes":
         first = random.integers(0, 5, rows) / 4
         return ClassOutputs(np.stack([first, 1 - first], axis=1), random.integers(0, 2, rows))
-    if task == "question-answering":
+    if sort == "answers":
         return AnswerOutputs(random.choice(TEXTS, rows).tolist(), random.choice(TEXTS, rows).tolist())
     targets = random.integers(1, 4, rows)
     targets[0] = 3
@@ -32,7 +36,7 @@ def outputs_for(task: str, rows: int, random: np.random.Generator) -> ClassOutpu
 
 
 @st.composite
-def random_records(draw: st.DrawFn, task: str, share: float | None = None) -> Records:
+def random_records(draw: st.DrawFn, sort: Sort, share: float | None = None) -> Records:
     """Records in any order of up to three bias types, groups, terms and cases, of which some may be missing."""
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     bias_types = {f"bias {row}": draw(st.integers(1, 3)) for row in range(draw(st.integers(1, 3)))}
@@ -46,7 +50,7 @@ def random_records(draw: st.DrawFn, task: str, share: float | None = None) -> Re
     kept = random.random(len(rows)) < (share or draw(st.sampled_from([0.6, 1])))
     kept[0] = True
     shuffled = [rows[place] for place in random.permutation(np.flatnonzero(kept))]
-    return records_of(shuffled, outputs_for(task, len(shuffled), random))
+    return records_of(shuffled, outputs_for(sort, len(shuffled), random))
 
 
 def arguments_of(score: str) -> list[Argument]:
@@ -62,7 +66,7 @@ def arguments_of(score: str) -> list[Argument]:
 @given(data=st.data())
 def test_every_comparison_is_that_of_a_plain_loop(combination: Combination, mode: Mode, data: st.DataObject) -> None:
     score, distance, comparison = combination
-    records = data.draw(random_records(SCORES[score].task))
+    records = data.draw(random_records(SCORES[score].of[0]))
     argument = data.draw(st.sampled_from(arguments_of(score)))
     found = compare(score_records(records, score, argument), distance, comparison, mode)
     plain = plain_comparison(records, score, argument, distance, comparison, mode)

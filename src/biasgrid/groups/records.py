@@ -1,4 +1,4 @@
-"""What a model said of every case with every identity term, and how records are pooled by group.
+"""What a model said of every case about every group, and how records are pooled by group.
 
 Written for many pools at once: a pool is a number from 0 that each of its records has, and what is said of all pools
 is one array.
@@ -16,7 +16,8 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-Task = Literal["text-classification", "fill-mask", "question-answering"]
+Sort = Literal["classes", "words", "answers", "subjects"]
+"""What there is of records: probabilities of classes, of target words, texts of answers, or scores of subjects."""
 Mode = Literal["group", "counterfactual"]
 
 
@@ -31,7 +32,7 @@ class ClassOutputs:
 
     probabilities: FloatArray
     gold: IntArray
-    task: ClassVar[Task] = "text-classification"
+    sort: ClassVar[Sort] = "classes"
 
     def __len__(self) -> int:
         return len(self.probabilities)
@@ -49,7 +50,7 @@ class TargetOutputs:
 
     probabilities: FloatArray
     in_top_k: BoolArray
-    task: ClassVar[Task] = "fill-mask"
+    sort: ClassVar[Sort] = "words"
 
     def __len__(self) -> int:
         return len(self.probabilities)
@@ -66,10 +67,25 @@ class AnswerOutputs:
 
     answers: Sequence[str]
     gold: Sequence[str]
-    task: ClassVar[Task] = "question-answering"
+    sort: ClassVar[Sort] = "answers"
 
     def __len__(self) -> int:
         return len(self.answers)
+
+
+@dataclass(frozen=True)
+class SubjectOutputs:
+    """What models said of the subjects of underspecified questions.
+
+    Attributes:
+        probabilities: float64, shape (records, 1), the subject's score: how probable it is as the answer.
+    """
+
+    probabilities: FloatArray
+    sort: ClassVar[Sort] = "subjects"
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
 
 
 @dataclass(frozen=True)
@@ -101,7 +117,7 @@ class Records:
     bias_types: Sequence[str]
     groups: Sequence[str]
     terms: Sequence[str]
-    outputs: ClassOutputs | TargetOutputs | AnswerOutputs
+    outputs: ClassOutputs | TargetOutputs | AnswerOutputs | SubjectOutputs
 
     def __post_init__(self) -> None:
         columns = (self.case, self.template, self.bias_type, self.group, self.term, self.outputs)

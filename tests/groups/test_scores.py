@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from small_records import classified, records_of
 
-from biasgrid.families.counterfactual.answers import exact_match, token_f1
-from biasgrid.families.counterfactual.records import AnswerOutputs, ClassOutputs, Records, TargetOutputs
-from biasgrid.families.counterfactual.scores import Argument, score_records
 from biasgrid.faults import UserError
+from biasgrid.groups.answers import exact_match, token_f1
+from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Records, TargetOutputs
+from biasgrid.groups.scores import Argument, score_records
 
 
 def keyed(outputs: AnswerOutputs | ClassOutputs | TargetOutputs) -> Records:

@@ -9,8 +9,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from biasgrid.families.counterfactual.records import FloatArray, IntArray, Units, ratio
-from biasgrid.families.counterfactual.scores import Kind
+from biasgrid.groups.records import FloatArray, IntArray, Units, ratio
+from biasgrid.groups.scores import Kind
 
 Divergence = Literal["divergence", "normalized_divergence", "divergence_per_group"]
 

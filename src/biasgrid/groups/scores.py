@@ -13,19 +13,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from biasgrid.families.counterfactual.answers import each_answer, exact_match, token_f1
-from biasgrid.families.counterfactual.confusion import AVERAGES, Rate, averaged, f1, precision, recall
-from biasgrid.families.counterfactual.records import (
+from biasgrid.faults import UserError
+from biasgrid.groups.answers import each_answer, exact_match, token_f1
+from biasgrid.groups.confusion import AVERAGES, Rate, averaged, f1, precision, recall
+from biasgrid.groups.records import (
     BoolArray,
     ClassOutputs,
     FloatArray,
     Pools,
     Records,
+    Sort,
+    SubjectOutputs,
     TargetOutputs,
-    Task,
     ratio,
 )
-from biasgrid.faults import UserError
 
 Kind = Literal["scalar", "set"]
 Argument = str | int | None
@@ -64,16 +65,16 @@ class Score:
     """How a score is computed.
 
     Attributes:
-        task: the task of the models that it is of.
+        of: what it can be computed of.
         reference: where its formula is from.
-        per_record: makes of the outputs (those of the task) and the argument an array of shape (records,) or
+        per_record: makes of the outputs and the argument an array of shape (records,) or
             (records, numbers), NaN where a record has no such value.
         reduce: makes of that, of the argument and of pools one number per pool, NaN where it is empty; None for a
             set score.
         parameter: what it takes; None where it takes nothing.
     """
 
-    task: Task
+    of: tuple[Sort, ...]
     reference: str
     per_record: Callable[[Any, Any], FloatArray]
     reduce: Callable[[FloatArray, Any, Pools], FloatArray] | None = None
@@ -128,12 +129,12 @@ def score_records(records: Records, score: str, argument: Argument = None) -> Sc
         argument: what the score takes; see its `parameter`.
 
     Raises:
-        UserError: the score is of another task or does not take such an argument, or the records have no such class
-            or target, or more than two classes for the average "binary".
+        UserError: the score cannot be computed of such outputs or does not take such an argument, or the records have
+            no such class or target, or more than two classes for the average "binary".
     """
     chosen = SCORES[score]
-    if chosen.task != records.outputs.task:
-        raise UserError(f"{score} is a score of {chosen.task}; expected one of {records.outputs.task}")
+    if records.outputs.sort not in chosen.of:
+        raise UserError(f"{score} is a score of {' or '.join(chosen.of)}; expected one of {records.outputs.sort}")
     if not takes(chosen, argument):
         raise UserError(f"{score} does not take {argument!r}; expected {expected_argument(chosen)}")
     return Scored(records, score, argument, chosen.per_record(records.outputs, argument))
@@ -178,7 +179,7 @@ def class_probability(outputs: ClassOutputs, index: int | None) -> FloatArray:
     return column(outputs.probabilities, index, "class")
 
 
-def likelihood(outputs: TargetOutputs, index: int | None) -> FloatArray:
+def likelihood(outputs: TargetOutputs | SubjectOutputs, index: int | None) -> FloatArray:
     """Returns the probability of a target, the mean over a record's targets without an index."""
     if index is not None:
         return column(outputs.probabilities, index, "target")
@@ -217,9 +218,10 @@ SKLEARN = "scikit-learn's precision_recall_fscore_support with zero_division=0 (
 CLASS = Parameter("class", without="the right one")
 TARGET = Parameter("target", without="the mean over all targets")
 AVERAGE = Parameter("average", AVERAGES)
-OF_CLASSES: Task = "text-classification"
-OF_MASKS: Task = "fill-mask"
-OF_ANSWERS: Task = "question-answering"
+OF_CLASSES: tuple[Sort, ...] = ("classes",)
+OF_WORDS: tuple[Sort, ...] = ("words",)
+OF_CANDIDATES: tuple[Sort, ...] = ("words", "subjects")
+OF_ANSWERS: tuple[Sort, ...] = ("answers",)
 PROBABILITY = "the class probability of Czarnowska et al. (TACL 2021)"
 LIKELIHOOD = "the probability at the mask (Kurita et al., GeBNLP 2019), not divided by a prior"
 SQUAD = "Rajpurkar et al. (EMNLP 2016)"
@@ -232,9 +234,9 @@ SCORES: dict[str, Score] = {
     },
     "class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, None, CLASS),
     "mean_class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, mean, CLASS),
-    "likelihood": Score(OF_MASKS, LIKELIHOOD, likelihood, None, TARGET),
-    "mean_likelihood": Score(OF_MASKS, LIKELIHOOD, likelihood, mean, TARGET),
-    "top_k_accuracy": Score(OF_MASKS, "precision at k (Petroni et al., EMNLP 2019) of any target", any_in_top_k, mean),
+    "likelihood": Score(OF_CANDIDATES, LIKELIHOOD, likelihood, None, TARGET),
+    "mean_likelihood": Score(OF_CANDIDATES, LIKELIHOOD, likelihood, mean, TARGET),
+    "top_k_accuracy": Score(OF_WORDS, "precision at k (Petroni et al., EMNLP 2019) of any target", any_in_top_k, mean),
     "token_f1": Score(OF_ANSWERS, SQUAD, partial(answer_score, token_f1)),
     "mean_token_f1": Score(OF_ANSWERS, SQUAD, partial(answer_score, token_f1), mean),
     "exact_match": Score(OF_ANSWERS, SQUAD, partial(answer_score, exact_match)),

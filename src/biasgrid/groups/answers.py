@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from biasgrid.families.counterfactual.records import AnswerOutputs, FloatArray
+from biasgrid.groups.records import AnswerOutputs, FloatArray
 
 ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.families.counterfactual.combinations import check_combination
-from biasgrid.families.counterfactual.comparisons import compare_units, group_scores
-from biasgrid.families.counterfactual.records import FloatArray, IntArray, Mode, Units, units_of
-from biasgrid.families.counterfactual.scores import Scored
+from biasgrid.groups.combinations import check_combination
+from biasgrid.groups.comparisons import compare_units, group_scores
+from biasgrid.groups.records import FloatArray, IntArray, Mode, Units, units_of
+from biasgrid.groups.scores import Scored
 
 COLUMNS = {
     "score": pl.String,
@@ -49,7 +49,7 @@ def compare(scored: Scored, distance: str, comparison: str, mode: Mode) -> pl.Da
     Raises:
         ImpossibleCombination: see `check_combination`.
     """
-    check_combination(scored.records.outputs.task, scored.score, distance, comparison, scored.argument)
+    check_combination(scored.records.outputs.sort, scored.score, distance, comparison, scored.argument)
     units = units_of(scored.records, mode)
     values = compare_units(scored, units, distance, comparison)
     return table(scored, units, mode, values, distance=distance, comparison=comparison)

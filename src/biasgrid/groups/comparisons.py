@@ -20,7 +20,7 @@ from typing import cast
 
 import numpy as np
 
-from biasgrid.families.counterfactual.distances import (
+from biasgrid.groups.distances import (
     DISTANCES,
     AbsoluteDistances,
     Distances,
@@ -28,8 +28,8 @@ from biasgrid.families.counterfactual.distances import (
     WassersteinDistances,
     divergence,
 )
-from biasgrid.families.counterfactual.records import FloatArray, Units, ratio
-from biasgrid.families.counterfactual.scores import Scored
+from biasgrid.groups.records import FloatArray, Units, ratio
+from biasgrid.groups.scores import Scored
 
 COMPARISONS = {
     "pairwise": ("absolute", "wasserstein"),
