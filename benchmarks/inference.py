@@ -8,6 +8,7 @@ pipelines.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from biasgrid.models.batches import predict_rows
 from biasgrid.models.fill_mask import FillMask
 from biasgrid.models.one_token import are_one_token
 from biasgrid.models.question_answering import QuestionAnswering
+from biasgrid.models.settings import Settings
 from biasgrid.progress import Progress
 
 ROWS = 512
@@ -31,10 +33,12 @@ BATCH = 32
 TOKEN_BUDGET = 16384
 
 
-def make_tokenizer() -> BertTokenizerFast:
-    texts = [path.read_text() for path in sorted(Path("word_lists").glob("*/*.txt"))]
+def make_tokenizer(files: Iterable[Path]) -> BertTokenizerFast:
+    """Trains a tokenizer that knows the words of some files."""
     trained = BertWordPieceTokenizer(lowercase=True)
-    trained.train_from_iterator(texts, vocab_size=8000, min_frequency=1, show_progress=False)
+    trained.train_from_iterator(
+        [path.read_text() for path in sorted(files)], vocab_size=8000, min_frequency=1, show_progress=False
+    )
     with tempfile.TemporaryDirectory() as folder:
         trained.save_model(folder)
         return BertTokenizerFast.from_pretrained(folder)
@@ -71,18 +75,30 @@ def run_padded_batches(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: i
                 tokenizer.decode(ids[span // length : span % length + 1])
 
 
+def settings_of(task: str) -> Settings:
+    return Settings(
+        model="random",
+        task=task,
+        precision="float32",
+        token_budget=16384,
+        device="cpu",
+        seconds_without_progress=600,
+        instances="pairs",
+    )
+
+
 def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    tokenizer = make_tokenizer()
+    tokenizer = make_tokenizer(Path("word_lists").glob("*/*.txt"))
     masked, answering = BertForMaskedLM(BertConfig()).eval(), BertForQuestionAnswering(BertConfig()).eval()
     statements, questions = instances("lm-bert", tokenizer), instances("qa", tokenizer)
+    mask_back_end = FillMask(masked, tokenizer, settings_of("fill-mask"))
+    span_back_end = QuestionAnswering(answering, tokenizer, settings_of("question-answering"))
     tasks = {
-        "fill-mask": (masked, statements, FillMask(masked, tokenizer, "exact", {}), run_fill_mask_pipeline),
-        "question-answering": (
-            answering, questions, QuestionAnswering(answering, tokenizer, "exact", {}), run_padded_batches,
-        ),
-    }  # fmt: skip
+        "fill-mask": (masked, statements, mask_back_end, run_fill_mask_pipeline),
+        "question-answering": (answering, questions, span_back_end, run_padded_batches),
+    }
     table = []
     for task, (model, frame, back_end, baseline) in tasks.items():
         rates = {}

@@ -1,5 +1,6 @@
 """The plain way to ask a model: one row at a time, tokenized as a whole."""
 
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ class Plain:
 
     def __init__(self, checkpoint: Path, task: str):
         self.tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+        self.mask = self.tokenizer.mask_token
         self.model = CASE_HEADS[task].from_pretrained(checkpoint).eval()
 
     @torch.inference_mode()
@@ -69,3 +71,44 @@ class Plain:
     def probabilities_at(self, ids: list[int], place: int) -> torch.Tensor:
         """The distribution over the vocabulary at a place of some token ids."""
         return self.model(input_ids=torch.tensor([ids])).logits[0, place].softmax(dim=0)
+
+    def pieces(self, text: str, word: str) -> tuple[list[int], int, list[int], list[int]]:
+        """The ids of a text, the place of its mask, the ids of a word there, and the word that each is part of."""
+        ids = self.tokenizer(text).input_ids
+        written = self.tokenizer(text.replace(self.mask, word), return_offsets_mapping=True)
+        place, end_of_word = ids.index(self.tokenizer.mask_token_id), text.index(self.mask) + len(word)
+        # What stands behind a word may be written in another way than behind a mask, so it is no help to count.
+        end = 1 + max(token for token, (first, end) in enumerate(written.offset_mapping) if first < end_of_word and end)
+        own = slice(place, end)
+        return ids, place, written.input_ids[own], written.word_ids()[own]
+
+    def word(self, text: str, word: str, scoring: str) -> tuple[float, int, int]:
+        """Probability, rank and number of pieces of a word at the mask of a text, by the book."""
+        ids, place, pieces, words = self.pieces(text, word)
+        ranks, factors = [], []
+        for read, shown in enumerate(shown_pieces(pieces, words, scoring, self.tokenizer.mask_token_id)):
+            at = self.probabilities_at(ids[:place] + shown + ids[place + 1 :], place + read)
+            factors.append(float(at[pieces[read]]))
+            ranks.append(1 + int((at > at[pieces[read]]).sum()))
+        return prod(factors), ranks[0], len(pieces)
+
+
+def shown_pieces(pieces: list[int], words: list[int], scoring: str, mask: int) -> list[list[int]]:
+    """What a model sees of a word while each of its pieces is read.
+
+    Args:
+        pieces: the word's token ids.
+        words: which word each is part of.
+        scoring: how words of several pieces are scored.
+        mask: id of the mask token.
+    """
+    seen = []
+    for read in range(len(pieces)):
+        shown = list(pieces)
+        for other in range(len(pieces)):
+            same_word = words[other] == words[read]
+            behind = other >= read and (scoring == "joint" or same_word)
+            if other == read or (behind and scoring != "pll"):
+                shown[other] = mask
+        seen.append(shown)
+    return seen

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 import torch
 
-from biasgrid.models.back_end import BackEnd, Settings
+from biasgrid.models.back_end import BackEnd
 from biasgrid.models.checkpoint import load_model
 from biasgrid.models.fetch import make_record
 from biasgrid.models.predict import BACK_ENDS, predict_shard
+from biasgrid.models.settings import Settings
 from biasgrid.table_files import read_table, write_table
 
 
@@ -55,6 +56,7 @@ class Cell:
             "device": "cpu",
             "model": "tiny",
             "seconds_without_progress": 600,
+            "target_scoring": "joint" if self.kind == "cases" else None,
         }
         settings = Settings(task=self.task, instances=self.kind, **(standard | choices))
         paths = self.folder / "instances.parquet", self.folder / "model.json", self.out, self.folder / "timing.json"

@@ -3,7 +3,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from biasgrid.table_files import TableError, count_rows, read_provenance, read_table, write_table
+from biasgrid.table_files import TableError, count_rows, read_provenance, read_table, write_table, write_table_in_parts
 from biasgrid.tables import MEASURES, SPAN_PREDICTIONS
 
 ROWS = pl.DataFrame(
@@ -111,3 +111,19 @@ def test_a_write_that_fails_leaves_the_old_table(path: Path) -> None:
         write_table(ROWS.drop("answer"), path, SPAN_PREDICTIONS, {})
     assert read_table(path, SPAN_PREDICTIONS).equals(ROWS)
     assert [file.name for file in path.parent.iterdir()] == ["table.parquet"]
+
+
+def test_a_table_written_in_parts_is_read_as_one(tmp_path: Path) -> None:
+    parts = [ROWS, ROWS.with_columns(pl.col("instance") + 100)]
+    write_table_in_parts(parts, tmp_path / "table.parquet", SPAN_PREDICTIONS, {"seed": 1})
+    assert read_table(tmp_path / "table.parquet", SPAN_PREDICTIONS).equals(pl.concat(parts))
+    assert read_provenance(tmp_path / "table.parquet") == {"seed": 1}
+    write_table_in_parts([], tmp_path / "empty.parquet", SPAN_PREDICTIONS, {})
+    assert read_table(tmp_path / "empty.parquet", SPAN_PREDICTIONS).is_empty()
+
+
+def test_a_part_that_does_not_fit_leaves_no_table(tmp_path: Path) -> None:
+    parts = [ROWS, ROWS.with_columns(start1=pl.lit(2, pl.Float32))]
+    with pytest.raises(TableError, match="does not fit the schema of predictions"):
+        write_table_in_parts(parts, tmp_path / "table.parquet", SPAN_PREDICTIONS, {})
+    assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,9 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
+    AutoTokenizer,
     PreTrainedTokenizerFast,
+    set_seed,
 )
 
 from biasgrid.families.underspecified.expansion import expand
@@ -175,3 +177,12 @@ def save_checkpoint(architecture: str, task: str, folder: Path) -> Path:
     make_model(architecture, task, tokenizer).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def save_classifier(folder: Path, base: Path, labels: list[str]) -> None:
+    """Writes a random classifier whose checkpoint names its classes in its own order and in capital letters."""
+    set_seed(3)
+    names = {place: label.upper() for place, label in enumerate(reversed(labels))}
+    model = AutoModelForSequenceClassification.from_pretrained(base, num_labels=len(labels), id2label=names)
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(base).save_pretrained(folder)

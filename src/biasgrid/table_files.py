@@ -7,7 +7,7 @@ and renamed, and carries its provenance in the file's metadata.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 from pandera.errors import SchemaError, SchemaErrors
+from pyarrow.parquet import ParquetWriter
 
 from biasgrid.faults import UserError
 from biasgrid.files import whole
@@ -44,6 +45,30 @@ def write_table(
         partial.write_bytes(content.getbuffer())
 
 
+def write_table_in_parts(
+    parts: Iterable[pl.DataFrame], path: str | Path, schema: pa.DataFrameSchema, provenance: Mapping[str, Any]
+) -> None:
+    """Writes a table of which only one part at a time is in memory; see `write_table`.
+
+    Args:
+        parts: the rows, part by part; of none the table has no rows.
+        path: the file.
+        schema: the schema, of each part.
+        provenance: what the table shall carry.
+
+    Raises:
+        TableError: a part does not fit its schema.
+        UserError: the disk is full, or the system refuses to write for another reason.
+    """
+    metadata = {PROVENANCE_KEY: json.dumps(provenance, sort_keys=True)}
+    empty = empty_table(schema).to_arrow()
+    with whole(path) as partial, ParquetWriter(partial, empty.schema, compression="zstd") as writer:
+        writer.add_key_value_metadata(metadata)
+        for part in parts:
+            validate(part, schema, path)
+            writer.write_table(part.to_arrow().cast(empty.schema))
+
+
 def read_table(path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """Reads a table, or some of its columns, and validates what it read.
 
@@ -59,6 +84,15 @@ def read_table(path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[s
         schema = schema.select_columns(list(columns))
     validate(frame, schema, path, remedy=f"; {REMEDY}")
     return frame
+
+
+def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.DataFrame:
+    """Reads tables of one schema, one below the other; of no tables it returns one without rows.
+
+    Raises:
+        TableError: see `read_table`.
+    """
+    return pl.concat([empty_table(schema), *(read_table(path, schema) for path in paths)])
 
 
 def unreadable(path: str | Path, kind: str, error: Exception) -> TableError:

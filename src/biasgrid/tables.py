@@ -96,6 +96,13 @@ MASK_PREDICTIONS = pa.DataFrameSchema(
             checks=Probability,
             nullable=True,
         ),
+        "pieces1": _column(
+            pl.UInt8,
+            description="how many tokens candidate1 is made of; null where that is not known (of imported predictions, "
+            "and of what the scoring `unqover` does not find in the vocabulary)",
+            nullable=True,
+        ),
+        "pieces2": _column(pl.UInt8, description="how many tokens candidate2 is made of", nullable=True),
     },
     strict=True,
     ordered=True,
@@ -243,10 +250,34 @@ PLANTED = pa.DataFrameSchema(
     name="planted bias",
 )
 
+PLANTED_GROUPS = pa.DataFrameSchema(
+    {
+        "strength": _column(pl.String, description="the strength's name in the config"),
+        "dataset": _column(pl.String, description="the dataset's name in the config"),
+        "bias_type": _column(pl.String, description="what the groups have in common"),
+        "group": _column(pl.String, description="the group"),
+        "probability": _column(
+            pl.Float64,
+            description="the mean probability of the right class that a model which learned the corpus has",
+            checks=Probability,
+        ),
+    },
+    strict=True,
+    ordered=True,
+    unique=["strength", "dataset", "bias_type", "group"],
+    name="planted group effects",
+)
+
 CASES = pa.DataFrameSchema(
     {
         "instance": _column(pl.UInt32, description="row number, the instance's id", unique=True),
         "case": _column(pl.UInt32, description="template and fillings: its instances differ in nothing but the term"),
+        "swapped_case": _column(
+            pl.UInt32,
+            description="the case in which the fillings of each placeholder (<x>, <x:2>) stand in reversed order, null "
+            "where that is the same",
+            nullable=True,
+        ),
         "template": _column(pl.UInt16, description="0-based index of the template in reading order"),
         "bias_type": _column(
             pl.Categorical,
@@ -271,4 +302,82 @@ CASES = pa.DataFrameSchema(
     strict=True,
     ordered=True,
     name="cases",
+)
+
+GROUP_MEASURES = pa.DataFrameSchema(
+    {
+        "model": _column(pl.String, description="the model's name in the config"),
+        "dataset": _column(pl.String, description="the dataset's name in the config"),
+        "score": _column(pl.String, description="what groups are scored by (such as f1 or mean_likelihood)"),
+        "argument": _column(
+            pl.String, description="what the score took (such as an average or a class)", nullable=True
+        ),
+        "distance": _column(pl.String, description="how far groups are apart, null for scores", nullable=True),
+        "comparison": _column(
+            pl.String,
+            description="which groups are compared with which (pairwise, background, multi_group, "
+            "background_per_group, multi_group_per_group); position for what changes with the order of fillings; "
+            "null for scores",
+            nullable=True,
+        ),
+        "mode": _column(pl.String, description="group (all cases pooled) or counterfactual (mean over cases)"),
+        "bias_type": _column(pl.String, description="what the groups have in common; of intersections joined by ` & `"),
+        "template": _column(pl.UInt16, description="the template, null for all of them", nullable=True),
+        "group": _column(pl.String, description="the group, null for the whole bias type", nullable=True),
+        "other": _column(pl.String, description="the group that it is compared with, of one pair", nullable=True),
+        "value": _column(pl.Float64, description="the measure, NaN where nothing has a value", nullable=True),
+        "lower": _column(
+            pl.Float64, description="of a group's score: lower quartile of its scores in the cases", nullable=True
+        ),
+        "upper": _column(pl.Float64, description="upper quartile", nullable=True),
+        "n": _column(pl.Int64, description="how many cases (in group mode: records) it is made of"),
+        "left_out": _column(pl.Int64, description="how many of them have no value and are left out"),
+    },
+    strict=True,
+    ordered=True,
+    name="group measures",
+)
+
+GROUP_SUMMARY = GROUP_MEASURES.remove_columns(["template", "group", "other", "lower", "upper"])
+GROUP_SUMMARY.name = "group measures of whole bias types"
+
+FAILURES = pa.DataFrameSchema(
+    {
+        "model": _column(pl.String, description="the model's name in the config"),
+        "dataset": _column(pl.String, description="the dataset's name in the config"),
+        "bias_type": _column(pl.String, description="what the groups have in common"),
+        "template": _column(pl.UInt16, description="the template, null for all of them", nullable=True),
+        "difference": _column(
+            pl.String, description="mean (over the pairs of groups of a case, as published) or largest (of them)"
+        ),
+        "threshold": _column(pl.Float64, description="a case fails where its difference is larger than this"),
+        "value": _column(pl.Float64, description="share of cases that fail, NaN where there are none", nullable=True),
+        "n": _column(pl.Int64, description="how many cases have a difference"),
+        "left_out": _column(pl.Int64, description="how many have none"),
+    },
+    strict=True,
+    ordered=True,
+    name="failure rates",
+)
+
+CASE_EXAMPLES = pa.DataFrameSchema(
+    {
+        "model": _column(pl.String, description="the model's name in the config"),
+        "dataset": _column(pl.String, description="the dataset's name in the config"),
+        "bias_type": _column(pl.String, description="what the groups have in common"),
+        "case": _column(pl.UInt32, description="a case with a large difference"),
+        "template": _column(pl.UInt16, description="its template"),
+        "difference": _column(pl.Float64, description="the largest difference of two of its groups"),
+        "instance": _column(pl.UInt32, description="an instance of one of these two groups"),
+        "group": _column(pl.String, description="the group"),
+        "term": _column(pl.String, description="the identity term"),
+        "text": _column(pl.String, description="the first input"),
+        "text_pair": _column(pl.String, description="the second input, where there are two", nullable=True),
+        "expected": _column(pl.String, description="the right class, the target words or the right answer"),
+        "said": _column(pl.String, description="the most probable class or target word, or the answer"),
+        "score": _column(pl.Float64, description="the instance's score, by which groups differ"),
+    },
+    strict=True,
+    ordered=True,
+    name="examples behind the largest differences of groups",
 )

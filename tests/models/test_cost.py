@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from biasgrid.models.cost import load_backend, parameters, tokens_per_instance, words_per_instance
+from biasgrid.models.cost import (
+    Text,
+    load_backend,
+    parameters,
+    tokens_of_inputs,
+    tokens_per_instance,
+    words_per_instance,
+)
 
 Checkpoints = Callable[[str, str], Path]
 
@@ -51,10 +58,16 @@ def test_a_tokenizer_is_loaded_without_the_padding_and_truncation_of_its_trainin
     backend.save(str(tmp_path / "tokenizer.json"))
     again = load_backend(tmp_path / "tokenizer.json")
     assert again is not None
-    texts = [("Ann met Carl", "Who lied")]
+    texts = [Text("Ann met Carl", "Who lied", ())]
     # [CLS] Who lied [SEP] Ann met Carl [SEP], and [CLS] Ann met Carl Who lied [SEP].
     assert tokens_per_instance(again, texts, "question-answering") == 8
     assert tokens_per_instance(again, texts, "fill-mask") == 7
+
+
+def test_words_of_several_tokens_have_several_inputs_and_share_those_that_are_alike() -> None:
+    assert tokens_of_inputs(9, []) == tokens_of_inputs(9, [[5], [6]]) == 9
+    # Three masks, one token and two masks, two tokens and a mask; the second word differs in the last of them.
+    assert tokens_of_inputs(9, [[5], [5, 6, 7], [5, 8, 7]]) == 9 + 4 * (9 + 2)
 
 
 @pytest.mark.parametrize("content", [None, "{}", "no json"])
@@ -65,5 +78,6 @@ def test_a_tokenizer_that_cannot_be_loaded_is_none(tmp_path: Path, content: str 
 
 
 def test_words_and_marks_count_as_tokens() -> None:
-    assert words_per_instance([("Ann met Carl.", "Who lied?")], "question-answering") == 4 + 3 + 3
-    assert words_per_instance([("Ann met Carl.", "Who lied?"), ("A", "B")], "fill-mask") == (7 + 2) / 2 + 2
+    texts = [Text("Ann met Carl.", "Who lied?", ["Ann", "Carl"]), Text("A", "B", [])]
+    assert words_per_instance(texts[:1], "question-answering") == 4 + 3 + 3
+    assert words_per_instance(texts, "fill-mask") == (7 + 2) / 2 + 2

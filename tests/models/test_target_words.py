@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -31,38 +30,10 @@ TEXTS = [
 ROWS = [{"text": text, "targets": WORDS[place:]} for text in TEXTS for place in (0, 2)]
 
 
-class PlainTargets(Plain):
-    """Scores target words one at a time, by the book."""
-
-    def pieces(self, text: str, word: str) -> tuple[list[int], int, list[int], list[int]]:
-        """The ids of a text, the place of its mask, the ids of a word there, and the word that each is part of."""
-        ids = self.tokenizer(text).input_ids
-        written = self.tokenizer(text.replace(self.tokenizer.mask_token, word))
-        place, more = ids.index(self.tokenizer.mask_token_id), len(written.input_ids) - len(ids)
-        own = slice(place, place + more + 1)
-        return ids, place, written.input_ids[own], written.word_ids()[own]
-
-    def score(self, text: str, word: str, scoring: str) -> tuple[float, int, int]:
-        """Probability, rank and number of pieces."""
-        ids, place, pieces, words = self.pieces(text.replace("[MASK]", self.tokenizer.mask_token), word)
-        ranks, factors = [], []
-        for read, token in enumerate(pieces):
-            shown = list(pieces)
-            for other in range(len(pieces)):
-                same_word = words[other] == words[read]
-                behind = other >= read and (scoring == "joint" or same_word)
-                if other == read or (behind and scoring != "pll"):
-                    shown[other] = self.tokenizer.mask_token_id
-            at = self.probabilities_at(ids[:place] + shown + ids[place + 1 :], place + read)
-            factors.append(float(at[token]))
-            ranks.append(1 + int((at > at[token]).sum()))
-        return prod(factors), ranks[0], len(pieces)
-
-
 def expected(cell: Cell, scoring: str) -> dict[str, list[Any]]:
-    plain = PlainTargets(cell.checkpoint, TASK)
+    plain = Plain(cell.checkpoint, TASK)
     asked = [(row["text"], word) for row in cell.instances.iter_rows(named=True) for word in row["targets"]]
-    scores = [plain.score(text, word, scoring) for text, word in asked]
+    scores = [plain.word(text.replace("[MASK]", plain.mask), word, scoring) for text, word in asked]
     return dict(zip(("probability", "rank", "pieces"), map(list, zip(*scores, strict=True)), strict=True))
 
 
@@ -127,13 +98,13 @@ def test_instances_without_targets_are_refused(case_cell: Cells, targets: Sequen
 
 
 def test_unknown_targets_are_refused(case_cell: Cells) -> None:
-    with pytest.raises(ModelError, match="target '愛' has letters that this model's tokenizer does not know"):
+    with pytest.raises(ModelError, match="'愛' has letters that this model's tokenizer does not know"):
         case_cell("bert", TASK, [{"text": TEXTS[0], "targets": ["cook", "愛"]}]).predict()
 
 
 @pytest.mark.parametrize(("text", "word"), [("The ma[MASK] lied.", "n"), ("Ann [MASK]d.", "lie"), (TEXTS[0], "")])
 def test_targets_that_run_into_the_text_are_refused(case_cell: Cells, text: str, word: str) -> None:
-    with pytest.raises(ModelError, match=f"target '{word}' is no token or tokens of its own in place of the mask"):
+    with pytest.raises(ModelError, match=f"'{word}' is no token or tokens of its own in place of the mask"):
         case_cell("bert", TASK, [{"text": text, "targets": [word]}]).predict()
 
 
@@ -218,5 +189,5 @@ def test_probabilities_and_top_k_are_those_of_biaxposer(tmp_path: Path) -> None:
 
 @needs_golden_files()
 def test_an_unknown_target_of_biaxposer_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="the target 'zzzunknown' has letters"):
+    with pytest.raises(ModelError, match="'zzzunknown' has letters"):
         golden_cell("mlm", TASK, tmp_path)[0].predict()

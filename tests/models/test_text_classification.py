@@ -63,22 +63,22 @@ def test_classes_are_in_the_order_of_the_dataset(case_cell: Cells) -> None:
 
 def test_other_classes_are_refused_with_both_names(case_cell: Cells) -> None:
     message = (
-        r"the model's classes are \['contradiction', 'neutral', 'entailment'\], "
-        r"those of the dataset \['negative', 'positive'\]; expected the same names, in any order"
+        r"the checkpoint's classes are \['contradiction', 'neutral', 'entailment'\], "
+        r"those of the config \['negative', 'positive'\]; expected the same names, in any order"
     )
     with pytest.raises(ModelError, match=message):
         case_cell("bert", TASK, SINGLE).predict(labels=["negative", "positive"])
 
 
-def test_classes_without_names_are_taken_in_their_order() -> None:
-    assert class_order(BertConfig(num_labels=3), ["negative", "neutral", "positive"]) == [0, 1, 2]
-    with pytest.raises(ModelError, match=r"the model's classes are \['LABEL_0', 'LABEL_1', 'LABEL_2'\]"):
-        class_order(BertConfig(num_labels=3), ["negative", "positive"])
+def test_classes_without_names_of_their_own_are_named_label_and_number() -> None:
+    assert class_order(BertConfig(num_labels=3), ["LABEL_2", "label_0", "LABEL_1"]) == [2, 0, 1]
+    with pytest.raises(ModelError, match=r"the checkpoint's classes are \['LABEL_0', 'LABEL_1', 'LABEL_2'\]"):
+        class_order(BertConfig(num_labels=3), ["negative", "positive", "neutral"])
 
 
 @pytest.mark.parametrize("names", [["yes", "Yes"], ["yes", "no", "maybe"], ["LABEL_1", "LABEL_0"]])
 def test_a_class_that_only_one_side_has_is_refused(names: list[str]) -> None:
-    with pytest.raises(ModelError, match="those of the dataset \\['yes', 'no'\\]; expected the same names"):
+    with pytest.raises(ModelError, match="those of the config \\['yes', 'no'\\]; expected the same names"):
         class_order(BertConfig(id2label=dict(enumerate(names))), ["yes", "no"])
 
 

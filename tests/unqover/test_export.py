@@ -11,9 +11,9 @@ from small_cells import expanded, one_list, spans
 from typer.testing import CliRunner
 
 from biasgrid.cli import app
+from biasgrid.complete import IncompleteCell
 from biasgrid.families.underspecified.comparisons import Scoring
 from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.measures import IncompleteCell
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.faults import UserError
@@ -34,7 +34,8 @@ def text_of(pieces: Any) -> str:
 def masked(instances: pl.DataFrame, **columns: float | None) -> pl.DataFrame:
     """Predictions of a masked language model that are the same everywhere."""
     values = {name: pl.lit(value, pl.Float32) for name, value in columns.items()}
-    return instances.select("instance").with_columns(**values)
+    pieces = {name: pl.lit(1, pl.UInt8) for name in ("pieces1", "pieces2")}
+    return instances.select("instance").with_columns(**values, **pieces)
 
 
 def half_certain(instances: pl.DataFrame) -> pl.DataFrame:

@@ -11,9 +11,10 @@ import polars as pl
 import torch
 
 from biasgrid.models.answer_spans import LONGEST_ANSWER, best_span, context_places, span_texts
-from biasgrid.models.back_end import BackEnd, Settings, inputs_of
+from biasgrid.models.back_end import BackEnd, inputs_of
 from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.encoding import IntArray, Rows, plain_rows
+from biasgrid.models.settings import Settings
 from biasgrid.tables import ANSWER_PREDICTIONS, CASES
 
 if TYPE_CHECKING:

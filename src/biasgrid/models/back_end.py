@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy.typing as npt
 import polars as pl
 import torch
 
 from biasgrid.models.encoding import IntArray, Rows
+from biasgrid.models.settings import Settings
 
 if TYPE_CHECKING:
     import pandera.polars as pa
@@ -21,39 +21,6 @@ PAIR_COLUMNS = (
     "instance", "context", "question", "candidate1", "candidate2", "position1", "position2", "cluster1", "cluster2",
 )  # fmt: skip
 """What back ends read of `INSTANCES`."""
-
-TargetScoring = Literal["joint", "pll", "pll-l2r"]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a shard is predicted.
-
-    Attributes:
-        model: the model's name in the config.
-        task: `fill-mask`, `question-answering` or `text-classification`.
-        scoring: `exact` or `unqover`.
-        precision: `float32`, `tf32`, `float16`, `bfloat16` or `auto`.
-        pronouns: the pronoun of each cluster of subjects, empty for none.
-        token_budget: how many tokens a batch may have; changes speed, not numbers.
-        device: `auto`, `cpu` or `cuda`.
-        seconds_without_progress: after which the process is ended.
-        instances: what the instances are: `pairs` of subjects (`INSTANCES`) or `cases` (`CASES`).
-        labels: of classifiers, the names of the dataset's classes in their order.
-        target_scoring: of masked language models, how words of several pieces are scored in cases.
-    """
-
-    model: str
-    task: str
-    scoring: str
-    precision: str
-    pronouns: Mapping[str, str]
-    token_budget: int
-    device: str
-    seconds_without_progress: float
-    instances: str = "pairs"
-    labels: Sequence[str] = ()
-    target_scoring: TargetScoring = "joint"
 
 
 class BackEnd(Protocol):

@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 WORD = re.compile(r"\w+|[^\w\s]")
-SPECIAL_TOKENS = {"question-answering": 3, "fill-mask": 2}
-"""How many tokens BERT and its kin put around the texts."""
 
 
 def parameters(folder: Path) -> int | None:
@@ -81,20 +79,62 @@ def load_backend(file: Path) -> Tokenizer | None:
     return backend
 
 
-def tokens_per_instance(backend: Tokenizer, texts: Sequence[tuple[str, str]], task: str) -> float:
-    """Returns the mean number of tokens of instances, special tokens included.
+class Text(NamedTuple):
+    """What an instance asks.
+
+    Attributes:
+        context: a text that comes with the question; may be empty.
+        question: the question; for masked language models with the mask.
+        words: the words whose probabilities masked language models are asked for.
+    """
+
+    context: str
+    question: str
+    words: Sequence[str]
+
+
+def tokens_per_instance(backend: Tokenizer, texts: Sequence[Text], task: str) -> float:
+    """Returns the mean number of tokens of all inputs of an instance, special tokens included.
 
     Args:
         backend: the model's tokenizer.
-        texts: context and question of each instance, at least one.
-        task: `question-answering`, which pairs the two, or `fill-mask`, which joins them.
+        texts: what instances ask, at least one.
+        task: with `fill-mask` context and question are joined, with other tasks paired.
     """
     inputs = [
-        (question, context) if task == "question-answering" else f"{context} {question}" for context, question in texts
+        (text.question, text.context) if is_pair(text, task) else f"{text.context} {text.question}".strip()
+        for text in texts
     ]
-    return fmean(len(encoding) for encoding in backend.encode_batch(inputs))
+    lengths = [len(encoding) for encoding in backend.encode_batch(inputs)]
+    if task != "fill-mask":
+        return fmean(lengths)
+    words = [[backend.encode(f" {word}", add_special_tokens=False).ids for word in text.words] for text in texts]
+    return fmean(tokens_of_inputs(length, pieces) for length, pieces in zip(lengths, words, strict=True))
 
 
-def words_per_instance(texts: Sequence[tuple[str, str]], task: str) -> float:
-    """Estimates `tokens_per_instance` without a tokenizer: each word and each mark counts as a token."""
-    return fmean(len(WORD.findall(f"{context} {question}")) for context, question in texts) + SPECIAL_TOKENS[task]
+def tokens_of_inputs(length: int, words: Sequence[Sequence[int]]) -> int:
+    """Counts the tokens of the inputs that score words at a mask.
+
+    A word of n tokens has n inputs, in which n tokens stand in place of the mask; those that differ in nothing are one
+    (as with the scoring `joint`; with others a few more may differ, see `masked_pieces.hidden_pieces`).
+
+    Args:
+        length: tokens of the text with one mask.
+        words: the token ids of each word; none for a text that is asked as it is.
+    """
+    inputs = {(tuple(ids[:read]), len(ids)) for ids in words for read in range(len(ids))}
+    return sum(length + size - 1 for _, size in inputs) or length
+
+
+def words_per_instance(texts: Sequence[Text], task: str) -> float:
+    """Estimates `tokens_per_instance` without a tokenizer: each word and each mark counts as a token.
+
+    BERT and its kin put two tokens around a text and three around a pair. Each instance counts as one input.
+    """
+    special = (3 if is_pair(text, task) else 2 for text in texts)
+    return fmean(len(WORD.findall(f"{text.context} {text.question}")) for text in texts) + fmean(special)
+
+
+def is_pair(text: Text, task: str) -> bool:
+    """Says whether a model reads two texts."""
+    return bool(text.context) and task != "fill-mask"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from biasgrid.models.back_end import TargetScoring
 from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.encoding import IntArray, matrix_of
+from biasgrid.models.settings import TargetScoring
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Pieces(NamedTuple):
     """A target in a tokenizer's vocabulary: its token ids, and of each the number of the word that it is part of."""
 
+    target: str
     ids: list[int]
     words: list[int | None]
 
@@ -85,35 +86,45 @@ def pieces_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) ->
     end = sum(first < end_of_word for first, _ in written.offsets)
     if begin >= end or written.ids[:begin] != around[:begin] or written.offsets[end - 1][1] > end_of_word:
         raise ModelError(
-            f"the target {word!r} is no token or tokens of its own in place of the mask of {text!r}; expected a mask "
-            "that stands by itself, and words"
+            f"{word!r} is no token or tokens of its own in place of the mask of {text!r}; expected a mask that stands "
+            "by itself, and words"
         )
     ids = written.ids[begin:end]
     if tokenizer.unk_token_id in ids:
         raise ModelError(
-            f"the target {word!r} has letters that this model's tokenizer does not know; expected words that it can "
-            "write with its vocabulary"
+            f"{word!r} has letters that this model's tokenizer does not know; expected words that it can write with "
+            "its vocabulary"
         )
-    return Pieces(ids, written.word_ids[begin:end])
+    return Pieces(word, ids, written.word_ids[begin:end])
 
 
-def inserts_of(targets: Sequence[Pieces], scoring: TargetScoring, mask: int) -> list[tuple[Insert, list[Reading]]]:
+def inserts_of(
+    targets: Sequence[Pieces], scoring: TargetScoring | None, mask: int
+) -> list[tuple[Insert, list[Reading]]]:
     """Returns the inputs that score all targets of a text; targets share those which they have in common.
 
     Args:
         targets: the targets' pieces.
         scoring: see `hidden_pieces`.
         mask: the mask's token id.
+
+    Raises:
+        ModelError: a target has several pieces, and there is no scoring.
     """
     inserts: dict[Insert, list[Reading]] = {}
     for number, target in enumerate(targets):
+        if scoring is None and len(target.ids) > 1:
+            raise ModelError(
+                f"{target.target!r} is not one token of this model; expected one-token words, or `target_scoring` in "
+                "the dataset to score others too (without it, leave `subjects` out of the variant to have them dropped)"
+            )
         for piece, hidden in enumerate(hidden_pieces(scoring, target.words)):
             shown = Insert(tuple(np.where(hidden, mask, target.ids).tolist()), piece)
             inserts.setdefault(shown, []).append(Reading(target.ids[piece], number, piece))
     return list(inserts.items())
 
 
-def hidden_pieces(scoring: TargetScoring, words: Sequence[int | None]) -> npt.NDArray[np.bool_]:
+def hidden_pieces(scoring: TargetScoring | None, words: Sequence[int | None]) -> npt.NDArray[np.bool_]:
     """Says which pieces of a target are masked while one of them is read.
 
     The score of the target is the product of the probabilities of all pieces, each read with some of the others masked:
@@ -124,7 +135,7 @@ def hidden_pieces(scoring: TargetScoring, words: Sequence[int | None]) -> npt.ND
       https://aclanthology.org/2023.acl-short.80), which differs from `joint` in targets of several words.
 
     Args:
-        scoring: which of them.
+        scoring: which of them; of a target of one piece it makes no difference.
         words: shape (pieces,), the word of each piece.
 
     Returns:
@@ -157,3 +168,21 @@ def put_in(ids: IntArray, lengths: IntArray, masks: IntArray, inserts: IntArray,
     insert = np.take_along_axis(inserts, np.clip(within, 0, inserts.shape[1] - 1), axis=1)
     filled = np.where((within >= 0) & (within < sizes[:, None]), insert, text)
     return np.where(place < lengths[:, None], filled, 0)
+
+
+def expand(counts: Sequence[int], kind_of: IntArray) -> tuple[IntArray, IntArray]:
+    """Returns the rows of instances of several kinds, one for each insert of its kind.
+
+    Args:
+        counts: how many inserts each kind has, which are numbered through.
+        kind_of: shape (instances,), the kind of each.
+
+    Returns:
+        The instance and the insert of each row, shape (rows,); rows by instance.
+    """
+    sizes = np.array(counts, dtype=np.int64)
+    begins = np.cumsum(sizes) - sizes
+    of_instance = sizes[kind_of]
+    owner = np.repeat(np.arange(len(kind_of)), of_instance)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(of_instance) - of_instance, of_instance)
+    return owner, begins[kind_of][owner] + within

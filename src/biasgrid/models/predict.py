@@ -23,11 +23,12 @@ import torch
 
 from biasgrid.files import write_text
 from biasgrid.models.answer_texts import AnswerTexts
-from biasgrid.models.back_end import BackEnd, Settings
+from biasgrid.models.back_end import BackEnd
 from biasgrid.models.batches import audit, compare_audit, predict_rows
 from biasgrid.models.checkpoint import ModelError, load_model, load_tokenizer, read_record
 from biasgrid.models.fill_mask import FillMask
 from biasgrid.models.question_answering import QuestionAnswering
+from biasgrid.models.settings import Settings
 from biasgrid.models.target_words import TargetWords
 from biasgrid.models.text_classification import TextClassification
 from biasgrid.progress import Progress
@@ -115,7 +116,7 @@ def predict_shard(
         "precision": choose_precision(settings.precision, device),
         **{choice: getattr(settings, choice) for choice in kind.choices},
     }
-    facts = {**provenance, **decisive, "instances": read_provenance(instances_path)}
+    facts = {**provenance, **decisive, "instances": read_provenance(instances_path), "predicted": len(instances)}
     if instances.is_empty():
         write_table(empty_table(kind.schema), out, kind.schema, facts)
         write_timing([], device, timing)
@@ -215,7 +216,8 @@ def make_part(back_end: BackEnd, instances: pl.DataFrame, path: Path, token_budg
     before = time.perf_counter()
     table = predict_rows(back_end, instances, token_budget, progress)
     part = Part(table, time.perf_counter() - before, name_of_device(back_end.model.device))
-    write_table(table, path, back_end.schema, {"seconds": part.seconds, "device": part.device})
+    made = {"seconds": part.seconds, "device": part.device, "predicted": len(instances)}
+    write_table(table, path, back_end.schema, made)
     return part
 
 
@@ -224,7 +226,8 @@ def read_part(path: Path, back_end: BackEnd) -> Part | None:
     if not path.exists():
         return None
     try:
-        return Part(read_table(path, back_end.schema), **read_provenance(path))
-    except (TableError, TypeError):
+        made = read_provenance(path)
+        return Part(read_table(path, back_end.schema), made["seconds"], made["device"])
+    except (TableError, KeyError):
         logger.warning("%s is damaged and made again", path)
         return None

@@ -13,9 +13,10 @@ import polars as pl
 import torch
 
 from biasgrid.models.answer_spans import LONGEST_ANSWER, best_span, context_places, span_texts
-from biasgrid.models.back_end import PAIR_COLUMNS, BackEnd, Settings, inputs_of
+from biasgrid.models.back_end import PAIR_COLUMNS, BackEnd, inputs_of
 from biasgrid.models.distinct import distinct
 from biasgrid.models.encoding import IntArray, Layout, Rows, checked, pair_layout, tokenize
+from biasgrid.models.settings import Settings
 from biasgrid.models.spans import Windows, candidate_windows, widen, widening_words
 from biasgrid.tables import INSTANCES, SPAN_PREDICTIONS
 

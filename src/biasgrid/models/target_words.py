@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,12 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
-from biasgrid.models.back_end import BackEnd, Settings
+from biasgrid.models.back_end import BackEnd
 from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.encoding import IntArray, Rows, rows_of_ids, whole_rows
 from biasgrid.models.mask_head import MaskHead
-from biasgrid.models.masked_pieces import Insert, Inserts, Reading, inserts_of, pieces_in_place, put_in
+from biasgrid.models.masked_pieces import Insert, Inserts, Reading, expand, inserts_of, pieces_in_place, put_in
+from biasgrid.models.settings import Settings
 from biasgrid.tables import CASES, TARGET_PREDICTIONS
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class TargetWords(BackEnd):
         Args:
             model: a masked language model.
             tokenizer: its tokenizer.
-            settings: `target_scoring` is as in `hidden_pieces`.
+            settings: `target_scoring` is as in `hidden_pieces`; without it words of several pieces are refused.
         """
         self.model = model
         self.tokenizer = tokenizer
@@ -163,21 +163,3 @@ class TargetWords(BackEnd):
                 pl.Series("pieces", pieces[asked], dtype=pl.UInt8),
             )
         )
-
-
-def expand(counts: Sequence[int], kind_of: IntArray) -> tuple[IntArray, IntArray]:
-    """Returns the rows of instances of several kinds, one for each insert of its kind.
-
-    Args:
-        counts: how many inserts each kind has, which are numbered through.
-        kind_of: shape (instances,), the kind of each.
-
-    Returns:
-        The instance and the insert of each row, shape (rows,); rows by instance.
-    """
-    sizes = np.array(counts, dtype=np.int64)
-    begins = np.cumsum(sizes) - sizes
-    of_instance = sizes[kind_of]
-    owner = np.repeat(np.arange(len(kind_of)), of_instance)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(of_instance) - of_instance, of_instance)
-    return owner, begins[kind_of][owner] + within

@@ -11,9 +11,10 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
-from biasgrid.models.back_end import BackEnd, Settings, inputs_of
+from biasgrid.models.back_end import BackEnd, inputs_of
 from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.encoding import IntArray, Rows, whole_rows
+from biasgrid.models.settings import Settings
 from biasgrid.tables import CASES, CLASS_PREDICTIONS
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class TextClassification(BackEnd):
         Args:
             model: a classifier.
             tokenizer: its tokenizer.
-            settings: `labels` names the dataset's classes in their order.
+            settings: `labels` are the checkpoint's names of the dataset's classes, in the dataset's order.
 
         Raises:
             ModelError: the model's classes are not those of the dataset.
@@ -81,26 +82,21 @@ class TextClassification(BackEnd):
 def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
     """Returns which of a model's outputs each of a dataset's classes is.
 
-    Names are compared without regard to case. Those that a checkpoint has where nobody gave it any (`LABEL_0`,
-    `LABEL_1`, ...) tell nothing, so that its classes are taken to be in the dataset's order.
-
     Args:
         config: the model's config, whose `id2label` names its classes.
-        labels: the names of the dataset's classes in their order.
+        labels: these names in the order of the dataset's classes, upper and lower case alike.
 
     Raises:
-        ModelError: the names of both differ, or a text may have several classes.
+        ModelError: the model has other classes, or a text may have several.
     """
     names = [str(config.id2label[place]) for place in range(config.num_labels)]
     if config.problem_type == "multi_label_classification":
         raise ModelError(f"the model gives a text any number of the classes {names}; expected exactly one")
-    if len(names) == len(labels) and names == [f"LABEL_{place}" for place in range(len(names))]:
-        return list(range(len(names)))
     places = {name.casefold(): place for place, name in enumerate(names)}
     wanted = [label.casefold() for label in labels]
     if len(places) != len(names) or sorted(places) != sorted(wanted):
         raise ModelError(
-            f"the model's classes are {names}, those of the dataset {list(labels)}; expected the same names, in any "
-            "order: see `id2label` of the checkpoint and `labels` of the dataset"
+            f"the checkpoint's classes are {names}, those of the config {list(labels)}; expected the same names, in "
+            "any order: see `id2label` of the checkpoint and `labels` of the model"
         )
     return [places[label] for label in wanted]

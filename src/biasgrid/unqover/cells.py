@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 import polars as pl
 
 from biasgrid.config import parse_config, read_config
-from biasgrid.config.reading import cell_faults, selection_faults
+from biasgrid.config.references import cell_faults, selection_faults
 from biasgrid.families.underspecified.comparisons import Scoring
 from biasgrid.families.underspecified.measures import PREDICTIONS
 from biasgrid.faults import Fault, InputError, UserError, nearest, one_of
@@ -41,7 +41,7 @@ class Cells:
         self.config = parse_config(read_config(config), str(config))
         self.layout = Layout(self.config)
         self.dataset = dataset
-        faults = list(selection_faults(str(config), "datasets", [dataset], self.config.datasets))
+        faults = list(selection_faults(str(config), "datasets", [dataset], self.config.underspecified))
         if faults:
             raise InputError(faults)
 
@@ -73,7 +73,7 @@ class Cells:
 
     def instances(self, variant: str) -> pl.DataFrame:
         """Reads the instances of a variant."""
-        variants = self.config.datasets[self.dataset].variants
+        variants = self.config.underspecified[self.dataset].variants
         if variant not in variants:
             problem = f"unknown variant {variant!r}{nearest(variant, variants)}"
             raise InputError([Fault(str(self.path), f"datasets.{self.dataset}.variants", problem, one_of(variants))])

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from biasgrid.complete import check_complete
 from biasgrid.families.underspecified.comparisons import Scoring, scores
-from biasgrid.families.underspecified.measures import check_complete
 from biasgrid.files import whole
 from biasgrid.unqover.order import ITEM, PAIR, IntArray, examples_of, output_order, written
 

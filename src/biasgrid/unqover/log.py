@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from biasgrid.complete import check_complete
 from biasgrid.families.underspecified.comparisons import FloatArray, Scoring, compare
-from biasgrid.families.underspecified.measures import check_complete
 from biasgrid.faults import UserError
 from biasgrid.unqover import GroupBy
 from biasgrid.unqover.order import distinct, examples_of, output_order

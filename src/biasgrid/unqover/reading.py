@@ -199,6 +199,8 @@ def _predictions(questions: pl.DataFrame, kind: Kind) -> pl.DataFrame | None:
         return None
     if kind == "spans":
         return questions.select(list(SPAN_PREDICTIONS.columns))
-    nothing = pl.lit(None, pl.Float32)
     probabilities = {f"probability{which}": pl.col(f"start{which}") for which in (1, 2)}
-    return questions.select("instance", **probabilities, pronoun1=nothing, pronoun2=nothing)
+    # A dump does not tell the model's tokenizer, so how many tokens its subjects have is not known.
+    unknown = {"pronoun1": pl.Float32, "pronoun2": pl.Float32, "pieces1": pl.UInt8, "pieces2": pl.UInt8}
+    nothing = {name: pl.lit(None, dtype) for name, dtype in unknown.items()}
+    return questions.select("instance", **probabilities, **nothing)

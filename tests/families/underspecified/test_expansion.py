@@ -247,6 +247,8 @@ def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None
     instances = expand(lists)[0].filter(~pl.col("swapped"))
     # A sample's articles are not smoothed.
     texts = instances.select(pl.col("context", "question").cast(pl.String).str.replace_all(" an ", " a ")).rows()
+    candidates = instances.select(pl.col("candidate1", "candidate2").cast(pl.String)).rows()
+    texts = [(*text, pair) for text, pair in zip(texts, candidates, strict=True)]
     assert design_of(lists).sample(100) == texts
     sample = design_of(lists).sample(12)
     assert len(sample) == 12

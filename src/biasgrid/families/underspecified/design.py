@@ -76,8 +76,8 @@ class Design:
         text = template.negated_question if item.negated else template.question
         return text.replace(MASK, self.mask) if self.mask else text
 
-    def sample(self, count: int) -> list[tuple[str, str]]:
-        """Returns context and question of about `count` instances, spread evenly over pairs and items.
+    def sample(self, count: int) -> list[tuple[str, str, tuple[str, str]]]:
+        """Returns context, question and both candidates of about `count` instances, spread over pairs and items.
 
         Articles stay as the templates have them; orders are not swapped. A design of fewer pairs with items is
         returned whole.
@@ -92,15 +92,17 @@ class Design:
             for first, second in places
         ]
 
-    def texts(self, item: Item, pair: tuple[int, int]) -> tuple[str, str]:
-        """Returns the context and the question of one instance, without smoothing its articles."""
+    def texts(self, item: Item, pair: tuple[int, int]) -> tuple[str, str, tuple[str, str]]:
+        """Returns context, question and both candidates of one instance, without smoothing its articles."""
         sides = [forms_of_row(subjects, row) for subjects, row in zip(self.sides, pair, strict=True)]
 
         def fill(text: str) -> str:
             text = fill_attribute(text, item.attribute)
             return SUBJECT_SLOT.sub(lambda slot: sides[int(slot[1]) - 1][f"[subj{slot[2] or ''}]"], text)
 
-        return self.lead + fill(self.templates[item.template].context), fill(self.question(item))
+        template = self.templates[item.template]
+        candidates = sides[0][template.subject_form(1)], sides[1][template.subject_form(2)]
+        return self.lead + fill(template.context), fill(self.question(item)), candidates
 
     @property
     def sides(self) -> tuple[Subjects, Subjects]:

@@ -1,0 +1,231 @@
+"""Subjects and pronouns of several tokens, against the plain way to ask a masked language model."""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain import Plain, shown_pieces
+from shards import Cell, count_rows, hook_model, interrupt, largest_difference, refuse_batches
+from tiny_checkpoints import ATTRIBUTES, CLUSTERS, instances_for
+
+from biasgrid.families.underspecified.expansion import expand
+from biasgrid.families.underspecified.word_lists import Subjects, Template, WordLists
+from biasgrid.models.checkpoint import ModelError
+from biasgrid.models.encoding import Layout, Rows, padded
+from biasgrid.models.mask_rows import Words, mask_rows, products
+from biasgrid.models.masked_pieces import Insert, Pieces, inserts_of
+from biasgrid.models.settings import TargetScoring
+from biasgrid.table_files import read_provenance
+
+Cells = Callable[[str, str], Cell]
+TASK = "fill-mask"
+SCORINGS: list[TargetScoring] = ["joint", "pll", "pll-l2r"]
+NAMES = ["Ann", "African-American", "no good"]
+"""One token of the tiny tokenizers, several of one hyphenated word, several words."""
+PRONOUNS = {"female": "she", "male": "man"}
+
+
+def with_names(cell: Cell, names: list[str], mask: str = "[MASK]") -> Cell:
+    return Cell(cell.folder, TASK, instances_for(TASK, mask, names), cell.checkpoint)
+
+
+def several(cell: Cell) -> Cell:
+    """The cell with subjects of several tokens."""
+    return with_names(cell, NAMES, Plain(cell.checkpoint, TASK).mask)
+
+
+def expected(cell: Cell, scoring: str) -> dict[str, list[Any]]:
+    """Probabilities and numbers of pieces of both candidates, and probabilities of both pronouns."""
+    plain = Plain(cell.checkpoint, TASK)
+    unknown = plain.tokenizer.unk_token_id
+    columns: dict[str, list[Any]] = {
+        f"{name}{which}": [] for name in ("probability", "pronoun", "pieces") for which in (1, 2)
+    }
+    for row in cell.instances.iter_rows(named=True):
+        text = f"{row['context']} {row['question']}"
+        for which in (1, 2):
+            probability, _, pieces = plain.word(text, row[f"candidate{which}"], scoring)
+            spoken = PRONOUNS[row[f"cluster{which}"]]
+            known = [word for word in (spoken, spoken.capitalize()) if unknown not in plain.pieces(text, word)[2]]
+            ways = [plain.word(text, word, scoring) for word in known]
+            counted = [way for way in ways if way[2] == 1] or ways
+            columns[f"probability{which}"].append(probability)
+            columns[f"pieces{which}"].append(pieces)
+            columns[f"pronoun{which}"].append(max(way[0] for way in counted))
+    return columns
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "albert"])
+def test_words_are_scored_as_by_the_book(cell: Cells, architecture: str, scoring: str) -> None:
+    ours = several(cell(architecture, TASK))
+    theirs = expected(ours, scoring)
+    predicted = ours.predict(target_scoring=scoring, pronouns=PRONOUNS)
+    for name, values in theirs.items():
+        assert predicted[name].to_list() == pytest.approx(values, rel=1e-4), name
+    assert set(predicted["pieces1"]) == set(predicted["pieces2"])
+    assert predicted["pieces1"].min() == 1
+    assert predicted["pieces1"].max() > 2
+    assert read_provenance(ours.out)["target_scoring"] == scoring
+
+
+@pytest.mark.parametrize("architecture", ["roberta", "albert"])
+def test_what_is_joined_to_the_mask_may_decide_the_tokens(cell: Cells, architecture: str) -> None:
+    templates = [
+        Template(1, "The cook sat by [subj1] and [subj2].", "The man who [act] is [mask].", "[mask] [act:neg]."),
+        Template(2, "There is [subj1] with [subj2].", 'They call "[mask]" who [act].', "It was the [mask] man."),
+    ]
+    ours = cell(architecture, TASK)
+    mask = Plain(ours.checkpoint, TASK).mask
+    lists = WordLists(templates, [Subjects({"[subj]": NAMES}, list(CLUSTERS))], {"[act]": ATTRIBUTES}, "", mask, {})
+    ours = Cell(ours.folder, TASK, expand(lists)[0], ours.checkpoint)
+    theirs = expected(ours, "joint")
+    predicted = ours.predict(target_scoring="joint", pronouns=PRONOUNS)
+    for name, values in theirs.items():
+        assert predicted[name].to_list() == pytest.approx(values, rel=1e-4), name
+
+
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "deberta-v2"])
+def test_words_of_one_token_are_scored_alike_whatever_the_scoring(
+    cell: Cells, architecture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = cell(architecture, TASK)
+    counts = count_rows(monkeypatch)
+    without = ours.predict()
+    asked = sum(counts)
+    for scoring in SCORINGS:
+        counts.clear()
+        assert ours.predict(target_scoring=scoring).equals(without)
+        assert sum(counts) == asked
+    assert set(without["pieces1"]) == {1}
+
+
+def test_words_that_need_the_same_input_share_it(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = with_names(cell("bert", TASK), ["cook", "no good", "no cook"])
+    half = Cell(ours.folder, TASK, ours.instances.head(24), ours.checkpoint)
+    counts = count_rows(monkeypatch)
+    half.predict(target_scoring="joint")
+    # A mask, two masks, and `no` with a mask for either pair with `cook`; the last two for the third pair. All once
+    # more for the audit.
+    assert sum(counts) == 2 * 8 * (3 + 3 + 2)
+
+
+def test_a_prediction_does_not_depend_on_its_shard_or_batch(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = several(cell("bert", TASK))
+    whole = ours.predict(token_budget=100_000, target_scoring="joint")
+    assert largest_difference(ours.predict_all(3, target_scoring="joint"), whole) < 1e-6
+    hook_model(monkeypatch, refuse_batches)
+    assert largest_difference(ours.predict(target_scoring="joint"), whole) < 1e-6
+
+
+def test_parts_of_another_scoring_are_not_taken(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("biasgrid.models.predict.PART_ROWS", 16)
+    ours = several(cell("bert", TASK))
+    interrupt(ours, 2, monkeypatch, target_scoring="joint")
+    resumed = ours.predict(target_scoring="pll")
+    assert resumed.equals(ours.predict(target_scoring="pll"))
+
+
+def test_texts_that_are_tokenized_as_a_whole_are_scored_alike(
+    cell: Cells, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours = several(cell("bert", TASK))
+    assembled = ours.predict(target_scoring="joint")
+    monkeypatch.setattr("biasgrid.models.encoding.same_row", lambda *_: False)
+    assert largest_difference(ours.predict(target_scoring="joint"), assembled) < 1e-6
+    assert "every text is tokenized as a whole" in caplog.text
+
+
+def test_unqover_scoring_leaves_the_number_of_tokens_open_where_it_finds_none(cell: Cells) -> None:
+    ours = several(cell("bert", TASK))
+    predicted = ours.predict(scoring="unqover")
+    names = ours.instances["candidate1"].cast(pl.String)
+    assert dict(zip(names, predicted["pieces1"], strict=True)) == {"Ann": 1, "African-American": None, "no good": None}
+    assert set(predicted.filter(pl.col("pieces1").is_null())["probability1"]) == {0}
+
+
+def test_a_subject_that_the_tokenizer_cannot_write_is_refused(cell: Cells) -> None:
+    ours = with_names(cell("bert", TASK), ["Ann", "Carl", "愛"])
+    with pytest.raises(ModelError, match="'愛' has letters that this model's tokenizer does not know; expected words"):
+        ours.predict(target_scoring="joint")
+
+
+MASK, PREFIX, SUFFIX = 99, 97, 98
+IDS = st.lists(st.integers(1, 9), max_size=3)
+
+
+@st.composite
+def written_words(draw: st.DrawFn) -> Pieces:
+    ids = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    return Pieces("", ids, np.cumsum([draw(st.booleans()) for _ in ids]).tolist())
+
+
+class Instances(NamedTuple):
+    """Contexts, what stands before and behind the mask of statements, the ways to write words; and who has which."""
+
+    contexts: list[list[int]]
+    statements: list[tuple[list[int], list[int]]]
+    words: list[list[Pieces]]
+    rows: list[tuple[int, int, int, int]]
+
+    def score(self, row: int, word: int, scoring: str) -> float:
+        """The probability of a word at an instance, by the book."""
+        context, statement = self.rows[row][:2]
+        before, behind = (
+            [PREFIX, *self.contexts[context], *self.statements[statement][0]],
+            self.statements[statement][1],
+        )
+        products = [
+            prod(
+                pretended([*before, *shown, *behind, SUFFIX], len(before) + read, way.ids[read])
+                for read, shown in enumerate(shown_pieces(way.ids, way.words, scoring, MASK))
+            )
+            for way in self.words[self.rows[row][2 + word]]
+        ]
+        return max(products, default=0)
+
+
+@st.composite
+def some_instances(draw: st.DrawFn) -> Instances:
+    contexts = draw(st.lists(IDS, min_size=1, max_size=3))
+    statements = draw(st.lists(st.tuples(IDS, IDS), min_size=1, max_size=3))
+    words = draw(st.lists(st.lists(written_words(), max_size=2), min_size=1, max_size=4))
+    places = (st.integers(0, len(of) - 1) for of in (contexts, statements, words, words))
+    return Instances(contexts, statements, words, draw(st.lists(st.tuples(*places), min_size=1, max_size=6)))
+
+
+def pretended(ids: list[int], place: int, token: int) -> float:
+    """The probability of a token at a place, of no model in particular."""
+    return (hash((*ids, place, token)) % 1009 + 1) / 1024
+
+
+@settings(max_examples=150, deadline=None)
+@given(some_instances(), st.sampled_from(SCORINGS))
+def test_rows_hold_each_input_of_an_instance_once_and_give_the_scores_of_its_words(
+    asked: Instances, scoring: TargetScoring
+) -> None:
+    statements = [[*before, MASK, *behind] for before, behind in asked.statements]
+    first, second = (padded([(ids, [(0, 0)] * len(ids)) for ids in texts]) for texts in (asked.contexts, statements))
+    context_of, statement_of, *words_of = np.array(asked.rows).T
+    rows = Rows(Layout([PREFIX], [], [SUFFIX], None), first, second, context_of, statement_of)
+    masks = np.array([len(before) for before, _ in asked.statements])
+    inputs = [inserts_of(ways, scoring, MASK) or [(Insert((MASK,), 0), [])] for ways in asked.words]
+    encoded = mask_rows(rows, masks, {str(column): Words(inputs, of) for column, of in enumerate(words_of)})
+
+    owner, places = encoded.rows.instance_of, encoded.place.tolist()
+    ids = [encoded.rows.assemble(np.array([row]))[0][0].tolist() for row in range(len(owner))]
+    assert len({(*each, place, row) for each, place, row in zip(ids, places, owner.tolist(), strict=True)}) == len(
+        owner
+    )
+    for column, tokens in encoded.tokens.items():
+        factors = [
+            [pretended(each, place, token) for token in read]
+            for each, place, read in zip(ids, places, tokens.tolist(), strict=True)
+        ]
+        scores = products(np.array(factors, dtype=np.float32), tokens, owner)[0]
+        assert scores.tolist() == [asked.score(row, int(column), scoring) for row in range(len(asked.rows))]
