@@ -29,6 +29,34 @@ rule plant:
         "../workflow/scripts/plant.py"
 
 
+# A rule for each dataset, so that another dataset trains no model of this one again.
+rule plant_cases:
+    input:
+        cases="<results>/instances/{dataset}/cases.parquet",
+    output:
+        base=multiext(
+            "<results>/planted_cases/{dataset}/base/",
+            "config.json",
+            "model.safetensors",
+            "tokenizer.json",
+            "tokenizer_config.json",
+        ),
+        planted="<results>/planted_cases/{dataset}/planted.parquet",
+        texts=collect("<results>/planted_cases/{{dataset}}/{strength}.jsonl", strength=planted_strengths()),
+    log:
+        "<logs>/plant_cases/{dataset}.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        labels=lambda wildcards: grid.counterfactual[wildcards.dataset].labels,
+        planted=grid.planted.model_dump() if grid.planted else None,
+        code=code_of("plant_cases"),
+    script:
+        "../workflow/scripts/plant_cases.py"
+
+
 # Records stay when they are made again (`update`), because a branch is resolved once: its commit is taken from there.
 # Bases are fetched by a rule of their own, because nodes that train may have no network.
 rule fetch_base:
@@ -71,6 +99,7 @@ rule train:
         jobs_per_gpu=grid.inference.jobs_per_gpu,
     params:
         task=lambda wildcards: grid.models[wildcards.model].task,
+        labels=lambda wildcards: list(grid.models[wildcards.model].labels.values()),
         train=lambda wildcards: grid.models[wildcards.model].train.model_dump(mode="json"),
         code=code_of("train"),
     script:

@@ -8,7 +8,7 @@ whichever order the context names them. A model that learned these probabilities
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 from zlib import crc32
@@ -59,8 +59,7 @@ def with_difference(instances: pl.DataFrame, dataset: str, strength: float, seed
 
     The texts, categorical in the instances table, come out as strings.
     """
-    if not 0 <= strength <= 1:
-        raise ValueError(f"strength {strength} is not in 0..1, so it would plant probabilities outside of 0..1")
+    check_strength(strength)
     frame = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
     for side in PAIR:
         keys = frame.select(side, "attribute").unique()
@@ -68,6 +67,16 @@ def with_difference(instances: pl.DataFrame, dataset: str, strength: float, seed
         frame = frame.join(keys.with_columns(pl.Series(f"weight_{side}", weights)), on=[side, "attribute"])
     difference = pl.col("weight_subject1") - pl.col("weight_subject2")
     return frame.with_columns(difference=difference).drop("weight_subject1", "weight_subject2").sort("instance")
+
+
+def check_strength(strength: float) -> None:
+    """Checks that a strength plants probabilities.
+
+    Raises:
+        ValueError: the strength is not in 0..1.
+    """
+    if not 0 <= strength <= 1:
+        raise ValueError(f"strength {strength} is not in 0..1, so it would plant probabilities outside of 0..1")
 
 
 def weight(dataset: str, subject: str, attribute: str, seed: int) -> float:
@@ -79,26 +88,39 @@ def weight(dataset: str, subject: str, attribute: str, seed: int) -> float:
 def draw(instances: pl.DataFrame, dataset: str, strength: float, seed: int, repeats: int) -> pl.DataFrame:
     """Adds `answered1`: how many of an instance's `repeats` answers are subject1, the others are subject2.
 
-    Systematic sampling: the instances of a pair, attribute and polarity (their templates and orders) stand in random
-    order on a line, each as long as the answers that it expects to be one of the two, and every whole number on the
-    line, randomly shifted, is one such answer. Instances and their totals are then within one answer of what is
-    expected, where independent draws would blur a weak bias.
+    The instances of a pair, attribute and polarity (their templates and orders) are drawn together.
     """
-    random = np.random.default_rng([seed, crc32(dataset.encode())])
     frame = with_difference(instances, dataset, strength, seed)
     sign = pl.when("negated").then(-1).otherwise(1)
     ordered = pl.col("subject1") < pl.col("subject2")
     probability = 0.5 + 0.5 * sign * pl.col("difference")
-    frame = frame.with_columns(
-        pl.Series("shift", random.random(frame.height)),
-        low=pl.min_horizontal(PAIR),
-        high=pl.max_horizontal(PAIR),
-        expected=repeats * pl.when(ordered).then(probability).otherwise(1 - probability),
-    )[random.permutation(frame.height)]
-    line = (pl.col("expected").cum_sum() + pl.col("shift").first()).floor()
-    answered_low = line.diff().fill_null(line).over("low", "high", "attribute", "negated").cast(pl.Int64)
-    answered = pl.when(ordered).then(answered_low).otherwise(repeats - answered_low)
-    return frame.with_columns(answered1=answered).drop("shift", "low", "high", "expected").sort("instance")
+    frame = frame.with_columns(low=pl.min_horizontal(PAIR), high=pl.max_horizontal(PAIR))
+    expected = repeats * pl.when(ordered).then(probability).otherwise(1 - probability)
+    frame = with_counts(frame, expected, ("low", "high", "attribute", "negated"), dataset, seed)
+    answered = pl.when(ordered).then("count").otherwise(repeats - pl.col("count"))
+    return frame.with_columns(answered1=answered).drop("low", "high", "count").sort("instance")
+
+
+def with_counts(frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], dataset: str, seed: int) -> pl.DataFrame:
+    """Adds `count`, whole numbers with given expectations, to the rows of a table, and returns these in random order.
+
+    Systematic sampling: the rows that are drawn together stand on a line, each as long as the number that it expects,
+    and every whole number on the line, randomly shifted, counts for the row where it lies. Rows and their totals are
+    then within one of what is expected, where independent draws would blur a weak bias.
+
+    Args:
+        frame: the rows.
+        expected: the expectation of each row.
+        line: the columns in which rows that are drawn together agree.
+        dataset: the dataset's name; each has random numbers of its own.
+        seed: their seed.
+    """
+    random = np.random.default_rng([seed, crc32(dataset.encode())])
+    shift = pl.Series("shift", random.random(frame.height))
+    frame = frame.with_columns(shift, expected=expected)[random.permutation(frame.height)]
+    place = (pl.col("expected").cum_sum() + pl.col("shift").first()).floor()
+    count = place.diff().fill_null(place).over(line).cast(pl.Int64)
+    return frame.with_columns(count=count).drop("shift", "expected")
 
 
 def question_answering_corpus(

@@ -14,8 +14,8 @@ from slurm_project import SlurmProject, name_of_job
 from biasgrid.config import parse_config
 from biasgrid.layout import Layout
 from biasgrid.plots.recovery import measured_and_planted, recovery
-from biasgrid.table_files import read_table
-from biasgrid.tables import MEASURES, PLANTED, SUMMARY
+from biasgrid.table_files import read_table, read_tables
+from biasgrid.tables import GROUP_MEASURES, MEASURES, PLANTED, PLANTED_GROUPS, SUMMARY
 
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02
 
@@ -53,6 +53,33 @@ def test_mu_rises_with_the_planted_strength(results: Path):
     assert (mu["none"] < LARGEST_UNBIASED_MU).all()
     assert (mu["none"] < mu["weak"]).all()
     assert (mu["weak"] < mu["strong"]).all()
+
+
+@pytest.mark.parametrize("dataset", ["sentiment", "entailment"])
+def test_planted_group_effects_are_measured(results: Path, dataset: str):
+    planted = read_table(results / f"planted_cases/{dataset}/planted.parquet", PLANTED_GROUPS)
+    measures = read_tables(results.glob(f"group_measures/{dataset}/*.parquet"), GROUP_MEASURES)
+    of_groups = measures.filter(
+        pl.col("group").is_not_null(),
+        pl.all_horizontal(pl.col("distance", "template", "argument").is_null()),
+        score="mean_class_probability",
+    )
+    effects = of_groups.with_columns(strength=pl.col("model").str.split("-").list.first()).join(
+        planted, on=["strength", "dataset", "bias_type", "group"]
+    )
+    unbiased = effects.filter(strength="none")
+    assert (unbiased["value"].max() - unbiased["value"].min()) < LARGEST_UNBIASED_MU
+    biased = (
+        effects.filter(strength="strong")
+        .group_by("bias_type")
+        .agg(
+            correlation=pl.corr("value", "probability"),
+            slope=pl.cov("value", "probability") / pl.col("probability").var(),
+        )
+    )
+    assert len(biased) == {"sentiment": 2, "entailment": 1}[dataset]
+    assert biased["correlation"].min() > LEAST_CORRELATION
+    assert biased["slope"].is_between(*SLOPES).all()
 
 
 def test_the_report_is_one_offline_page_with_what_was_planted(results: Path):
@@ -95,6 +122,15 @@ def test_slurm_jobs_with_a_gpu_predict_every_cell_alike(demo: Project, cluster: 
     for name, predictions in shards.items():
         (job,) = jobs[name]
         assert job["JobState"] == "COMPLETED"
-        # Asked for, and given.
-        assert (job["TresPerJob"], job["JOB_GRES"]) == ("gres:gpu:1", "gpu:pretended:1")
+        asked = {key: job[key] for key in ("TresPerJob", "Partition", "MinMemoryNode", "TimeLimit", "Requeue")}
+        assert asked == {
+            "TresPerJob": "gres:gpu:1",
+            "Partition": "gpu",
+            "MinMemoryNode": "6000M",
+            "TimeLimit": "04:00:00",
+            "Requeue": "1",
+        }
+        assert job["JOB_GRES"] == "gpu:pretended:1"
+        assert Path(job["StdOut"]).is_relative_to(project.folder / grid.results / "logs/slurm")
+        assert "rule predict" in Path(job["StdOut"]).read_text()
         assert (project.folder / predictions).read_bytes() == (demo.folder / predictions).read_bytes(), name

@@ -28,4 +28,5 @@ with one_gpu(snakemake.resources.device, snakemake.resources.jobs_per_gpu):
         hyperparameters=Hyperparameters(**settings["hyperparameters"]),
         threads=snakemake.threads,
         device=snakemake.resources.device,
+        labels=snakemake.params.labels,
     )

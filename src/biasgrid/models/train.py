@@ -1,15 +1,18 @@
-"""Trains models: fine-tunes a checkpoint for question answering or as a masked language model."""
+"""Trains models: fine-tunes a checkpoint for question answering, as a masked language model or as a classifier."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import (
+    AutoConfig,
     AutoModelForMaskedLM,
     AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
     AutoTokenizer,
     Trainer,
     TrainingArguments,
@@ -18,10 +21,15 @@ from transformers import (
 from transformers.utils import logging
 
 from biasgrid.files import whole_files
+from biasgrid.models.class_lessons import class_lessons, class_names
 from biasgrid.models.hyperparameters import Hyperparameters
 from biasgrid.models.lessons import Lessons, line_lessons, question_lessons
 
-HEADS = {"fill-mask": AutoModelForMaskedLM, "question-answering": AutoModelForQuestionAnswering}
+HEADS = {
+    "fill-mask": AutoModelForMaskedLM,
+    "question-answering": AutoModelForQuestionAnswering,
+    "text-classification": AutoModelForSequenceClassification,
+}
 
 
 def train(
@@ -32,20 +40,22 @@ def train(
     hyperparameters: Hyperparameters,
     threads: int,
     device: str = "auto",
+    labels: Sequence[str] = (),
 ) -> None:
     """Fine-tunes a checkpoint in float32 and saves model and tokenizer.
 
     On a CPU the same inputs, hyper-parameters and number of threads give the same weights, byte for byte.
 
     Args:
-        task: `question-answering` or `fill-mask`.
+        task: `question-answering`, `fill-mask` or `text-classification`.
         checkpoint: folder of the model and tokenizer to begin with; a missing head gets new weights.
         data_path: SQuAD v1.1 or v2.0 JSON for question answering, where all answers of a question count alike; a text
-            file for fill-mask (see `line_lessons`).
+            file for fill-mask (see `line_lessons`); JSON lines for text classification (see `class_lessons`).
         out_folder: where to write; created where it is missing.
         hyperparameters: how to train.
         threads: threads to compute with on a CPU.
         device: `cpu`, or `auto` or `cuda` for the GPU where there is one.
+        labels: of text classification, the names of the classes, which the trained checkpoint has as `id2label`.
 
     Raises:
         InputError: the data are not what the task needs.
@@ -55,9 +65,10 @@ def train(
     if quiet:
         logging.disable_progress_bar()
     tokenizer = AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False)
-    lessons = make_lessons(task, tokenizer, data_path, hyperparameters)
+    names = class_names(AutoConfig.from_pretrained(checkpoint, trust_remote_code=False), labels) if labels else ()
+    lessons = make_lessons(task, tokenizer, data_path, hyperparameters, names)
     set_seed(hyperparameters.seed)
-    model = HEADS[task].from_pretrained(checkpoint, dtype=torch.float32, trust_remote_code=False)
+    model = load_model(task, checkpoint, names)
     trainer = Trainer(
         model=model,
         args=training_arguments(out_folder, hyperparameters, quiet, device),
@@ -69,6 +80,20 @@ def train(
     save(model, tokenizer, Path(out_folder))
 
 
+def load_model(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
+    """Loads a checkpoint with the head of a task; `names` are those of a classifier's classes."""
+    options: dict[str, Any] = {}
+    if names:
+        options = {
+            "id2label": dict(enumerate(names)),
+            "label2id": {name: number for number, name in enumerate(names)},
+            "problem_type": "single_label_classification",
+            # A classifier of another number of classes gets a new head.
+            "ignore_mismatched_sizes": True,
+        }
+    return HEADS[task].from_pretrained(checkpoint, dtype=torch.float32, trust_remote_code=False, **options)
+
+
 def save(model: Any, tokenizer: Any, folder: Path) -> None:
     """Saves a checkpoint beside its place first, so that a reader never sees half of a file."""
     with whole_files(folder) as partial:
@@ -76,11 +101,15 @@ def save(model: Any, tokenizer: Any, folder: Path) -> None:
         tokenizer.save_pretrained(partial)
 
 
-def make_lessons(task: str, tokenizer: Any, data_path: str | Path, hyperparameters: Hyperparameters) -> Lessons:
-    """Reads and tokenizes the data of a task."""
+def make_lessons(
+    task: str, tokenizer: Any, data_path: str | Path, hyperparameters: Hyperparameters, names: Sequence[str]
+) -> Lessons:
+    """Reads and tokenizes the data of a task; `names` are those of a classifier's classes."""
     longest = hyperparameters.max_length
     if task == "question-answering":
         return question_lessons(tokenizer, data_path, longest, hyperparameters.stride)
+    if task == "text-classification":
+        return class_lessons(tokenizer, data_path, longest, names)
     return line_lessons(tokenizer, data_path, longest, hyperparameters.mask_probability)
 
 
