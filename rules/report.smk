@@ -3,21 +3,19 @@ report: "../workflow/report/workflow.rst"
 
 rule report:
     input:
-        summary="<results>/summary.parquet",
+        summary=["<results>/summary.parquet"] if grid.cells("underspecified") else [],
         measures=measures_of,
-        examples=collect(
-            "<results>/examples/{dataset}/{model}.parquet", dataset=grid.run.datasets, model=grid.run.models
-        ),
+        examples=files_of_cells("examples", grid.cells("underspecified")),
+        group_measures=group_measures_of,
+        failures=failures_of,
+        case_examples=files_of_cells("case_examples", grid.group_cells()),
         instances=collect(
             "<results>/instances/{cell}.parquet", cell=["/".join(cell) for cell in grid.selected_variants()]
         ),
         records=records_of_models(),
-        imported=collect(
-            "<results>/imported/{dataset}/{model}/predictions.parquet",
-            dataset=grid.run.datasets,
-            model=[name for name in grid.run.models if is_imported(name)],
-        ),
+        imported=[f"<results>/imported/{dataset}/{model}/predictions.parquet" for dataset, model in imported_cells()],
         planted="<results>/planted/planted.parquet" if planted_models() else [],
+        planted_groups=planted_tables_of_cases(),
         figures=figures(),
         # Beside the Snakefile, whatever the working folder is.
         reference=os.path.relpath(Path(workflow.basedir, "reference", "unqover_published.json")),
@@ -36,7 +34,7 @@ rule report:
 
 rule manifest:
     input:
-        measures=measures_of,
+        measures=of_all_measures,
         records=records_of_models(),
         timings=timings_of_grid(),
     output:

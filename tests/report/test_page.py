@@ -2,12 +2,13 @@
 
 import base64
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
 
 import polars as pl
 import pytest
+from parsed_page import Page
+from small_groups import THRESHOLD, measured_groups, planted_slants
 
 from biasgrid.plots.captions import CAPTIONS
 from biasgrid.reference import PUBLISHED
@@ -30,33 +31,6 @@ RUN = ReportRun(
     ],
     datasets=[ReportDataset("religion", "Faiths", {"qa": 1200, "lm-bert": 1000}, {"lm-bert": ["Zoroastrian"]})],
 )
-
-
-class Page(HTMLParser):
-    """Collects what a page refers to, its ids, its text and the cells of its tables' rows."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.references: list[str] = []
-        self.ids: list[str] = []
-        self.tags: set[str] = set()
-        self.rows: list[list[str]] = []
-        self.text = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-        self.references += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action")]
-        self.ids += [value or "" for name, value in attrs if name == "id"]
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-        if self.rows and self.rows[-1]:
-            self.rows[-1][-1] += data.strip()
 
 
 @pytest.fixture
@@ -229,6 +203,33 @@ def test_planted_bias_stands_beside_what_was_measured(
     assert "Planted and measured" in page.text
     assert ["BERT base", "SQuAD", "strong", "Faiths", "1.000", "0.500", "0.200", "0.123"] in [
         cells[:-1] for cells in page.rows
+    ]
+
+
+def test_models_of_both_families_with_a_planted_bias_stand_in_one_page(
+    summary: pl.DataFrame,
+    measures: pl.DataFrame,
+    examples: pl.DataFrame,
+    planted: pl.DataFrame,
+) -> None:
+    groups = {"faith": ["jewish", "muslim", "other"]}
+    group_measures, failures = measured_groups({"classifier": 0.2}, groups)
+    classifier = ReportModel(
+        "classifier", "Sentiment", "Tiny", "text-classification", "trained", "abc", "strong", planted_in="feelings"
+    )
+    cases = ReportDataset("feelings", "Feelings", {"cases": 24}, threshold=THRESHOLD)
+    run = replace(
+        RUN,
+        models=[replace(RUN.models[0], strength="strong"), RUN.models[1], classifier],
+        datasets=[*RUN.datasets, cases],
+    )
+    effects = planted_slants({"strong": 0.2}, groups)
+    tables = {"planted": planted, "planted_groups": effects, "group_measures": group_measures, "failures": failures}
+    page = Page(build_report(run, summary, measures, examples, [], **tables))
+    assert page.ids.count("planted") == 1
+    assert [cells[:4] for cells in page.rows if "strong" in cells] == [
+        ["BERT base", "SQuAD", "strong", "Faiths"],
+        ["Tiny", "Sentiment", "strong", "Feelings"],
     ]
 
 

@@ -10,14 +10,12 @@ from biasgrid.logs import start_log
 
 start_log(snakemake.log[0])
 
-import polars as pl
-
 from biasgrid.plots.draw import draw_dataset
 from biasgrid.summary import ModelFacts, summarise
-from biasgrid.table_files import read_table
+from biasgrid.table_files import read_tables
 from biasgrid.tables import MEASURES
 
-measures = pl.concat(read_table(path, MEASURES) for path in snakemake.input.measures)
+measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
 draw_dataset(
     measures=measures,

@@ -10,14 +10,12 @@ from biasgrid.logs import start_log
 
 start_log(snakemake.log[0])
 
-import polars as pl
-
 from biasgrid.plots.draw import draw_planted
-from biasgrid.table_files import read_table
+from biasgrid.table_files import read_table, read_tables
 from biasgrid.tables import MEASURES, PLANTED, SUMMARY
 
 draw_planted(
-    measures=pl.concat(read_table(path, MEASURES) for path in snakemake.input.measures),
+    measures=read_tables(snakemake.input.measures, MEASURES),
     planted_bias=read_table(snakemake.input.planted, PLANTED),
     summary=read_table(snakemake.input.summary, SUMMARY),
     strengths=snakemake.params.strengths,

@@ -10,15 +10,22 @@ from biasgrid.logs import start_log
 
 start_log(snakemake.log[0])
 
-import polars as pl
-
 from biasgrid.files import write_text
 from biasgrid.models.checkpoint import read_record
 from biasgrid.reference import read_published
 from biasgrid.report.facts import gather_figures, gather_run
 from biasgrid.report.page import build_report
-from biasgrid.table_files import read_table
-from biasgrid.tables import EXAMPLES, MEASURES, PLANTED, SUMMARY
+from biasgrid.table_files import read_table, read_tables
+from biasgrid.tables import (
+    CASE_EXAMPLES,
+    EXAMPLES,
+    FAILURES,
+    GROUP_MEASURES,
+    MEASURES,
+    PLANTED,
+    PLANTED_GROUPS,
+    SUMMARY,
+)
 
 page = build_report(
     run=gather_run(
@@ -27,11 +34,15 @@ page = build_report(
         instances=[Path(path) for path in snakemake.input.instances],
         **snakemake.params.facts,
     ),
-    summary=read_table(snakemake.input.summary, SUMMARY),
-    measures=pl.concat(read_table(path, MEASURES) for path in snakemake.input.measures),
-    examples=pl.concat(read_table(path, EXAMPLES) for path in snakemake.input.examples),
+    summary=read_tables(snakemake.input.summary, SUMMARY),
+    measures=read_tables(snakemake.input.measures, MEASURES),
+    examples=read_tables(snakemake.input.examples, EXAMPLES),
+    group_measures=read_tables(snakemake.input.group_measures, GROUP_MEASURES),
+    failures=read_tables(snakemake.input.failures, FAILURES),
+    case_examples=read_tables(snakemake.input.case_examples, CASE_EXAMPLES),
     figures=gather_figures(map(Path, snakemake.input.figures), snakemake.params.facts["datasets"]),
     planted=read_table(snakemake.input.planted, PLANTED) if snakemake.input.planted else None,
+    planted_groups=read_tables(snakemake.input.planted_groups, PLANTED_GROUPS),
     published=read_published(snakemake.input.reference),
 )
 write_text(snakemake.output[0], page)

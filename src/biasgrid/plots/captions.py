@@ -50,11 +50,44 @@ CAPTIONS = {
         "12 attributes are shown, those won most clearly. A win counts whether its margin is large or "
         "minute."
     ),
+    "group_scores": (
+        "The score of every group: each mark is a model's score over all cases and identity terms, each bar the "
+        "middle half of the cases. Cases differ from each other, whatever group is named, so bars that overlap do not "
+        "say that groups are treated alike: compare the marks of one model within a panel, and see the next figure. "
+        "A high score is good or bad for a group as the texts are, which the sentences show."
+    ),
+    "group_pairs": (
+        "How far apart a model scores two groups in one and the same case, averaged over cases: a row of panels for "
+        "each bias type, a matrix for each model, all in one scale of colours. Darker: farther apart; it does not say "
+        "which of the two scores higher. A dark row with its column is a group that is treated unlike the others. "
+        "Distances are never negative, so noise alone makes them larger than 0. The 2 % largest ones share the "
+        "darkest colour."
+    ),
+    "group_templates": (
+        "The mean distance of two groups within a case, for each template. Where few templates are dark, they make "
+        "most of the difference, and other templates might show another picture; a row that is dark throughout says "
+        "that the model tells groups apart whatever is said. Templates have few or many cases, so some columns rest "
+        "on little."
+    ),
+    "failure_curve": (
+        "The share of cases that fail, for every threshold of what counts as a failure: the mean difference of two "
+        "groups of a case (left, as published) or its largest one (right) must be larger. The mean hides a single "
+        "group among many that is treated unlike the others; the largest grows with the number of groups even by "
+        "chance, so compare models, not bias types, on the right. Rates are known at the thresholds of the tables, "
+        "and lines join them."
+    ),
     "planted": (
         f"Models that were trained on texts with a known bias: measured {GAMMA} against planted {GAMMA}, "
         "with the line on which both are equal. Points on the line say that the whole chain from word "
         "lists to measures returns what was put in; they do not say that real models' biases are measured "
         "as exactly, since those were never planted."
+    ),
+    "planted_groups": (
+        "Classifiers that were trained on labels of which a known share are guesses, more for one group than for "
+        "another: the measured probability of the right class of each group against the planted one, with the line on "
+        "which both are equal. Points on the line say that the whole chain from templates to measures returns what was "
+        "put in, group by group; they do not say that such differences of real models are measured as exactly, or "
+        "where these come from."
     ),
 }
 """Captions by the name of the figure's file."""

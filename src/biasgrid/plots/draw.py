@@ -8,8 +8,23 @@ from pathlib import Path
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.plots import associations, bipartite, errors, heat_map, intensity, planted, ranks
+from biasgrid.plots import (
+    associations,
+    bipartite,
+    errors,
+    failure_curve,
+    group_pairs,
+    group_scores,
+    group_templates,
+    heat_map,
+    intensity,
+    planted,
+    planted_groups,
+    ranks,
+)
+from biasgrid.plots.recovery import StrengthsOfCells
 from biasgrid.plots.theme import save
+from biasgrid.summary import ModelFacts
 
 
 def draw_grid(summary: pl.DataFrame, titles: Mapping[str, str], folder: Path) -> None:
@@ -41,6 +56,32 @@ def draw_dataset(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, ti
     draw(bipartite.figure(measures, dataset, title), folder / "bipartite")
 
 
+def draw_groups(
+    measures: pl.DataFrame,
+    failures: pl.DataFrame,
+    models: Mapping[str, ModelFacts],
+    dataset: str,
+    title: str,
+    threshold: float,
+    folder: Path,
+) -> None:
+    """Draws the figures of one dataset's groups.
+
+    Args:
+        measures: the group measures of its cells (schema `GROUP_MEASURES`).
+        failures: the failure rates of its cells (schema `FAILURES`).
+        models: the facts of each model, in the order of the figures.
+        dataset: its name.
+        title: its title.
+        threshold: its failure threshold.
+        folder: where the figures go.
+    """
+    draw(group_scores.figure(measures, models, dataset, title), folder / "group_scores")
+    draw(group_pairs.figure(measures, models, dataset, title), folder / "group_pairs")
+    draw(group_templates.figure(measures, models, dataset, title), folder / "group_templates")
+    draw(failure_curve.figure(failures, models, dataset, title, threshold), folder / "failure_curve")
+
+
 def draw_planted(
     measures: pl.DataFrame,
     planted_bias: pl.DataFrame,
@@ -60,6 +101,25 @@ def draw_planted(
         folder: where the figure goes.
     """
     draw(planted.figure(measures, planted_bias, summary, strengths, titles), folder / "planted")
+
+
+def draw_planted_groups(
+    measures: pl.DataFrame,
+    planted_effects: pl.DataFrame,
+    strengths: StrengthsOfCells,
+    titles: Mapping[str, str],
+    folder: Path,
+) -> None:
+    """Draws measured against planted scores of groups.
+
+    Args:
+        measures: the group measures of the trained classifiers' cells (schema `GROUP_MEASURES`).
+        planted_effects: the planted group effects (schema `PLANTED_GROUPS`).
+        strengths: for each dataset the strength that each classifier learned in its cases.
+        titles: titles of the datasets, by name.
+        folder: where the figure goes.
+    """
+    draw(planted_groups.figure(measures, planted_effects, strengths, titles), folder / "planted_groups")
 
 
 def draw(figure: ggplot, path: Path) -> None:

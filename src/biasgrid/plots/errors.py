@@ -56,6 +56,6 @@ def figure(summary: pl.DataFrame, titles: Mapping[str, str]) -> ggplot:
             color="",
             shape="",
         )
-        + biasgrid_theme(max(7, 3 + 2 * len(titles)), 1.8 + 0.24 * rows)
+        + biasgrid_theme(max(7, 3 + 2 * len(titles)), max(3, 1.8 + 0.24 * rows))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )

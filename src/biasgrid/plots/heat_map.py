@@ -12,7 +12,6 @@ from plotnine import (
     facet_wrap,
     geom_raster,
     ggplot,
-    guide_colorbar,
     guides,
     labs,
     scale_fill_gradient2,
@@ -31,18 +30,10 @@ from biasgrid.plots.selection import (
     select_rows,
     shorten_all,
 )
-from biasgrid.plots.theme import LEAST, MOST, NEUTRAL, NOT_ASKED, biasgrid_theme
+from biasgrid.plots.theme import CELL, LEAST, MOST, NEUTRAL, NOT_ASKED, biasgrid_theme, colour_bar, colour_limit
 
 LONGEST_ATTRIBUTE = 44
 SIDE_BY_SIDE = 12
-SATURATED = 0.98
-"""Of all cells this share keeps its own colour; what is stronger has the colour of the strongest."""
-
-COLOURS = 15
-"""Steps of the colour bar: a bar of images or of a gradient would be misplaced or huge in an SVG."""
-
-CELL = 0.155
-"""Side of a cell in inches: the smallest in which a label of 7 points fits."""
 
 
 def mean_gamma(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str) -> pl.DataFrame:
@@ -112,8 +103,8 @@ def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: s
         + facet_wrap("kind", ncol=columns, scales="free_x")
         + scale_x_discrete(limits=list(short.values()), expand=(0, 0))
         + scale_y_discrete(limits=subjects[::-1], expand=(0, 0))
-        + fill_scale(colour_limit(cells))
-        + guides(fill=guide_colorbar(display="rectangles", nbin=COLOURS))
+        + fill_scale(colour_limit(cells["gamma"]))
+        + guides(fill=colour_bar())
         + labs(
             title=f"Subjects and attributes: {title}",
             subtitle=f"mean {GAMMA} over the models of a kind; similar subjects and attributes stand together"
@@ -132,11 +123,6 @@ def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: s
             legend_key_width=180,
         )
     )
-
-
-def colour_limit(cells: pl.DataFrame) -> float:
-    """Returns the |gamma| that gets the strongest colour: few extreme cells must not make all others pale."""
-    return cells["gamma"].abs().quantile(SATURATED) or 1.0
 
 
 def fill_scale(limit: float) -> scale_fill_gradient2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 from plotnine import (
@@ -18,7 +18,7 @@ from plotnine import (
 )
 
 from biasgrid.plots.captions import GAMMA
-from biasgrid.plots.recovery import measured_and_planted, recovery
+from biasgrid.plots.recovery import in_words, measured_and_planted, recovery
 from biasgrid.plots.selection import in_order, ordered
 from biasgrid.plots.theme import FAINT, INK, biasgrid_theme, palette, shapes
 
@@ -33,10 +33,33 @@ def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
         if row["slope"] is None:
             texts[row["panel"]] = f"nothing planted\nmean |{GAMMA}| {sizes[row['panel']]:.3f}"
         else:
-            correlation = "none" if row["correlation"] is None else f"{row['correlation']:.2f}"
-            texts[row["panel"]] = f"correlation {correlation}\nslope {row['slope']:.2f}"
+            texts[row["panel"]] = in_words(row, separator="\n")
     schema = {"panel": pl.String, "text": pl.String}
     return pl.DataFrame(list(texts.items()), schema=schema, orient="row")
+
+
+def beside_diagonal(pairs: pl.DataFrame, texts: pl.DataFrame, mark: str, names: Sequence[str]) -> ggplot:
+    """Draws what was measured against what was planted, with the line on which both are equal.
+
+    Args:
+        pairs: `panel`, `planted`, `measured` and a column that tells marks apart.
+        texts: what each panel says in its upper left corner: `panel`, `text`.
+        mark: the column that tells marks apart, by colour and shape.
+        names: its values, in the order of the legend.
+    """
+    panels = in_order(pairs, "panel")
+    corner = pairs.select(pl.min("planted"), pl.max_horizontal(pl.max("planted", "measured")).alias("measured"))
+    texts = ordered(texts, panel=panels).join(corner, how="cross")
+    return (
+        ggplot(ordered(pairs, panel=panels, **{mark: names}), aes("planted", "measured"))
+        + geom_abline(slope=1, intercept=0, color=FAINT, linetype="dashed", size=0.6)
+        + geom_point(aes(color=mark, shape=mark), size=1.8, fill="none", stroke=0.6)
+        + geom_text(aes(label="text"), texts, ha="left", va="top", size=8, color=INK)
+        + facet_wrap("panel", ncol=COLUMNS)
+        + scale_color_manual(palette(len(names)))
+        + scale_shape_manual(shapes(len(names)))
+        + biasgrid_theme(10, 1.4 + 2.7 * -(-len(panels) // COLUMNS))
+    )
 
 
 def figure(
@@ -59,27 +82,11 @@ def figure(
     pairs = pairs.filter(pl.col("dataset").is_in(list(titles))).with_columns(
         pl.col("dataset").replace_strict(titles), panel=pl.format("{}, {}", "kind", "label")
     )
-    panels = in_order(pairs, "panel")
-    texts = ordered(panel_texts(pairs), panel=panels)
-    names = list(titles.values())
-    pairs = ordered(pairs, panel=panels, dataset=names)
-    corner = pairs.select(pl.min("planted"), pl.max_horizontal(pl.max("planted", "measured")).alias("measured"))
-    texts = texts.join(corner, how="cross")
-    return (
-        ggplot(pairs, aes("planted", "measured"))
-        + geom_abline(slope=1, intercept=0, color=FAINT, linetype="dashed", size=0.6)
-        + geom_point(aes(color="dataset", shape="dataset"), size=1.8, fill="none", stroke=0.6)
-        + geom_text(aes(label="text"), texts, ha="left", va="top", size=8, color=INK)
-        + facet_wrap("panel", ncol=COLUMNS)
-        + scale_color_manual(palette(len(names)))
-        + scale_shape_manual(shapes(len(names)))
-        + labs(
-            title="Planted bias and measured bias",
-            subtitle="dashed: measured = planted",
-            x=f"planted {GAMMA}(subject, attribute)",
-            y=f"measured {GAMMA}(subject, attribute)",
-            color="dataset",
-            shape="dataset",
-        )
-        + biasgrid_theme(10, 1.4 + 2.7 * -(-len(panels) // COLUMNS))
+    return beside_diagonal(pairs, panel_texts(pairs), "dataset", list(titles.values())) + labs(
+        title="Planted bias and measured bias",
+        subtitle="dashed: measured = planted",
+        x=f"planted {GAMMA}(subject, attribute)",
+        y=f"measured {GAMMA}(subject, attribute)",
+        color="dataset",
+        shape="dataset",
     )

@@ -7,7 +7,19 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-from plotnine import element_blank, element_line, element_rect, element_text, ggplot, theme, theme_minimal
+import polars as pl
+from mizani.bounds import squish
+from plotnine import (
+    element_blank,
+    element_line,
+    element_rect,
+    element_text,
+    ggplot,
+    guide_colorbar,
+    scale_fill_gradient,
+    theme,
+    theme_minimal,
+)
 from plotnine.exceptions import PlotnineWarning
 
 from biasgrid.files import whole
@@ -26,6 +38,16 @@ FAINT = "#8A8A8A"
 # Blue and red are told apart with every common colour blindness, green and red are not.
 LEAST, NEUTRAL, MOST = "#2E6DA8", "#F7F7F7", "#C0402F"
 NOT_ASKED = "#D9D9D9"
+PALE, STRONG = "#F3F6FA", "#0B4F85"
+
+CELL = 0.155
+"""Side of a heat map's cell in inches: the smallest in which a label of 7 points fits."""
+
+SATURATED = 0.98
+"""Of all cells this share keeps its own colour; what is stronger has the colour of the strongest."""
+
+COLOURS = 15
+"""Steps of the colour bar: a bar of images or of a gradient would be misplaced or huge in an SVG."""
 
 
 def palette(count: int) -> list[str]:
@@ -39,6 +61,29 @@ def palette(count: int) -> list[str]:
 def shapes(count: int) -> list[str]:
     """Returns point shapes for `count` things, again from the first one where they run out."""
     return [SHAPES[index % len(SHAPES)] for index in range(count)]
+
+
+def colour_limit(values: pl.Series) -> float:
+    """Returns the size that gets the strongest colour: few extreme cells must not make all others pale."""
+    return values.abs().quantile(SATURATED) or 1.0
+
+
+def colour_bar() -> guide_colorbar:
+    """Returns the legend of a heat map's colours."""
+    return guide_colorbar(display="rectangles", nbin=COLOURS)
+
+
+def distance_scale(limit: float) -> scale_fill_gradient:
+    """Returns a scale of colours from 0 to limit, beyond which colours do not change."""
+    return scale_fill_gradient(
+        PALE,
+        STRONG,
+        limits=(0, limit),
+        breaks=[0, limit],
+        labels=["0", f"{limit:.2g} or more"],
+        oob=squish,
+        na_value=NOT_ASKED,
+    )
 
 
 def biasgrid_theme(width: float, height: float) -> theme:

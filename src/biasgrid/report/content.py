@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from biasgrid.plots.recovery import measured_and_planted, recovery
 from biasgrid.plots.selection import select_rows
 
 Row = dict[str, Any]
@@ -73,37 +71,6 @@ def swap_groups(rows: pl.DataFrame) -> list[Row]:
         }
         for group in groups
     ]
-
-
-def planted_rows(
-    measures: pl.DataFrame, planted: pl.DataFrame, summary: pl.DataFrame, strengths: Mapping[str, str]
-) -> list[Row]:
-    """Says how well each trained model returns what was planted.
-
-    Args:
-        measures: schema `MEASURES`.
-        planted: schema `PLANTED`.
-        summary: schema `SUMMARY`.
-        strengths: the strength that each trained model learned.
-
-    Returns:
-        A row per model and dataset with `kind`, `label`, `strength`, `correlation`, `slope`, `n`, and the bias
-        intensity that was measured (`mu`) and planted (`planted_mu`).
-    """
-    pairs = measured_and_planted(measures, planted, summary, strengths)
-    largest = pairs.group_by("model", "dataset", "subject").agg(pl.col("planted").abs().max())
-    planted_mu = largest.group_by("model", "dataset").agg(planted_mu=pl.col("planted").mean())
-    return (
-        recovery(pairs, "model", "kind", "label", "strength", "dataset")
-        .join(planted_mu, on=["model", "dataset"], how="left", maintain_order="left")
-        .join(
-            summary.select("model", "dataset", "mu"),
-            on=["model", "dataset"],
-            how="left",
-            maintain_order="left",
-        )
-        .to_dicts()
-    )
 
 
 def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame) -> list[Row]:

@@ -17,6 +17,7 @@ def gather_run(
     scoring: str,
     models: Mapping[str, Mapping[str, Any]],
     datasets: Mapping[str, str],
+    thresholds: Mapping[str, float],
     records: Mapping[str, Mapping[str, Any]],
     imported: Sequence[Path],
     instances: Iterable[Path],
@@ -27,11 +28,12 @@ def gather_run(
         title: the report's title.
         config: the name of the config.
         scoring: `exact` or `unqover`.
-        models: kind, label, task and planted strength of each model, by name.
+        models: kind, label and task of each model, and the planted strength that it learned and where, by name.
         datasets: titles of the datasets, by name.
+        thresholds: the failure threshold of each dataset whose groups are compared, by name.
         records: the record of each model's checkpoint, by name, for those that are not imported.
         imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
-        instances: the instances tables, at `DATASET/VARIANT.parquet`.
+        instances: the instances tables, at `DATASET/VARIANT.parquet`, of cases at `DATASET/cases.parquet`.
     """
     versions = provenance()
     return ReportRun(
@@ -43,21 +45,27 @@ def gather_run(
             ReportModel(name=name, **origin(records.get(name), dumps_of(name, imported)), **facts)
             for name, facts in models.items()
         ],
-        datasets=[gather_dataset(name, title, instances, imported) for name, title in datasets.items()],
+        datasets=[
+            gather_dataset(name, title, thresholds.get(name), instances, imported) for name, title in datasets.items()
+        ],
     )
 
 
-def gather_dataset(name: str, title: str, instances: Iterable[Path], imported: Iterable[Path]) -> ReportDataset:
+def gather_dataset(
+    name: str, title: str, threshold: float | None, instances: Iterable[Path], imported: Iterable[Path]
+) -> ReportDataset:
     """Counts a dataset's instances, by variant and imported model, and names the subjects that variants dropped."""
     tables = {path.stem: path for path in instances if path.parent.name == name}
     dumps = {path.parent.name: path for path in imported if path.parents[1].name == name}
-    dropped = {variant: read_provenance(path)["dropped_subjects"] for variant, path in tables.items()}
+    # Cases leave no subjects out: they have none.
+    dropped = {variant: read_provenance(path).get("dropped_subjects") for variant, path in tables.items()}
     return ReportDataset(
         name,
         title,
         instances={variant: count_rows(path) for variant, path in tables.items()},
         dropped={variant: names for variant, names in dropped.items() if names},
         imported={model: count_rows(path) for model, path in dumps.items()},
+        threshold=threshold,
     )
 
 

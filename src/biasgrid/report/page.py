@@ -9,9 +9,14 @@ from pathlib import Path
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from pandera.polars import DataFrameSchema
 
 from biasgrid.plots.captions import CAPTIONS
-from biasgrid.report.content import grid_rows, planted_rows, published_rows, strongest_examples
+from biasgrid.report.content import grid_rows, published_rows, strongest_examples
+from biasgrid.report.group_content import group_section, largest_differences
+from biasgrid.report.planted import planted_group_rows, planted_rows
+from biasgrid.table_files import empty_table
+from biasgrid.tables import CASE_EXAMPLES, FAILURES, GROUP_MEASURES, PLANTED_GROUPS
 
 LARGEST_SVG = 300_000
 """Larger SVG files (in bytes) are only taken if the PNG is larger still."""
@@ -29,6 +34,7 @@ class ReportModel:
         source: where its weights are from (repository, folder, or what it was trained on), or its dumps.
         revision: the revision of the repository or the digest of the weights or dumps.
         strength: the planted strength that it was trained on, None for others.
+        planted_in: the dataset in whose cases that was planted; None for planted associations.
     """
 
     name: str
@@ -38,6 +44,7 @@ class ReportModel:
     source: str
     revision: str
     strength: str | None = None
+    planted_in: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,7 @@ class ReportDataset:
         instances: how many instances each of its variants has.
         dropped: the subjects that each variant leaves out, because they are not one token.
         imported: how many instances the dump of each imported model holds.
+        threshold: its failure threshold; None where its groups are not compared.
     """
 
     name: str
@@ -57,6 +65,7 @@ class ReportDataset:
     instances: Mapping[str, int]
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
     imported: Mapping[str, int] = field(default_factory=dict)
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,18 +126,26 @@ def build_report(
     examples: pl.DataFrame,
     figures: Sequence[ReportFigure],
     planted: pl.DataFrame | None = None,
+    planted_groups: pl.DataFrame | None = None,
     published: pl.DataFrame | None = None,
+    group_measures: pl.DataFrame | None = None,
+    failures: pl.DataFrame | None = None,
+    case_examples: pl.DataFrame | None = None,
 ) -> str:
     """Builds the report.
 
     Args:
         run: what was run.
-        summary: schema `SUMMARY`.
-        measures: schema `MEASURES`, of all cells.
-        examples: schema `EXAMPLES`, of all cells.
+        summary: schema `SUMMARY`; without rows where no dataset is of the underspecified family.
+        measures: schema `MEASURES`, of all cells of that family.
+        examples: schema `EXAMPLES`, of all cells of that family.
         figures: the saved figures, in the order of the report.
-        planted: schema `PLANTED`, if models were trained on planted bias.
+        planted: schema `PLANTED`, if models were trained on planted associations.
+        planted_groups: schema `PLANTED_GROUPS`, if classifiers were trained on planted group effects.
         published: schema `biasgrid.reference.PUBLISHED`, to put ours beside it.
+        group_measures: schema `GROUP_MEASURES`, of all cells that have some.
+        failures: schema `FAILURES`, of all cells that have some.
+        case_examples: schema `CASE_EXAMPLES`, of all cells that have some.
 
     Returns:
         The page; it refers to nothing outside of itself and names no date, so that the same run gives the same
@@ -136,19 +153,46 @@ def build_report(
 
     Raises:
         OSError: a figure cannot be read.
+        ValueError: a dataset whose groups are compared has no measures of its main score.
     """
-    strengths = {model.name: model.strength for model in run.models if model.strength is not None}
+    group_measures = or_empty(group_measures, GROUP_MEASURES)
+    failures = or_empty(failures, FAILURES)
+    case_examples = or_empty(case_examples, CASE_EXAMPLES)
+    groups = {
+        dataset.name: group_section(group_measures, failures, dataset.name, dataset.threshold)
+        for dataset in run.datasets
+        if dataset.threshold is not None
+    }
+    planted_groups = or_empty(planted_groups, PLANTED_GROUPS)
     names = [dataset.name for dataset in run.datasets]
+    strengths_of_cells = {name: strengths for name in names if (strengths := strengths_in(run, name))}
     return page_template().render(
         run=run,
         models={model.name: model for model in run.models},
         titles={dataset.name: dataset.title for dataset in run.datasets},
         grid={name: grid_rows(summary, name) for name in names},
         examples={name: strongest_examples(examples, name) for name in names},
+        has_grid=not summary.is_empty(),
+        has_groups=bool(groups),
+        groups=groups,
+        differences={name: largest_differences(case_examples, name) for name in names},
         figures=figures,
-        planted=planted_rows(measures, planted, summary, strengths) if planted is not None else [],
+        planted=planted_rows(measures, planted, summary, strengths_in(run, None)) if planted is not None else [],
+        planted_groups=planted_group_rows(group_measures, planted_groups, strengths_of_cells),
         published=published_rows(summary, measures, published) if published is not None else [],
     )
+
+
+def strengths_in(run: ReportRun, dataset: str | None) -> dict[str, str]:
+    """Returns the strengths of the models that learned what is planted in a dataset's cases; of None, associations."""
+    return {
+        model.name: model.strength for model in run.models if model.strength is not None and model.planted_in == dataset
+    }
+
+
+def or_empty(table: pl.DataFrame | None, schema: DataFrameSchema) -> pl.DataFrame:
+    """Returns a table, one without rows where there is none."""
+    return table if table is not None else empty_table(schema)
 
 
 def page_template() -> Template:

@@ -1,0 +1,88 @@
+"""How many cases fail, over the difference of groups from which on a case counts as failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+from plotnine import (
+    aes,
+    coord_cartesian,
+    element_text,
+    facet_grid,
+    geom_line,
+    geom_vline,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    theme,
+)
+
+from biasgrid.plots.group_selection import model_names
+from biasgrid.plots.selection import in_order, ordered
+from biasgrid.plots.theme import FAINT, biasgrid_theme, palette
+from biasgrid.summary import ModelFacts
+
+DIFFERENCES = {"mean": "mean difference of two groups", "largest": "largest difference of two groups"}
+LINETYPES = ("solid", "dashed", "dashdot")
+
+
+def curves(failures: pl.DataFrame, dataset: str) -> pl.DataFrame:
+    """Returns the failure rates of a dataset over all templates.
+
+    Args:
+        failures: schema `FAILURES`.
+        dataset: the dataset's name.
+
+    Returns:
+        `model`, `bias_type`, `difference`, `threshold`, `value`, without bias types in which no case has a rate.
+    """
+    rows = failures.filter(pl.col("template").is_null(), dataset=dataset).with_columns(pl.col("value").fill_nan(None))
+    columns = ["model", "bias_type", "difference", "threshold", "value"]
+    return rows.select(columns).drop_nulls("value").sort("threshold", maintain_order=True)
+
+
+def last_threshold(rates: pl.DataFrame, configured: float) -> float:
+    """Returns where the axis of thresholds may end: no case fails from there on, and the configured one is in sight."""
+    failing = rates.filter(pl.col("value") > 0)["threshold"]
+    beyond = rates.filter(pl.col("threshold") > (failing.max() if len(failing) else 0))["threshold"].min()
+    return max(float(beyond) if beyond is not None else 1.0, configured)  # type: ignore[arg-type]
+
+
+def figure(
+    failures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: str, title: str, threshold: float
+) -> ggplot:
+    """Draws the failure rate over the threshold: a row of panels per bias type, a line per model.
+
+    Args:
+        failures: schema `FAILURES`.
+        models: the facts of each model, in the order of the legend.
+        dataset: the dataset's name.
+        title: the dataset's title.
+        threshold: the configured threshold, which is marked.
+    """
+    rates = curves(failures, dataset)
+    names, bias_types = model_names(models, rates), in_order(failures.filter(dataset=dataset), "bias_type")
+    lines = rates.with_columns(pl.col("model").replace_strict(names), pl.col("difference").replace_strict(DIFFERENCES))
+    lines = ordered(lines, model=list(names.values()), difference=list(DIFFERENCES.values()), bias_type=bias_types)
+    return (
+        ggplot(lines, aes("threshold", "value", color="model", linetype="model"))
+        + geom_vline(xintercept=threshold, color=FAINT, linetype="dotted", size=0.7)
+        + geom_line(size=0.8)
+        + facet_grid("bias_type", "difference")
+        + coord_cartesian(xlim=(0, last_threshold(rates, threshold)), ylim=(0, 1))
+        + scale_color_manual(palette(len(names)))
+        + scale_linetype_manual([LINETYPES[place % len(LINETYPES)] for place in range(len(names))])
+        + labs(
+            title=f"Failure rate: {title}",
+            subtitle=f"share of cases whose groups differ by more than the threshold; dotted: the configured one, "
+            f"{threshold:g}",
+            x="threshold",
+            y="share of cases that fail",
+            color="model",
+            linetype="model",
+        )
+        + biasgrid_theme(8, 1.8 + 1.5 * len(bias_types))
+        + theme(strip_text_y=element_text(angle=0, ha="left"))
+    )

@@ -1,0 +1,96 @@
+"""How well or how likely each group is scored by each model, with the spread over cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+from plotnine import (
+    aes,
+    element_text,
+    facet_grid,
+    geom_point,
+    geom_segment,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+    scale_y_continuous,
+    theme,
+)
+
+from biasgrid.plots.group_selection import (
+    SCORE_NAMES,
+    groups_left_out,
+    main_score,
+    model_names,
+    order_groups,
+    readable_groups,
+    scores_of_groups,
+)
+from biasgrid.plots.selection import ordered
+from biasgrid.plots.theme import biasgrid_theme, palette, shapes
+from biasgrid.summary import ModelFacts
+
+LINE = 0.075
+"""Height in inches that a model takes in the row of a group."""
+
+HIGHEST_ROW = 0.6
+"""Height in inches that the models of a group share where they are many; their marks may overlap then."""
+
+
+def place_rows(scores: pl.DataFrame, shown: Mapping[str, list[str]], models: list[str]) -> pl.DataFrame:
+    """Adds where marks stand: `row`, one for each bias type and group, and `y`, in which models are side by side.
+
+    Rows are counted from 0 at the top over all bias types, downwards: a group may be of two bias types.
+
+    Args:
+        scores: what `scores_of_groups` returns.
+        shown: the groups of each bias type, in order; others are left out.
+        models: the models, in order.
+    """
+    keys = [(bias_type, group) for bias_type, groups in shown.items() for group in groups]
+    rows = pl.DataFrame(keys, schema=["bias_type", "group"], orient="row").with_columns(row=-pl.int_range(pl.len()))
+    place = pl.col("model").replace_strict({model: place for place, model in enumerate(models)})
+    offset = ((len(models) - 1) / 2 - place) * 0.75 / len(models)
+    return scores.join(rows, on=["bias_type", "group"], maintain_order="left").with_columns(y=pl.col("row") + offset)
+
+
+def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: str, title: str) -> ggplot:
+    """Draws the main score of each group: a row per group, a mark per model, a bar from quartile to quartile of cases.
+
+    Args:
+        measures: schema `GROUP_MEASURES`.
+        models: the facts of each model, in the order of the legend.
+        dataset: the dataset's name.
+        title: the dataset's title.
+    """
+    scores = scores_of_groups(measures, dataset)
+    names, order = model_names(models, scores), order_groups(scores)
+    shown = readable_groups(order)
+    points = place_rows(scores, shown, list(names))
+    points = points.with_columns(pl.col("model").replace_strict(names))
+    points = ordered(points, bias_type=list(order), model=list(names.values()))
+    rows = points.unique("row").sort("row")
+    row_height = min(max(0.2, LINE * len(names) + 0.06), HIGHEST_ROW)
+    return (
+        ggplot(points, aes("value", "y", color="model"))
+        + geom_segment(aes(x="lower", xend="upper", yend="y"), size=0.9, alpha=0.45)
+        + geom_point(aes(shape="model"), size=1.8, fill="none", stroke=0.7)
+        + facet_grid("bias_type", scales="free_y", space="free_y")
+        + scale_y_continuous(
+            breaks=rows["row"].to_list(), labels=rows["group"].to_list(), minor_breaks=[], expand=(0, 0.5)
+        )
+        + scale_color_manual(palette(len(names)))
+        + scale_shape_manual(shapes(len(names)))
+        + labs(
+            title=f"Scores of groups: {title}",
+            subtitle="mark: over all cases; bar: the middle half of the cases" + groups_left_out(order, shown),
+            x=SCORE_NAMES[main_score(measures, dataset)],
+            y="group",
+            color="model",
+            shape="model",
+        )
+        + biasgrid_theme(9, 1.8 + row_height * rows.height + 0.15 * len(order))
+        + theme(strip_text_y=element_text(angle=0, ha="left"))
+    )

@@ -1,0 +1,92 @@
+"""Which templates set groups apart: the mean distance of two groups for each template, bias type and model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+from plotnine import (
+    aes,
+    element_blank,
+    element_text,
+    facet_grid,
+    geom_raster,
+    ggplot,
+    guides,
+    labs,
+    scale_x_discrete,
+    scale_y_discrete,
+    theme,
+)
+
+from biasgrid.plots.group_selection import SCORE_NAMES, main_score, model_names, pairwise_rows
+from biasgrid.plots.selection import both_ends, in_order, left_out, ordered
+from biasgrid.plots.theme import CELL, biasgrid_theme, colour_bar, colour_limit, distance_scale
+from biasgrid.summary import ModelFacts
+
+COLUMN = 0.25
+"""Width of a template's column in inches."""
+
+
+def template_distances(measures: pl.DataFrame, dataset: str) -> pl.DataFrame:
+    """Returns the mean distance of two groups by template.
+
+    Args:
+        measures: schema `GROUP_MEASURES`.
+        dataset: the dataset's name.
+
+    Returns:
+        `model`, `bias_type`, `template` (as text), `value`; the template with the largest mean over models and bias
+        types first.
+    """
+    rows = pairwise_rows(measures, dataset).filter(pl.col("template").is_not_null(), pl.col("group").is_null())
+    mean = pl.col("value").mean().over("template")
+    return rows.sort(-mean, "template", maintain_order=True, nulls_last=True).select(
+        "model", "bias_type", pl.col("template").cast(pl.String), "value"
+    )
+
+
+def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: str, title: str) -> ggplot:
+    """Draws the distance within cases by template: a panel per bias type, a row per model, a column per template.
+
+    Args:
+        measures: schema `GROUP_MEASURES`.
+        models: the facts of each model, in the order of the rows.
+        dataset: the dataset's name.
+        title: the dataset's title.
+    """
+    distances = template_distances(measures, dataset)
+    names, bias_types = model_names(models, distances), in_order(pairwise_rows(measures, dataset), "bias_type")
+    order = in_order(distances, "template")
+    shown = both_ends(order)
+    labels = list(names.values())
+    cells = distances.filter(pl.col("template").is_in(shown)).with_columns(pl.col("model").replace_strict(names))
+    cells = ordered(cells, bias_type=bias_types, template=shown)
+    widest = 0.07 * max(map(len, [*labels, *bias_types]))
+    return (
+        ggplot(cells, aes("template", "model", fill="value"))
+        + geom_raster()
+        + facet_grid("bias_type")
+        + scale_x_discrete(limits=shown, expand=(0, 0))
+        + scale_y_discrete(limits=labels[::-1], expand=(0, 0))
+        + distance_scale(colour_limit(cells["value"]))
+        + guides(fill=colour_bar())
+        + labs(
+            title=f"Templates that set groups apart: {title}",
+            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score(measures, dataset)]} within a case"
+            + left_out(order, shown, "templates"),
+            x="template, by its number in the tables; the one with the largest mean distance first",
+            y="model",
+            fill="distance",
+        )
+        + biasgrid_theme(
+            max(7.5, 1 + 2 * widest + COLUMN * len(shown)), 2 + len(bias_types) * (CELL * len(names) + 0.15)
+        )
+        + theme(
+            axis_text=element_text(size=7),
+            strip_text_y=element_text(angle=0, ha="left"),
+            panel_grid=element_blank(),
+            legend_position="top",
+            legend_key_width=180,
+        )
+    )
