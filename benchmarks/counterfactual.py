@@ -1,21 +1,141 @@
-"""Comparing groups in each of 5,000 cases (2 groups, 3 terms) by F1, against a loop that scores one pool at a time."""
+"""The counterfactual family: inference and measures, each against scoring one text, or one pool, at a time.
+
+Inference is that of a model of bert-base's size with random weights on one core. The baseline is BiaXposer's: a forward
+pass for each text, with gradients. Seconds are those of the processor, on which other work on the machine has little
+influence; rounds of all ways follow one another, and the median counts.
+"""
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
+from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 from itertools import combinations
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
+import torch
+from inference import make_tokenizer, run_engine
 from sklearn.metrics import f1_score
 from stopwatch import measure, print_table, seconds_of
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertTokenizerFast,
+)
 
+from biasgrid.families.counterfactual.expansion import expand
+from biasgrid.families.counterfactual.packs import PackFiles
+from biasgrid.families.counterfactual.reading import read_pack
+from biasgrid.groups.cell import measure_groups
 from biasgrid.groups.measures import compare
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.groups.scores import score_records
+from biasgrid.models.answer_texts import AnswerTexts
+from biasgrid.models.back_end import BackEnd
+from biasgrid.models.settings import Settings
+from biasgrid.models.target_words import TargetWords
+from biasgrid.models.text_classification import TextClassification
 
 CASES = {"columnar": 5000, "loop": 500}
 GROUPS, TERMS = 2, 3
+PACKS = Path("word_lists/counterfactual")
+ROWS = {"one text at a time": 60, "engine, float32": 600, "engine, bfloat16": 600}
+"""How many instances of a pack each way predicts, at even distances from the first to the last."""
+ROUNDS = 3
+
+
+class Task(NamedTuple):
+    """A task of the models: its class, what predicts one text at a time, and what does so for the engine."""
+
+    model: type[Any]
+    one_by_one: Callable[[Any, BertTokenizerFast, pl.DataFrame], None]
+    back_end: type[BackEnd]
+    labels: tuple[str, ...] = ()
+
+
+def classify(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None:
+    for text, pair in rows.select("text", "text_pair").iter_rows():
+        model(**tokenizer(text, pair, truncation=True, return_tensors="pt")).logits.softmax(1).tolist()
+
+
+def fill(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None:
+    for text, targets in rows.select("text", "targets").iter_rows():
+        inputs = tokenizer(text, truncation=True, return_tensors="pt")
+        mask = int((inputs["input_ids"][0] == tokenizer.mask_token_id).nonzero())
+        probabilities = model(**inputs).logits[0, mask].softmax(0).detach()
+        [float(probabilities[tokenizer.convert_tokens_to_ids(word)]) for word in targets]
+
+
+def answer(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None:
+    for question, context in rows.select("text", "text_pair").iter_rows():
+        inputs = tokenizer(question, context, truncation=True, return_tensors="pt")
+        output = model(**inputs)
+        start, end = int(output.start_logits.argmax()), int(output.end_logits.argmax())
+        tokenizer.decode(inputs["input_ids"][0, start : end + 1])
+
+
+CLASSES = ("LABEL_0", "LABEL_1", "LABEL_2")
+TASKS = {
+    "sentiment-3": Task(BertForSequenceClassification, classify, TextClassification, CLASSES),
+    "entailment": Task(BertForSequenceClassification, classify, TextClassification, CLASSES),
+    "masked": Task(BertForMaskedLM, fill, TargetWords),
+    "question-answering": Task(BertForQuestionAnswering, answer, AnswerTexts),
+}
+"""By the name of the pack."""
+
+
+def settings_of(labels: tuple[str, ...]) -> Settings:
+    return Settings(
+        model="random",
+        task="any",
+        precision="float32",
+        token_budget=16384,
+        device="cpu",
+        seconds_without_progress=600,
+        instances="cases",
+        labels=labels,
+        target_scoring="joint",
+    )
+
+
+def instances(pack: str) -> pl.DataFrame:
+    files = PackFiles(PACKS / f"templates/{pack}.json", PACKS / "fillings", PACKS / "groups.json")
+    return expand(read_pack(files))
+
+
+def processor_seconds(work: Callable[[], None]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def infer(pack: str) -> list[list[str]]:
+    """Measures all ways to predict instances of a pack; returns the lines of a table."""
+    task, every = TASKS[pack], instances(pack)
+    files = [path for path in PACKS.rglob("*") if path.suffix in (".json", ".txt")]
+    model, tokenizer = task.model(BertConfig(num_labels=len(task.labels) or 2)).eval(), make_tokenizer(files)
+    original = deepcopy(model)  # What the engine puts into a model is in the other one alone.
+    back_end = task.back_end(model, tokenizer, settings_of(task.labels))
+    rates: dict[str, list[float]] = defaultdict(list)
+    for _ in range(ROUNDS):
+        for way, count in ROWS.items():
+            rows = every[np.linspace(0, len(every) - 1, count, dtype=np.int64)]
+            model.to(torch.bfloat16 if way.endswith("bfloat16") else torch.float32)
+            compute = (
+                partial(run_engine, back_end) if "engine" in way else partial(task.one_by_one, original, tokenizer)
+            )
+            rates[way].append(count / processor_seconds(lambda: compute(rows)))
+    medians = {way: median(each) for way, each in rates.items()}
+    slowest = medians["one text at a time"]
+    return [[pack, way, f"{rate:.1f}", f"{rate / slowest:.2f}"] for way, rate in medians.items()]
 
 
 def make_records(cases: int) -> Records:
@@ -28,7 +148,7 @@ def make_records(cases: int) -> Records:
 
 
 def columnar(records: Records) -> float:
-    """The mean over cases of the pairwise difference."""
+    """The mean over cases of the pairwise difference of F1."""
     table = compare(score_records(records, "f1", "macro"), "absolute", "pairwise", "counterfactual")
     return float(table["value"].item())
 
@@ -47,24 +167,42 @@ def loop(records: Records) -> float:
     return float(np.mean(values))
 
 
-def timed(way: str) -> float:
-    records = make_records(CASES[way])
-    compute = columnar if way == "columnar" else loop
+def everything(records: Records) -> pl.DataFrame:
+    """All measures that there are, with those of pairs and of templates."""
+    return measure_groups(records, None, None, "model", "dataset")
+
+
+def timed(compute: Callable[[Records], object], cases: int) -> float:
+    records = make_records(cases)
     compute(make_records(2))  # What is imported and compiled at the first call.
     return seconds_of(lambda: compute(records))
 
 
-def main() -> None:
+def measures() -> list[list[str]]:
+    """Measures all ways to compare groups; returns the lines of a table."""
     few = make_records(CASES["loop"])
     assert abs(columnar(few) - loop(few)) < 1e-12
+    ways: dict[str, tuple[Callable[[Records], object], int]] = {
+        "F1 in each case": (columnar, CASES["columnar"]),
+        "F1 in each case, loop": (loop, CASES["loop"]),
+        "all measures": (everything, CASES["columnar"]),
+    }
     rates, table = {}, []
-    for way, cases in CASES.items():
-        seconds, megabytes = measure(partial(timed, way))
+    for way, (compute, cases) in ways.items():
+        seconds, megabytes = measure(partial(timed, compute, cases))
         rates[way] = cases / seconds
         table.append([way, f"{cases:,}", f"{seconds:.4f}", f"{rates[way]:,.0f}", f"{megabytes:,.0f}"])
     for line in table:
-        line.append(f"{rates[line[0]] / rates['loop']:.0f}")
-    print_table(["way", "cases", "seconds", "cases/s", "peak MB", "ratio"], table)
+        line.append(f"{rates[line[0]] / rates['F1 in each case, loop']:.0f}" if line[0].startswith("F1") else "")
+    return table
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    print_table(["way", "cases", "seconds", "cases/s", "peak MB", "ratio"], measures())
+    print()
+    print_table(["pack", "way", "instances/s", "ratio"], [line for pack in TASKS for line in infer(pack)])
 
 
 if __name__ == "__main__":

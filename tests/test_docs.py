@@ -1,0 +1,134 @@
+"""What docs/datasets.md and docs/measures.md say is what the code does."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from documents import read_document, shown_files, table_with, write_files
+from project import ROOT
+from transformers import PretrainedConfig
+
+from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.faults import InputError
+from biasgrid.groups.cell import CURVE
+from biasgrid.groups.combinations import SORTS
+from biasgrid.groups.comparisons import COMPARISONS, pairwise
+from biasgrid.groups.distances import DISTANCES, AbsoluteDistances
+from biasgrid.groups.docs import with_measure_tables
+from biasgrid.groups.failures import FAILURE_SCORES
+from biasgrid.groups.scores import SCORES
+from biasgrid.models.checkpoint import ModelError
+from biasgrid.models.text_classification import class_order
+
+DATASETS, MEASURES = read_document("docs/datasets.md"), read_document("docs/measures.md")
+TEMPLATES, GROUPS, CONFIG = "word_lists/moods/templates.json", "word_lists/moods/groups.json", "config/moods.yaml"
+MISTAKES = {
+    "<gald> for <glad>": (TEMPLATES, "<glad>", "<gald>"),
+    "no <group> in the first template": (TEMPLATES, "The <group> was <glad>", "She was <glad>"),
+    'the label "negative" for 0': (TEMPLATES, '"label": 0', '"label": "negative"'),
+    "a label 2": (TEMPLATES, '"label": 0', '"label": 2'),
+    "no terms for male": (GROUPS, '"man", "gentleman"', ""),
+    "bias_types: [religon]": (CONFIG, "groups: ", "bias_types: [religon]\n    groups: "),
+    "the model's labels are {bad: NEGATIVE, good: POSITIVE}": (CONFIG, "{negative: N", "{bad: N"),
+}
+"""By the words of the document, in which file of the worked example something stands in place of something else."""
+
+
+def read_example(files: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(folder, files)
+    monkeypatch.chdir(folder)
+    load_word_lists(parse_config(read_config(CONFIG), CONFIG))
+
+
+def test_a_mistake_gives_the_message_that_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = shown_files(DATASETS)
+    read_example(files, tmp_path, monkeypatch)
+    shown = table_with(DATASETS, "mistake", "message")
+    assert {row["mistake"].replace("`", "") for row in shown} == set(MISTAKES)
+    for row in shown:
+        file, before, after = MISTAKES[row["mistake"].replace("`", "")]
+        assert before in files[file]
+        with pytest.raises(InputError) as caught:
+            read_example(files | {file: files[file].replace(before, after, 1)}, tmp_path, monkeypatch)
+        assert row["message"] in [str(fault) for fault in caught.value.faults]
+
+
+def test_other_names_of_classes_give_the_message_that_is_shown() -> None:
+    checkpoint = PretrainedConfig(id2label={0: "NEGATIVE", 1: "POSITIVE"})
+    with pytest.raises(ModelError) as caught:
+        class_order(checkpoint, ["NEG", "POS"])
+    assert str(caught.value) in DATASETS
+
+
+def with_measures(measures: list[dict[str, Any]], changes: dict[str, Any]) -> dict[str, Any]:
+    """The worked example's config with other measures, and other keys in its dataset and its model."""
+    config = yaml.safe_load(shown_files(DATASETS)[CONFIG])
+    config["datasets"]["moods"] |= {"measures": measures, **changes}
+    config["models"]["sst2"] |= changes
+    return config
+
+
+def test_an_impossible_measure_gives_the_message_that_is_shown() -> None:
+    for row in table_with(MEASURES, "measure", "message"):
+        with pytest.raises(InputError) as caught:
+            parse_config(with_measures([yaml.safe_load(row["measure"])], {}), CONFIG)
+        assert str(caught.value.faults[0]) == f"{CONFIG}, datasets.moods.measures[0]: {row['message']}"
+
+
+def test_the_measures_that_are_shown_are_possible() -> None:
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```$", MEASURES, flags=re.MULTILINE | re.DOTALL)
+    datasets = yaml.safe_load(shown)["datasets"]
+    tasks = {"words": "fill-mask", "answers": "question-answering"}
+    assert set(datasets) == {"sentiment", *tasks}
+    for name, dataset in datasets.items():
+        changes = {"task": tasks[name], "labels": []} if name in tasks else {}
+        config = with_measures(dataset["measures"], changes)
+        config["models"]["sst2"] |= {"labels": {}} if name in tasks else {}
+        assert parse_config(config, CONFIG).cells() == [("sst2", "moods")]
+
+
+def test_tables_of_measures_are_in_step_with_the_code() -> None:
+    assert with_measure_tables(MEASURES) == MEASURES, "the measures have changed: run `biasgrid schema`"
+    families = table_with(MEASURES, "family", "task", "records are of", "scores")
+    assert [(row["family"], row["task"]) for row in families] == list(SORTS)
+
+
+def test_every_measure_has_its_formula() -> None:
+    described = {
+        "score": (SCORES, table_with(MEASURES, "score", "formula, of a record or a pool", "range")),
+        "distance": (DISTANCES, table_with(MEASURES, "distance", "formula", "range", "0 means")),
+        "comparison": (COMPARISONS, table_with(MEASURES, "comparison", "value", "called")),
+    }
+    for what, (registry, rows) in described.items():
+        assert sorted(row[what] for row in rows) == sorted(registry)
+    main = {row["records"]: row["main score"] for row in table_with(MEASURES, "records", "main score")}
+    assert all(main[sort].startswith(f"{score}`") or main[sort] == score for sort, score in FAILURE_SCORES.items())
+    assert f"a curve of {len(CURVE)} thresholds" in " ".join(MEASURES.split())
+
+
+@pytest.mark.parametrize(("groups", "shown"), [(2, "1 for two groups"), (8, "4/7 for eight")])
+def test_the_largest_mean_over_pairs_is_what_is_shown(groups: int, shown: str) -> None:
+    scores = np.array(list(product([0.0, 1.0], repeat=groups)))
+    largest = pairwise(AbsoluteDistances(scores, scores.mean(axis=1))).max()
+    assert largest == pytest.approx(groups**2 // 4 / (groups * (groups - 1) / 2))
+    assert largest == pytest.approx(float(Fraction(shown.split()[0])))
+    assert shown in " ".join(MEASURES.split())
+
+
+@pytest.mark.parametrize("name", ["datasets", "measures"])
+def test_links_lead_somewhere(name: str) -> None:
+    document = read_document(f"docs/{name}.md")
+    for path, _, anchor in re.findall(r"\]\(([^)#]*)(#([^)]+))?\)", document):
+        target = (ROOT / "docs" / path) if path else ROOT / f"docs/{name}.md"
+        assert target.exists(), path
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(), flags=re.MULTILINE)
+            anchors = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+            assert anchor in anchors, f"{path}#{anchor}"
