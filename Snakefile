@@ -10,6 +10,8 @@ if not workflow.overwrite_configfiles:
 
 
 include: "rules/common.smk"
+include: "rules/common_models.smk"
+include: "rules/common_report.smk"
 include: "rules/expand.smk"
 include: "rules/models.smk"
 include: "rules/predict.smk"
@@ -23,8 +25,8 @@ rule all:
     default_target: True
     input:
         # Named here, so that those which a failed job has taken away are made again though a summary is there.
-        measures_of,
-        "<results>/summary.csv",
+        of_all_measures,
+        summaries("csv"),
         "<results>/report/index.html",
         "<results>/manifest.json",
         figures(),

@@ -85,7 +85,8 @@ def finish_run(config: Config) -> None:
         for shard in layout.shards(dataset, model):
             write_rows(shard.predictions, list(SPAN_PREDICTIONS.columns))
             write(shard.timing, json.dumps({"rows": 1, "seconds": 1}))
-        write_rows(layout.measures(dataset, model), ["value"])
+        for measures in layout.measures(dataset, model):
+            write_rows(measures, ["value"])
         write(layout.logs / "measure" / dataset / f"{model}.log", "")
 
 

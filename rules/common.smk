@@ -37,17 +37,23 @@ pathvars:
 localrules:
     all,
     expand,
+    expand_cases,
     fetch_predictions,
     import_predictions,
     plant,
+    plant_cases,
     fetch_base,
     fetch_model,
     fetch_tokenizer,
     measure,
+    measure_groups,
     summary,
+    group_summary,
     plot_grid,
     plot_dataset,
+    plot_groups,
     plot_planted,
+    plot_planted_groups,
     report,
     manifest,
 
@@ -98,11 +104,21 @@ def scoring_of_cell(wildcards):
     return grid.scoring_of(wildcards.model, wildcards.dataset)
 
 
+def choices_of_cell(wildcards):
+    """What decides the numbers of a cell's predictions beside model and precision."""
+    return grid.choices_of(wildcards.model, wildcards.dataset)
+
+
+def what_predictions_say(wildcards):
+    """What the predictions of a cell must say of themselves."""
+    return grid.what_predictions_say(wildcards.model, wildcards.dataset)
+
+
 def instances_of_cell(wildcards):
     """The instances table that a model answers, or that its dump holds."""
     if is_imported(wildcards.model):
         return f"<results>/imported/{wildcards.dataset}/{wildcards.model}/instances.parquet"
-    return f"<results>/instances/{wildcards.dataset}/{grid.models[wildcards.model].variant}.parquet"
+    return f"<results>/instances/{wildcards.dataset}/{grid.variant_of(wildcards.model, wildcards.dataset)}.parquet"
 
 
 def shards_of_cell(wildcards):
@@ -119,10 +135,20 @@ def files_of_shards(pattern, dataset, model):
     return collect(pattern, cell=f"{dataset}/{model}", shard=names)
 
 
+def datasets_of(cells):
+    """The datasets of some cells."""
+    return list(dict.fromkeys(dataset for _, dataset in cells))
+
+
 def timings_of_grid():
     """How long the shards of all cells took."""
     cells = [(dataset, model) for model, dataset in grid.cells() if not is_imported(model)]
     return [file for cell in cells for file in files_of_shards("<results>/timings/{cell}/{shard}.json", *cell)]
+
+
+def imported_cells():
+    """Dataset and model of the cells that have dumps of predictions in place of weights."""
+    return [(dataset, model) for model, dataset in grid.cells() if is_imported(model)]
 
 
 def records_of_models():
@@ -131,88 +157,36 @@ def records_of_models():
     return collect("<results>/models/{model}.json", model=models)
 
 
+def files_of_cells(folder, cells, wildcards=None):
+    """A table of each of some cells: of all of them, or of those of the dataset that the wildcards name."""
+    dataset = wildcards.get("dataset") if wildcards else None
+    return [f"<results>/{folder}/{of}/{model}.parquet" for model, of in cells if dataset in (None, of)]
+
+
 def measures_of(wildcards):
-    """The measures of a dataset's cells, or of all cells of the grid."""
-    datasets = [wildcards.dataset] if "dataset" in wildcards.keys() else grid.run.datasets
-    return collect("<results>/measures/{dataset}/{model}.parquet", dataset=datasets, model=grid.run.models)
+    """The measures of a dataset's cells, or of all cells of the underspecified family."""
+    return files_of_cells("measures", grid.cells("underspecified"), wildcards)
 
 
-def checkpoint_files(registry, wildcard):
-    """Gives an input function: the files of a checkpoint that lies in a folder, so that changed weights are noticed."""
-
-    def files(wildcards):
-        entry = registry[wildcards[wildcard]]
-        if getattr(entry, "train", None):
-            return f"<results>/trained/{wildcards[wildcard]}/model.safetensors"
-        return checkpoint_files_in(entry.folder) if entry.folder else []
-
-    return files
+def group_measures_of(wildcards):
+    """The group measures of a dataset's cells, or of all cells whose groups are compared."""
+    return files_of_cells("group_measures", grid.group_cells(), wildcards)
 
 
-def checkpoint_files_in(folder):
-    """The files of a folder, none where it is missing."""
-    return sorted(str(path) for path in Path(folder).glob("*.*")) if Path(folder).is_dir() else []
+def failures_of(wildcards):
+    """How often the groups of a dataset's cells are treated unlike, or those of all cells whose groups are compared."""
+    return files_of_cells("failures", grid.group_cells(), wildcards)
 
 
-def pronouns_of_cell(wildcards):
-    """The pronouns that a model is asked for: those of the dataset, for masked language models."""
-    model = grid.models[wildcards.model]
-    return grid.datasets[wildcards.dataset].pronouns if model.task == "fill-mask" else {}
+def of_all_measures(wildcards):
+    """The measures of all cells."""
+    return measures_of(wildcards) + group_measures_of(wildcards)
 
 
-def source_of_model(wildcards):
-    """Where a model's files are, and which of them are needed."""
-    return grid.source_of_model(wildcards.model)
-
-
-def source_of_base(wildcards):
-    """Where the files are of the checkpoint that a model's training starts from."""
-    return grid.source_of_base(wildcards.model)
-
-
-def base_files(wildcards):
-    """The files of the checkpoint that a model's training starts from, where it lies in a folder."""
-    folder = grid.models[wildcards.model].train.base.folder
-    return checkpoint_files_in(folder) if folder else []
-
-
-def base_record(wildcards):
-    """The record of the checkpoint that a model's training starts from, none for models without one."""
-    train = grid.models[wildcards.model].train
-    return f"<results>/bases/{wildcards.model}.json" if train and train.base else []
-
-
-def source_of_tokenizer(wildcards):
-    """Where a tokenizer's files are, and which of them are needed."""
-    return grid.source_of_tokenizer(wildcards.tokenizer)
-
-
-def planted_strengths():
-    """The strengths of planted bias, by name."""
-    return list(grid.planted.strengths) if grid.planted else []
-
-
-def planted_models():
-    """The selected models that are trained on a planted corpus, by name."""
-    return [name for name in grid.run.models if grid.models[name].train and grid.models[name].train.planted]
-
-
-def planted_instances():
-    """Dataset and variant, as `dataset/variant`, of the instances that planted corpora are made of."""
-    variants = dict.fromkeys(grid.models[name].variant for name in planted_models())
-    return [f"{dataset}/{variant}" for dataset in grid.run.datasets for variant in variants]
-
-
-def training_inputs(wildcards):
-    """The data that a model is trained on, and the checkpoint that it starts from or the record of it."""
-    model = grid.models[wildcards.model]
-    if model.train.planted:
-        ending = {"question-answering": "json", "fill-mask": "txt"}[model.task]
-        return dict(
-            data=f"<results>/planted/{model.train.planted}/{model.task}.{ending}",
-            base="<results>/planted/base/model.safetensors",
-        )
-    return dict(data=model.train.data, base=base_record(wildcards))
+def summaries(ending):
+    """The tables of all cells, as far as there are cells of their sort."""
+    names = {"summary": grid.cells("underspecified"), "group_summary": grid.group_cells()}
+    return [f"<results>/{name}.{ending}" for name, cells in names.items() if cells]
 
 
 def facts_of_models(datasets):
@@ -221,54 +195,11 @@ def facts_of_models(datasets):
         name: dict(
             kind=grid.models[name].kind,
             label=grid.models[name].label,
-            scoring={dataset: grid.scoring_of(name, dataset) for dataset in datasets},
+            scoring={dataset: grid.scoring_of(name, dataset) for dataset in datasets if dataset in grid.underspecified},
         )
         for name in grid.run.models
+        if any(grid.fits(name, dataset) for dataset in datasets)
     }
-
-
-def facts_of_run():
-    """What the report says of the run, besides what its tables say."""
-    strengths = strengths_of_models()
-    return dict(
-        title=grid.title,
-        config=config_name,
-        scoring=grid.scoring,
-        datasets=titles_of_datasets(),
-        models={
-            name: dict(grid.models[name].model_dump(include={"kind", "label", "task"}), strength=strengths.get(name))
-            for name in grid.run.models
-        },
-    )
-
-
-def titles_of_datasets():
-    """How plots and tables name the selected datasets."""
-    return {name: grid.datasets[name].title for name in grid.run.datasets}
-
-
-def strengths_of_models():
-    """The strength of each selected model that is trained on a planted corpus."""
-    return {name: grid.models[name].train.planted for name in planted_models()}
-
-
-def figure_in_report(path, name, category):
-    """A figure's SVG file, with its caption, for Snakemake's own report."""
-    labels = {"figure": name.replace("_", " ")} | ({"dataset": "{dataset}"} if "{dataset}" in path else {})
-    return report(
-        f"<results>/plots/{path}.svg",
-        category=category,
-        caption=f"../workflow/report/{name}.rst",
-        labels=labels,
-    )
-
-
-def figures():
-    """All figures of the grid, as SVG."""
-    names = [f"grid/{name}" for name in GRID_FIGURES]
-    names += [f"{dataset}/{name}" for dataset in grid.run.datasets for name in DATASET_FIGURES]
-    names += ["planted"] if planted_models() else []
-    return collect("<results>/plots/{name}.svg", name=names)
 
 
 # Snakemake's own lock outlives a killed run (see profiles/default); the system drops this one with the process.

@@ -15,3 +15,20 @@ rule expand:
         code=code_of("expand"),
     script:
         "../workflow/scripts/expand.py"
+
+
+rule expand_cases:
+    output:
+        "<results>/instances/{dataset}/cases.parquet",
+    log:
+        "<logs>/expand_cases/{dataset}.log",
+    conda:
+        "../envs/biasgrid.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        files=lambda wildcards: grid.pack_files(wildcards.dataset),
+        lists=lambda wildcards: word_lists[wildcards.dataset, "cases"].digest(),
+        code=code_of("expand_cases"),
+    script:
+        "../workflow/scripts/expand_cases.py"

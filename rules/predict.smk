@@ -22,11 +22,10 @@ rule predict:
         # Path variables are not filled in here, wildcards are.
         parts=f"{grid.results}/.parts/{{dataset}}/{{model}}/{{shard}}-of-{{shards}}",
         task=lambda wildcards: grid.models[wildcards.model].task,
-        scoring=grid.scoring,
+        choices=choices_of_cell,
         precision=grid.inference.precision,
         # What `auto` stands for depends on the device.
         device_of_auto=grid.inference.device if grid.inference.precision == "auto" else None,
-        pronouns=pronouns_of_cell,
         code=code_of("predict"),
     script:
         "../workflow/scripts/predict.py"

@@ -20,7 +20,14 @@ LISTS = ("--word-lists", str(ROOT / "word_lists"))
 runner = CliRunner()
 
 
-@pytest.mark.parametrize(("name", "cells"), [("config", "60 cells, 16 variants"), ("demo", "24 cells, 8 variants")])
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("config", "60 cells, 16 variants"),
+        ("demo", "28 cells, 10 variants"),
+        ("fairness", "13 cells, 6 variants"),
+    ],
+)
 def test_validate_counts_the_cells_of_a_good_config(name: str, cells: str) -> None:
     result = runner.invoke(app, ["validate", str(ROOT / "config" / f"{name}.yaml"), *LISTS])
     assert result.exit_code == 0
@@ -49,7 +56,7 @@ def test_validate_reads_the_word_lists(tmp_path: Path) -> None:
     assert "religion.txt, line 15: 2 '|' signs" in result.stderr
 
 
-def test_schema_writes_schema_and_tables_of_keys_and_columns(tmp_path: Path) -> None:
+def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: Path) -> None:
     (tmp_path / "workflow" / "schemas").mkdir(parents=True)
     (tmp_path / "config").mkdir()
     readme = tmp_path / "config" / "README.md"
@@ -59,8 +66,11 @@ def test_schema_writes_schema_and_tables_of_keys_and_columns(tmp_path: Path) -> 
     outputs = tmp_path / "docs" / "outputs.md"
     outputs.parent.mkdir()
     outputs.write_text("<!-- columns of SUMMARY -->\nout of date\n<!-- end of columns -->\n")
+    measures = tmp_path / "docs" / "measures.md"
+    measures.write_text("<!-- group measures: scores -->\nout of date\n<!-- end of group measures -->\n")
     assert runner.invoke(app, ["schema", str(tmp_path)]).exit_code == 0
     assert "| `mu` | Float64 |" in outputs.read_text()
+    assert "| `accuracy` | one number | classes |" in measures.read_text()
     schema = json.loads((tmp_path / "workflow" / "schemas" / "config.schema.json").read_text())
     assert set(schema["required"]) == {"models", "datasets", "run"}
     text = readme.read_text()
@@ -85,7 +95,7 @@ def test_summary_prints_a_line_per_cell(tmp_path: Path) -> None:
 def test_summary_of_a_folder_without_one_is_an_error_without_traceback(tmp_path: Path) -> None:
     result = runner.invoke(app, ["summary", str(tmp_path)])
     assert result.exit_code == 1
-    assert f"there is no {tmp_path}/summary.parquet: the run of that folder has not finished" in result.stderr
+    assert f"there is no {tmp_path}/summary.parquet and no {tmp_path}/group_summary.parquet: the run of" in result.stderr
     assert "remove" not in result.stderr
 
 
@@ -117,7 +127,7 @@ def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -
     command = [sys.executable, "-c", "from biasgrid.cli import app; app()", "validate", config, *LISTS]
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     output = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
-    assert output == f"{config}: 24 cells, 8 variants of datasets, no faults.\n"
+    assert output == f"{config}: 28 cells, 10 variants of datasets, no faults.\n"
 
 
 def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:

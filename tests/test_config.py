@@ -95,6 +95,11 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
         ),
         ("planted", None, "models.trained.train.planted: unknown strength 'strong'; expected one of"),
         (
+            "datasets/religion/target_scoring",
+            "pll-l2",
+            "datasets.religion.target_scoring: 'pll-l2' (did you mean 'pll-l2r'?); expected one of joint, pll, pll-l2r",
+        ),
+        (
             "models/masked/variant",
             "lm-bret",
             "models.masked.variant: unknown tokenizer 'bret' (did you mean 'bert'?); expected one of bert (tokenizers)",
@@ -213,6 +218,18 @@ def test_an_impossible_pair_of_model_and_dataset_is_a_fault() -> None:
     ]
 
 
+def test_with_target_scoring_no_tokenizer_filters_subjects() -> None:
+    content = changed("datasets/religion/target_scoring", "pll")
+    del content["tokenizers"]["bert"]["folder"]
+    config = parse_config(content, "c.yaml")
+    assert config.filtering_tokenizer("religion", "lm-bert") is None
+    assert config.choices_of("masked", "religion")["target_scoring"] == "pll"
+    assert "target_scoring" not in config.choices_of("answers", "religion")
+    assert faults_of(content | {"scoring": "unqover"}) == [
+        "c.yaml, datasets.religion.target_scoring: 'pll', but `scoring: unqover` knows words of one token alone; expected `scoring: exact`, or no `target_scoring`"
+    ]
+
+
 def test_clusters_without_a_pronoun_are_a_fault() -> None:
     content = changed("datasets/religion/pronouns", {"female": "she"}) | {"word_lists": str(ROOT / "word_lists")}
     message = (
@@ -294,10 +311,10 @@ def test_faults_of_word_lists_are_reported_once_for_all_variants(tmp_path: Path)
     assert str(caught.value).startswith("4 faults in the input:\n  ")
 
 
-@pytest.mark.parametrize("name", ["config", "demo", "unqover"])
+@pytest.mark.parametrize("name", ["config", "demo", "fairness", "unqover"])
 def test_our_configs_have_no_faults(name: str) -> None:
     config = parse_config(read_config(ROOT / "config" / f"{name}.yaml"), name)
-    assert len(list(config.cells())) == {"config": 60, "demo": 24, "unqover": 60}[name]
+    assert len(list(config.cells())) == {"config": 60, "demo": 28, "fairness": 13, "unqover": 60}[name]
 
 
 def test_schema_and_table_of_keys_are_in_step_with_the_code() -> None:

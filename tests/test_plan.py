@@ -6,6 +6,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+import torch
+import yaml
 from small_grid import read_grid, write_grid
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
@@ -15,6 +17,8 @@ from biasgrid.figures import Figure
 from biasgrid.layout import Layout
 from biasgrid.models.fetch import make_record
 from biasgrid.models.one_token import are_one_token
+from biasgrid.models.predict import load_back_end
+from biasgrid.models.settings import Settings
 from biasgrid.plan import CellPlan, Plan, Rate, make_plan
 from biasgrid.table_files import write_table
 from biasgrid.tables import INSTANCES
@@ -112,6 +116,24 @@ def test_tokens_are_those_of_the_models_tokenizer(
     assert cell_of(planned(config), model, "pairs").tokens == Figure(sum(lengths), "sampled")
 
 
+def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
+    tmp_path: Path, tiny_checkpoint: Checkpoints
+) -> None:
+    path = write_grid(tmp_path, checkpoint=str(tiny_checkpoint("bert", "fill-mask")))
+    content = yaml.safe_load(path.read_text())
+    content["datasets"]["people"]["target_scoring"] = "joint"
+    config = parse_config(content, str(path))
+    cell = cell_of(planned(config), "masked")
+    # There is one template for masked language models.
+    assert cell.instances == Figure(PEOPLE / 2)
+    speed = {"precision": "float32", "token_budget": 512, "device": "cpu", "seconds_without_progress": 60}
+    asked = Settings("masked", "fill-mask", **speed, **config.choices_of("masked", "people"))
+    back_end = load_back_end(make_record(**config.source_of_model("masked")), asked, torch.device("cpu"))
+    encoded = back_end.encode(expanded(config, "people", "lm-tiny"))
+    assert cell.tokens.value == pytest.approx(encoded.rows.lengths.sum())
+    assert len(encoded.rows.lengths) > 1.5 * PEOPLE / 2
+
+
 def test_without_a_tokenizer_tokens_are_estimated_from_words(grid: Config) -> None:
     tokens = cell_of(planned(grid), "one").tokens
     assert tokens.kind == "about"
@@ -157,7 +179,7 @@ def touch(*paths: Path) -> None:
 
 def test_what_is_done_is_counted_and_not_planned_again(grid: Config) -> None:
     layout = Layout(grid)
-    touch(layout.shards("people", "one")[0].predictions, layout.measures("people", "two"))
+    touch(layout.shards("people", "one")[0].predictions, *layout.measures("people", "two"))
     plan = planned(grid, rows_per_second=1)
     one = cell_of(plan, "one")
     assert (one.shards, one.shards_done, one.measured) == (2, 1, False)

@@ -140,7 +140,7 @@ def test_a_damaged_table_is_not_done(layout: Layout, shards: list[Shard]) -> Non
 def test_a_cell_is_measured_until_its_predictions_change(layout: Layout, shards: list[Shard]) -> None:
     for shard in shards:
         finish_shard(shard)
-    measures = layout.measures("people", "one")
+    (measures,) = layout.measures("people", "one")
     write_rows(measures, 1)
     assert status_of(layout).measured
     make_older(measures)

@@ -121,9 +121,10 @@ def status(config: ConfigPath, word_lists: WordListsFolder = None, as_json: AsJs
 
 @app.command()
 def schema(folder: Annotated[Path, typer.Argument(help="root of the repository")] = Path()) -> None:
-    """Writes the config's schema, the tables of its keys and those of the tables' columns, all from the code."""
+    """Writes the config's schema and the tables in the docs: of its keys, of columns and of group measures."""
     from biasgrid.columns import with_column_tables
     from biasgrid.config.docs import config_schema, with_key_tables
+    from biasgrid.groups.docs import with_measure_tables
 
     path = folder / "workflow/schemas/config.schema.json"
     readme, outputs = folder / "config/README.md", folder / "docs/outputs.md"
@@ -134,6 +135,8 @@ def schema(folder: Annotated[Path, typer.Argument(help="root of the repository")
     path.write_text(json.dumps(config_schema(), indent=2) + "\n")
     readme.write_text(with_key_tables(readme.read_text()))
     outputs.write_text(with_column_tables(outputs.read_text()))
+    measures = folder / "docs/measures.md"
+    measures.write_text(with_measure_tables(measures.read_text()))
 
 
 @app.command()
@@ -141,19 +144,24 @@ def summary(
     results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
 ) -> None:
     """Prints what was measured, a line per cell, and where the report is."""
-    from biasgrid.cli_tables import summary_table
+    from biasgrid.cli_tables import group_summary_table, summary_table
     from biasgrid.table_files import read_table
-    from biasgrid.tables import SUMMARY
+    from biasgrid.tables import GROUP_SUMMARY, SUMMARY
 
-    path = results / "summary.parquet"
+    tables = {
+        results / "summary.parquet": (SUMMARY, summary_table),
+        results / "group_summary.parquet": (GROUP_SUMMARY, group_summary_table),
+    }
     with told_errors():
-        if not path.exists():
+        found = [path for path in tables if path.exists()]
+        if not found:
             raise UserError(
-                f"there is no {path}: the run of that folder has not finished, or has not begun; "
-                "`biasgrid status CONFIG` tells how far it is"
+                f"there is no {' and no '.join(map(str, tables))}: the run of that folder has not finished, or has not "
+                "begun; `biasgrid status CONFIG` tells how far it is"
             )
-        cells = read_table(path, SUMMARY)
-    console.print(summary_table(cells.iter_rows(named=True), console.width))
+        for path in found:
+            schema, draw = tables[path]
+            console.print(draw(read_table(path, schema).iter_rows(named=True), console.width))
     console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
 
 

@@ -179,3 +179,22 @@ def summary_table(cells: Iterable[Mapping[str, Any]], width: int) -> Table:
         numbers = [f"{cell[measure]:.3f}" for measure in measures]
         table.add_row(cell["dataset"], cell["model"], cell["scoring"], *numbers, f"{cell['swap_groups']:,}")
     return table
+
+
+def group_summary_table(measures: Iterable[Mapping[str, Any]], width: int) -> Table:
+    """Draws how far the groups of each bias type are apart by the main score, a line per cell and bias type.
+
+    Args:
+        measures: the rows of the group summary (schema `GROUP_SUMMARY`).
+        width: how many characters a line may have.
+    """
+    # It loads polars, which plan and status do without.
+    from biasgrid.groups.failures import FAILURE_SCORES
+
+    table = empty_table(["dataset", "model", "bias type", "score"], ["pairwise\ndistance", "cases"], width)
+    main = {"distance": "absolute", "comparison": "pairwise", "mode": "counterfactual", "argument": None}
+    for row in measures:
+        if row["score"] in FAILURE_SCORES.values() and main.items() <= row.items():
+            names = [row[name] for name in ("dataset", "model", "bias_type", "score")]
+            table.add_row(*names, f"{row['value']:.3g}", f"{row['n']:,}")
+    return table

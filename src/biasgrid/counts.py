@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from biasgrid.families.counterfactual.packs import Pack
 from biasgrid.families.underspecified.design import Design, OneToken, design_of
 from biasgrid.families.underspecified.word_lists import WordLists
 from biasgrid.figures import Figure
@@ -16,6 +18,8 @@ from biasgrid.models.checkpoint import ModelError, folder_of, read_record
 from biasgrid.models.cost import load_backend
 from biasgrid.models.one_token import fill_mask_place
 
+MASK = "[MASK]"
+SAMPLED_CASES = 16
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 
 
@@ -24,6 +28,48 @@ class Facts(NamedTuple):
 
     rows: int
     provenance: dict[str, Any]
+
+    @property
+    def predicted(self) -> int:
+        """How many instances a table of predictions is of: some have several rows for each."""
+        return int(self.provenance.get("predicted", self.rows))
+
+
+class Asked(Protocol):
+    """What a dataset's variant asks: how many instances there are, and texts of some of them."""
+
+    @property
+    def instances(self) -> int:
+        """How many instances there are."""
+
+    def sample(self, count: int) -> Sequence[tuple[str, str, Sequence[str]]]:
+        """Returns the fields of `models.cost.Text` of about `count` instances."""
+
+
+@dataclass(frozen=True)
+class Cases:
+    """What a pack asks."""
+
+    pack: Pack
+
+    @property
+    def instances(self) -> int:
+        """How many instances there are."""
+        return self.pack.instances
+
+    def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
+        """Returns second and first input and targets of `count` instances of cases, spread evenly over the pack."""
+        from biasgrid.families.counterfactual.expansion import expand
+
+        steps = min(SAMPLED_CASES, self.pack.cases)
+        rows = []
+        for step in range(steps):
+            case = self.pack.cases * step // steps
+            instances = expand(self.pack, case, case + 1)
+            columns = instances.select("text_pair", "text", "targets")
+            rows += columns.gather_every(max(1, len(instances) * steps // count)).rows()
+        # Every tokenizer writes its mask otherwise; any word stands for that one token.
+        return [(context or "", text.replace(MASK, "it"), targets or ()) for context, text, targets in rows]
 
 
 def table_facts(path: Path) -> Facts | None:
@@ -41,8 +87,8 @@ def table_facts(path: Path) -> Facts | None:
 
 
 def count_instances(
-    layout: Layout, lists: Mapping[tuple[str, str], WordLists]
-) -> dict[tuple[str, str], tuple[Design, Figure]]:
+    layout: Layout, lists: Mapping[tuple[str, str], WordLists | Pack]
+) -> dict[tuple[str, str], tuple[Asked, Figure]]:
     """Counts the instances of datasets' variants from their word lists.
 
     Where a tokenizer decides which subjects are kept, the count is exact if that tokenizer is at hand, or if the
@@ -53,12 +99,16 @@ def count_instances(
         lists: the word lists by dataset and variant.
 
     Returns:
-        By dataset and variant what is crossed, and the count.
+        By dataset and variant what is asked, and the count.
     """
-    tokenizers = {variant: layout.config.filtering_tokenizer(*variant) for variant in lists}
+    underspecified = [variant for variant, content in lists.items() if isinstance(content, WordLists)]
+    tokenizers = {variant: layout.config.filtering_tokenizer(*variant) for variant in underspecified}
     one_token = {name: one_token_of(layout, name) for name in set(tokenizers.values()) if name is not None}
-    counts = {}
+    counts: dict[tuple[str, str], tuple[Asked, Figure]] = {}
     for variant, content in lists.items():
+        if isinstance(content, Pack):
+            counts[variant] = Cases(content), Figure(content.instances)
+            continue
         name = tokenizers[variant]
         design = design_of(content, one_token[name] if name else None)
         exact = name is None or one_token[name] is not None

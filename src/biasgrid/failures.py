@@ -54,7 +54,7 @@ def last_error(log: str) -> str | None:
 def other_failures(layout: Layout) -> Iterator[Failure]:
     """Yields the failures of other rules than `predict`, but not of models and datasets that are not selected."""
     config = layout.config
-    variants = {variant for dataset in config.run.datasets for variant in config.datasets[dataset].variants}
+    variants = {variant for _, variant in config.selected_variants()}
     names = {*config.run.models, *config.run.datasets, *config.tokenizers, *variants}
     for log in sorted(layout.logs.rglob("*.log")):
         rule, *parts = log.relative_to(layout.logs).as_posix().removesuffix(".log").split("/")

@@ -9,19 +9,25 @@ from biasgrid.config import Config
 
 OUTPUTS = {
     "expand": "instances/{name}.parquet",
+    "expand_cases": "instances/{name}/cases.parquet",
     "predict": "predictions/{name}.parquet",
     "fetch_predictions": "dumps/{name}.json",
     "import_predictions": "imported/{name}/predictions.parquet",
     "measure": "measures/{name}.parquet",
+    "measure_groups": "group_measures/{name}.parquet",
+    "group_summary": "group_summary.parquet",
     "summary": "summary.parquet",
     "plant": "planted/planted.parquet",
+    "plant_cases": "planted_cases/{name}/planted.parquet",
     "train": "trained/{name}/model.safetensors",
     "fetch_base": "bases/{name}.json",
     "fetch_model": "models/{name}.json",
     "fetch_tokenizer": "tokenizers/{name}.json",
     "plot_grid": "plots/grid/intensity_mu.svg",
     "plot_dataset": "plots/{name}/ranks.svg",
+    "plot_groups": "plots/{name}/group_scores.svg",
     "plot_planted": "plots/planted.svg",
+    "plot_planted_groups": "plots/planted_groups.svg",
     "report": "report/index.html",
     "manifest": "manifest.json",
 }
@@ -67,7 +73,7 @@ class Layout:
         """Returns the instances table that a model answers, or that its dump holds."""
         if self.config.models[model].predictions:
             return self.imported(dataset, model) / "instances.parquet"
-        return self.instances(dataset, self.config.models[model].variant)
+        return self.instances(dataset, self.config.variant_of(model, dataset))
 
     def imported(self, dataset: str, model: str) -> Path:
         """Returns the folder of the tables that a cell's dump holds."""
@@ -95,9 +101,11 @@ class Layout:
             for name in (f"{number}-of-{count}" for number in range(1, count + 1))
         ]
 
-    def measures(self, dataset: str, model: str) -> Path:
-        """Returns the measures of a cell."""
-        return self.results / "measures" / dataset / f"{model}.parquet"
+    def measures(self, dataset: str, model: str) -> list[Path]:
+        """Returns the measures of a cell: those of its family, and those of its groups where these are compared."""
+        folders = ["measures"] if dataset in self.config.underspecified else []
+        folders += ["group_measures"] if self.config.compares_groups(dataset) else []
+        return [self.results / folder / dataset / f"{model}.parquet" for folder in folders]
 
     def model_record(self, model: str) -> Path:
         """Returns the record of a model's checkpoint."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from biasgrid.config import Config
@@ -12,7 +13,8 @@ from biasgrid.provenance import provenance
 from biasgrid.table_files import count_rows, read_provenance
 
 OF_PREDICTIONS = (
-    "task", "scoring", "precision", "devices", "hardware", "audit", "dump", "biasgrid", "libraries", "code", "config",
+    "task", "scoring", "labels", "target_scoring", "precision", "devices", "hardware", "audit", "dump", "biasgrid",
+    "libraries", "code", "config",
 )  # fmt: skip
 
 
@@ -59,12 +61,12 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
     """
     timings = [json.loads(shard.timing.read_text()) for shard in layout.shards(dataset, model)]
     rows, seconds = sum(timing["rows"] for timing in timings), sum(timing["seconds"] for timing in timings)
-    made = read_provenance(layout.measures(dataset, model))["predictions"]
+    made = read_provenance(layout.measures(dataset, model)[0])["predictions"]
     return {
         "dataset": dataset,
         "model": model,
         "instances_expected": count_rows(layout.instances_of_cell(dataset, model)),
-        "instances_made": sum(map(count_rows, layout.predictions_of_cell(dataset, model))),
+        "instances_made": sum(map(count_predicted, layout.predictions_of_cell(dataset, model))),
         "seconds": round(seconds, 3) if timings else None,
         "rows_per_second": round(rows / seconds, 1) if seconds else None,
         "peak_mb": max((timing["peak_mb"] for timing in timings), default=None),
@@ -72,3 +74,13 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
         "hosts": sorted({timing["host"] for timing in timings}),
         **{key: made[key] for key in OF_PREDICTIONS if key in made},
     }
+
+
+def count_predicted(path: Path) -> int:
+    """Counts the instances that a table of predictions is of: some have several rows for each.
+
+    Raises:
+        TableError: the table is damaged.
+    """
+    predicted = read_provenance(path).get("predicted")
+    return count_rows(path) if predicted is None else int(predicted)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biasgrid.config import Config
 from biasgrid.counts import checkpoint_folder, count_instances, table_facts
+from biasgrid.families.counterfactual.packs import Pack
 from biasgrid.families.underspecified.word_lists import WordLists
 from biasgrid.figures import UNKNOWN, Figure, total
 from biasgrid.layout import Layout
-from biasgrid.models.cost import load_backend, parameters, tokens_per_instance, words_per_instance
+from biasgrid.models.cost import Text, load_backend, parameters, tokens_per_instance, words_per_instance
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -26,6 +28,9 @@ INSTANCE_BYTES = 6.1
 SPAN_BYTES = 18.0
 MASK_BYTES = 10.1
 PRONOUN_BYTES = 7.4
+# Measured on the packs of word_lists/counterfactual: 9.6 to 11.5 bytes an instance.
+CASE_INSTANCE_BYTES = 10.5
+CASE_BYTES = {"text-classification": 16.0, "fill-mask": 20.0, "question-answering": 12.0}
 TABLE_BYTES = 6000
 
 
@@ -56,7 +61,8 @@ class CellPlan:
         dataset, model, variant: the cell, and which variant of the dataset the model answers.
         instances_table: the instances table that it answers, which it may share with other cells.
         instances: how many instances it has.
-        tokens: tokens of all instances, special tokens included; without the model's tokenizer `about`, from words.
+        tokens: tokens of all inputs, special tokens included (words of several tokens need several inputs); without the
+            model's tokenizer `about`, from the words of the texts.
         parameters: parameters that every token passes through (see `biasgrid.models.cost.parameters`).
         flop: floating-point operations of a forward pass over all tokens, 2 x parameters x tokens (Kaplan et al. 2020,
             Scaling Laws for Neural Language Models, section 2.1).
@@ -125,7 +131,7 @@ class Plan:
     totals: Totals
 
 
-def make_plan(config: Config, lists: Mapping[tuple[str, str], WordLists], rate: Rate) -> Plan:
+def make_plan(config: Config, lists: Mapping[tuple[str, str], WordLists | Pack], rate: Rate) -> Plan:
     """Plans a grid.
 
     Args:
@@ -141,13 +147,13 @@ def make_plan(config: Config, lists: Mapping[tuple[str, str], WordLists], rate: 
 class Planner:
     """Plans cells; what several of them share is told once."""
 
-    def __init__(self, config: Config, lists: Mapping[tuple[str, str], WordLists], rate: Rate):
+    def __init__(self, config: Config, lists: Mapping[tuple[str, str], WordLists | Pack], rate: Rate):
         """Counts the instances of all variants and takes samples of them."""
         self.config, self.rate = config, rate
         self.layout = Layout(config)
         counts = count_instances(self.layout, lists)
         self.instances = {variant: count for variant, (_, count) in counts.items()}
-        self.texts = {variant: design.sample(SAMPLE) for variant, (design, _) in counts.items()}
+        self.texts = {variant: list(starmap(Text, asked.sample(SAMPLE))) for variant, (asked, _) in counts.items()}
         self.folders = {
             name: checkpoint_folder(self.layout.model_record(name), config.models[name].folder)
             for name in config.run.models
@@ -167,40 +173,41 @@ class Planner:
         return CellPlan(
             dataset=dataset,
             model=model,
-            variant=entry.variant,
+            variant=self.config.variant_of(model, dataset),
             instances_table=str(asked),
             instances=instances,
             tokens=tokens,
             parameters=count,
             flop=flop,
-            instances_bytes=size_of([asked], instances, INSTANCE_BYTES),
+            instances_bytes=size_of([asked], instances, self.instance_bytes(dataset)),
             predictions_bytes=size_of(tables, instances, self.prediction_bytes(dataset, model)),
             seconds=Figure(0) if entry.predictions else self.rate.seconds(instances, flop),
             shards=len(tables),
             shards_done=sum(table.exists() for table in tables),
-            measured=self.layout.measures(dataset, model).exists(),
+            measured=all(table.exists() for table in self.layout.measures(dataset, model)),
         )
 
     def instances_of_cell(self, dataset: str, model: str) -> Figure:
         """Returns how many instances a model answers; those of predictions to be imported are not known before."""
         if not self.config.models[model].predictions:
-            return self.instances[dataset, self.config.models[model].variant]
+            return self.instances[dataset, self.config.variant_of(model, dataset)]
         facts = table_facts(self.layout.instances_of_cell(dataset, model))
         return UNKNOWN if facts is None else Figure(facts.rows)
 
     def tokens(self, dataset: str, model: str) -> Figure:
         """Tokenizes a sample of a cell's instances, or counts its words where the model's tokenizer is not at hand."""
         entry, folder = self.config.models[model], self.folders[model]
-        instances, texts = self.instances[dataset, entry.variant], self.texts[dataset, entry.variant]
+        asked = dataset, self.config.variant_of(model, dataset)
+        instances, texts = self.instances[asked], self.texts[asked]
         if not texts:
             return instances
-        length = self.tokenized(folder / "tokenizer.json", (dataset, entry.variant), entry.task) if folder else None
+        length = self.tokenized(folder / "tokenizer.json", asked, entry.task) if folder else None
         if length is None:
             return instances.times(words_per_instance(texts, entry.task), "about")
         return instances.times(length, "sampled")
 
     def tokenized(self, file: Path, key: tuple[str, str], task: str) -> float | None:
-        """Returns the mean number of tokens that a tokenizer makes of a variant's instances; None without one."""
+        """Returns the mean number of tokens that a tokenizer makes of a variant's instance; None without one."""
         if not file.exists():
             return None
         # Models share tokenizers, whose files lie in a folder per model.
@@ -212,11 +219,18 @@ class Planner:
             self.lengths[digest, *key] = tokens_per_instance(backend, self.texts[key], task)
         return self.lengths.get((digest, *key))
 
+    def instance_bytes(self, dataset: str) -> float:
+        """Returns how many bytes a row of a dataset's instances takes."""
+        return CASE_INSTANCE_BYTES if dataset in self.config.counterfactual else INSTANCE_BYTES
+
     def prediction_bytes(self, dataset: str, model: str) -> float:
         """Returns how many bytes a row of a cell's predictions takes."""
-        if self.config.models[model].task == "question-answering":
+        task = self.config.models[model].task
+        if dataset in self.config.counterfactual:
+            return CASE_BYTES[task]
+        if task == "question-answering":
             return SPAN_BYTES
-        return MASK_BYTES + (PRONOUN_BYTES if self.config.datasets[dataset].pronouns else 0)
+        return MASK_BYTES + (PRONOUN_BYTES if self.config.underspecified[dataset].pronouns else 0)
 
 
 def size_of(tables: Sequence[Path], instances: Figure, row_bytes: float) -> Figure:

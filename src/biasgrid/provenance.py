@@ -19,7 +19,8 @@ from biasgrid.table_files import TableError, read_provenance
 
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
 SAME_IN_ALL_SHARDS = (
-    "biasgrid", "code", "libraries", "instances_sha256", "model", "task", "scoring", "precision", "pronouns",
+    "biasgrid", "code", "libraries", "instances_sha256", "model", "task", "scoring", "precision", "pronouns", "labels",
+    "target_scoring",
 )  # fmt: skip
 
 
@@ -54,7 +55,7 @@ def processor() -> str:
     return next(names, platform.processor())
 
 
-def cell_provenance(instances: Path, predictions: Sequence[Path], **expected: str) -> dict[str, Any]:
+def cell_provenance(instances: Path, predictions: Sequence[Path], **expected: Any) -> dict[str, Any]:
     """Returns what is known of a cell's predictions: that of its shards, once, with all their machines and audits.
 
     Args:
@@ -87,8 +88,9 @@ def cell_provenance(instances: Path, predictions: Sequence[Path], **expected: st
     devices = sorted({device for shard in shards for device in shard.get("devices", [])})
     hardware = [shard["hardware"] for shard in shards if "hardware" in shard]
     audits = [shard["audit"] for shard in shards if "audit" in shard]
+    predicted = sum(shard["predicted"] for shard in shards) if "predicted" in shards[0] else None
     gathered = {"devices": devices, "hardware": distinct(hardware), "audit": largest_audit(audits)}
-    return {**shards[0], **gathered}
+    return {**shards[0], **gathered, "predicted": predicted}
 
 
 def distinct(values: Sequence[Any]) -> list[Any]:

@@ -139,7 +139,7 @@ def status_of_cell(layout: Layout, dataset: str, model: str, instances: Figure, 
         shards=states,
         rows_per_second=sum(rates) if rates else mean_rate(layout.shards(dataset, model)),
         seconds_left=time_left(instances, rows, sum(rates)),
-        measured=is_up_to_date(measures, predictions),
+        measured=all(is_up_to_date(table, predictions) for table in measures),
         failures=[shard.failure for shard in shards if shard.failure is not None],
     )
 
@@ -191,16 +191,16 @@ def has_died(beat: Beat) -> bool:
 def status_of_table(predictions: Path) -> ShardStatus:
     """Says whether a predictions table is there; one that cannot be read is made again, and so is not."""
     facts = table_facts(predictions)
-    return ShardStatus("waiting", 0) if facts is None else ShardStatus("done", facts.rows)
+    return ShardStatus("waiting", 0) if facts is None else ShardStatus("done", facts.predicted)
 
 
 def rows_of_parts(shard: Shard) -> int:
-    """Counts the rows that the next job of an interrupted shard finds: those of the parts that were written last."""
+    """Counts the instances that the next job of an interrupted shard finds: those of the last written parts."""
     folders = [folder for folder in shard.parts.glob("*") if folder.is_dir()]
     if not folders:
         return 0
     newest = max(folders, key=lambda folder: modified(folder) or 0)
-    return sum(facts.rows for part in newest.glob("*.parquet") if (facts := table_facts(part)) is not None)
+    return sum(facts.predicted for part in newest.glob("*.parquet") if (facts := table_facts(part)) is not None)
 
 
 def mean_rate(shards: Sequence[Shard]) -> float | None:

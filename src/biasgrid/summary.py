@@ -1,4 +1,4 @@
-"""The summary of a grid: one row for each cell."""
+"""The summaries of a grid: a row for each cell, and the group measures of whole bias types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from biasgrid.tables import MEASURE_KEYS, SUMMARY
+from biasgrid.tables import GROUP_SUMMARY, MEASURE_KEYS, SUMMARY
 
 CELL_MEASURES = ["mu", "eta", "delta", "epsilon", "answer_probability", "winner_changes"]
 
@@ -59,3 +59,9 @@ def summarise(measures: pl.DataFrame, models: Mapping[str, ModelFacts]) -> pl.Da
         pl.Series("scoring", scorings, dtype=pl.String),
         pl.col("subjects", "attributes").cast(pl.Int64),
     ).select(list(SUMMARY.columns))
+
+
+def summarise_groups(measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns the measures of whole bias types (schema `GROUP_SUMMARY`) from those of cells (`GROUP_MEASURES`)."""
+    whole = measures.filter(pl.all_horizontal(pl.col("template", "group", "other").is_null()))
+    return whole.select(list(GROUP_SUMMARY.columns))

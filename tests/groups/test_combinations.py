@@ -18,7 +18,7 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
     assert len(possible) == 6 * scalar + 3 * sets
     for combination in possible:
         argument = "macro" if combination.score in ("f1", "precision", "recall") else None
-        check_combination(sort, *combination, argument=argument, groups={"gender": 2})
+        check_combination(sort, *combination, argument=argument)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,3 @@ def test_the_message_names_what_would_be_possible(score: str, distance: str, com
 def test_a_wrong_argument_is_refused() -> None:
     with pytest.raises(ImpossibleCombination, match="'f1' does not take 'makro'; expected the average: one of binary"):
         check_combination("classes", "f1", "absolute", "pairwise", "makro")
-
-
-def test_a_single_group_is_refused() -> None:
-    with pytest.raises(ImpossibleCombination, match="the bias type 'age' has 1 group: nothing to compare"):
-        check_combination("classes", "accuracy", "absolute", "pairwise", groups={"gender": 2, "age": 1})

@@ -76,7 +76,7 @@ def test_every_comparison_is_that_of_a_plain_loop(combination: Combination, mode
 
 
 @settings(max_examples=20, deadline=None)
-@given(random_records("text-classification", share=1), st.sampled_from(MODES))
+@given(random_records("classes", share=1), st.sampled_from(MODES))
 def test_parts_make_up_the_whole(records: Records, mode: Mode) -> None:
     """Where every case has all groups, background is the mean of its parts and a divergence half their sum."""
     scored = score_records(records, "mean_class_probability")
@@ -99,7 +99,8 @@ def test_the_mean_is_over_cases_and_not_over_records() -> None:
     row = compare(scored, "absolute", "pairwise", "counterfactual").row(0, named=True)
     assert row == {
         "score": "mean_class_probability",
-        "score_argument": None,
+        "argument": None,
+        "other": None,
         "distance": "absolute",
         "comparison": "pairwise",
         "mode": "counterfactual",

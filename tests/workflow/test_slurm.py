@@ -74,28 +74,6 @@ def test_every_rule_but_inference_and_training_runs_where_snakemake_does():
     assert set(names) - set(re.findall(r"\w+", local[1])) == {"predict", "train"}
 
 
-def test_inference_alone_is_submitted_as_jobs_of_one_gpu(
-    cluster: SlurmCluster, finished: Project, small_config: dict[str, Any], tmp_path: Path
-):
-    project = SlurmProject.create(tmp_path / "project", small_config)
-    project.run(SUMMARY)
-    jobs = project.jobs()
-    assert {comment.split("_wildcards_")[0] for comment in jobs} == {"rule_predict"}
-    assert len(jobs) == 6
-    for (job,) in jobs.values():
-        asked = {key: job[key] for key in ("TresPerJob", "Partition", "MinMemoryNode", "TimeLimit", "Requeue")}
-        assert asked == {
-            "TresPerJob": "gres:gpu:1",
-            "Partition": "gpu",
-            "MinMemoryNode": "6000M",
-            "TimeLimit": "04:00:00",
-            "Requeue": "1",
-        }
-        assert Path(job["StdOut"]).is_relative_to(project.folder / "results" / "logs" / "slurm")
-        assert "rule predict" in Path(job["StdOut"]).read_text()
-    assert project.tables() == finished.tables()
-
-
 def test_killed_jobs_go_on_from_their_parts(
     cluster: SlurmCluster, finished: Project, small_config: dict[str, Any], tmp_path: Path
 ):

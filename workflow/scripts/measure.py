@@ -16,12 +16,11 @@ from biasgrid.table_files import write_table
 from biasgrid.tables import EXAMPLES, MEASURES
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
-cell = cell_provenance(instances, predictions, task=snakemake.params.task, scoring=snakemake.params.scoring)
+cell = cell_provenance(instances, predictions, **snakemake.params.expected)
 measures, examples = measure_cell(
     instances_path=instances,
     prediction_paths=predictions,
-    task=snakemake.params.task,
-    scoring=snakemake.params.scoring,
+    **snakemake.params.expected,
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
 )

@@ -17,9 +17,9 @@ import torch
 
 from biasgrid.files import bring_to_present
 from biasgrid.lock import one_job
-from biasgrid.models.back_end import Settings
 from biasgrid.models.gpu import one_gpu
 from biasgrid.models.predict import predict_shard
+from biasgrid.models.settings import Settings
 from biasgrid.provenance import provenance
 
 torch.set_num_threads(snakemake.threads)
@@ -36,12 +36,11 @@ with shard_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_pe
         settings=Settings(
             model=snakemake.wildcards.model,
             task=snakemake.params.task,
-            scoring=snakemake.params.scoring,
             precision=snakemake.params.precision,
-            pronouns=snakemake.params.pronouns,
             token_budget=snakemake.resources.token_budget,
             device=snakemake.resources.device,
             seconds_without_progress=snakemake.resources.seconds_without_progress,
+            **snakemake.params.choices,
         ),
         provenance=provenance(snakemake.config, code=snakemake.params.code),
     )

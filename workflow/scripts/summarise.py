@@ -10,15 +10,13 @@ from biasgrid.logs import start_log
 
 start_log(snakemake.log[0])
 
-import polars as pl
-
 from biasgrid.files import write_text
 from biasgrid.provenance import provenance
 from biasgrid.summary import ModelFacts, summarise
-from biasgrid.table_files import read_provenance, read_table, write_table
+from biasgrid.table_files import read_provenance, read_tables, write_table
 from biasgrid.tables import MEASURES, SUMMARY
 
-measures = pl.concat(read_table(path, MEASURES) for path in snakemake.input.measures)
+measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
 summary = summarise(measures, models)
 cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) for path in snakemake.input.measures}

@@ -39,11 +39,18 @@ class Training(Section):
     data: str | None = Field(
         None,
         description="SQuAD-format JSON (question answering); text, one a line, or cloze lines: text with the mask "
-        "token and, behind tabs, the words that fill it (fill-mask)",
+        "token and, behind tabs, the words that fill it (fill-mask); or lines of JSON (text classification): "
+        '`{"text": TEXT, "text_pair": TEXT, "label": CLASS}`, `text_pair` only for pairs, CLASS being a name as in the '
+        "values of the model's `labels`, or a list of names that count alike",
     )
     planted: str | None = Field(
         None,
         description="name of a strength in `planted.strengths`: trains a tiny model on the planted corpus",
+    )
+    dataset: Name | None = Field(
+        None,
+        description="of text classification, with `planted`: the counterfactual dataset in whose cases group effects "
+        "are planted",
     )
     hyperparameters: Hyperparameters = Field(Hyperparameters(), description="how to train")
 
@@ -51,6 +58,8 @@ class Training(Section):
     def _one_kind(self) -> Training:
         if (self.planted is None) == (self.base is None or self.data is None):
             raise ValueError("expected either `planted`, or both `base` and `data`")
+        if self.dataset is not None and self.planted is None:
+            raise ValueError("expected `dataset` only beside `planted`")
         return self
 
 
@@ -82,8 +91,15 @@ class Model(Section):
     """A model: a column of the grid."""
 
     task: Task = Field(description="the Hugging Face task it is used for")
-    variant: Variant = Field(
-        description="which variant of the datasets it answers: `qa`, `qa-newsqa`, or `lm-` and a key of `tokenizers`"
+    variant: Variant | None = Field(
+        None,
+        description="which variant of the underspecified datasets it answers: `qa`, `qa-newsqa`, or `lm-` and a key of "
+        "`tokenizers`; without it, none of them",
+    )
+    labels: dict[str, str] = Field(
+        default_factory=dict,
+        description="of text classification: for each class of a dataset, as in its `labels`, the name that the "
+        "checkpoint's `id2label` has for it, such as `{negative: NEG, positive: POS}`",
     )
     kind: str = Field(description="kind of model, which groups the plots: SQuAD, NewsQA, LM, ...")
     label: str = Field(description="name in plots; models of different kinds may share it, such as `BERT base`")
@@ -109,6 +125,8 @@ class Model(Section):
             raise ValueError("expected exactly one of `checkpoint`, `folder`, `train` and `predictions`")
         if (self.checkpoint is None) != (self.revision is None):
             raise ValueError("expected `revision` exactly where there is a `checkpoint`")
+        if (self.task == "text-classification") != bool(self.labels):
+            raise ValueError("expected `labels` exactly where the task is text-classification")
         if self.train and self.allow_remote_code:
             raise ValueError("expected no `allow_remote_code` with `train`, which runs transformers' own code only")
         return self

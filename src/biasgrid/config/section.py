@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Variant = Annotated[str, Field(pattern=r"^(qa|lm)(-[A-Za-z0-9]+)*$")]
-Task = Literal["fill-mask", "question-answering"]
+Task = Literal["fill-mask", "question-answering", "text-classification"]
 Scoring = Literal["exact", "unqover"]
 
 

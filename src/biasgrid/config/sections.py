@@ -1,61 +1,25 @@
 """What may stand in a config.
 
-The models here and in `model_sections` are the one source: the schema in `workflow/schemas/` and the tables of keys in
-`config/README.md` are generated from them (`biasgrid schema`), and a test keeps them in step.
+The models here, in `dataset_sections` and in `model_sections` are the one source: the schema in `workflow/schemas/`
+and the tables of keys in `config/README.md` are generated from them (`biasgrid schema`), and a test keeps them in step.
 """
 
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
+from biasgrid.config.dataset_sections import CounterfactualDataset, Dataset, UnderspecifiedDataset
 from biasgrid.config.model_sections import Model, Tokenizer
-from biasgrid.config.section import Name, Scoring, Section, Variant
+from biasgrid.config.section import Name, Scoring, Section
+from biasgrid.families.counterfactual.packs import PackFiles
 from biasgrid.families.underspecified.word_lists import WordListFiles
 
-
-class Limit(Section):
-    """Cuts word lists down, for demos and first looks."""
-
-    templates: int | None = Field(None, gt=0, description="how many templates to keep")
-    subjects: int | None = Field(None, gt=0, description="how many subjects to keep of each list")
-    attributes: int | None = Field(None, gt=0, description="how many attributes to keep of each type")
-
-
-class DatasetVariant(Section):
-    """What one kind of model is asked. Files are relative to `word_lists`."""
-
-    templates: str = Field(description="template file")
-    filler: str | None = Field(None, description="file whose line is put before every context")
-    subjects: list[str] | None = Field(
-        None,
-        min_length=1,
-        max_length=2,
-        description="subject lists in place of the dataset's; without them, variants of masked language models keep "
-        "the subjects that are one token of their tokenizer",
-    )
-
-
-class Dataset(Section):
-    """A dataset: a row of the grid."""
-
-    family: Literal["underspecified"] = Field("underspecified", description="what is asked and how it is measured")
-    title: str = Field(description="name in plots and the report")
-    subjects: list[str] = Field(
-        min_length=1, max_length=2, description="one subject list (all pairs) or two (all pairs across them)"
-    )
-    attributes: str = Field(description="attribute file")
-    pronouns: dict[str, str] = Field(
-        default_factory=dict,
-        description="pronoun of each cluster of subjects; masked LMs are asked for it too",
-    )
-    shards: int = Field(1, ge=1, le=256, description="jobs that share the inference of a cell")
-    limit: Limit = Field(Limit(), description="cuts the word lists down")
-    variants: dict[Variant, DatasetVariant] = Field(min_length=1, description="what each kind of model is asked")
+CASES = "cases"
+"""The one variant of counterfactual datasets."""
 
 
 class Inference(Section):
@@ -86,14 +50,15 @@ class Planted(Section):
     """Planted bias: corpora from which tiny models learn associations of known strength."""
 
     strengths: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
-        description="largest planted difference in answer probability, by name"
+        description="largest planted difference in answer probability, by name; in cases of text classification, "
+        "largest share of a group's labels that are guesses"
     )
-    repeats: int = Field(8, gt=0, description="answers that each instance gets in the corpus")
-    seed: int = Field(1, ge=0, description="seed of the associations and the answers")
+    repeats: int = Field(8, gt=0, description="answers, or labels, that each instance gets in the corpus")
+    seed: int = Field(1, ge=0, description="seed of what is planted and of the answers")
 
 
 class Run(Section):
-    """What is run: cells are all pairs of these models and datasets."""
+    """What is run: cells are the pairs of these models and datasets that fit."""
 
     models: list[Name] = Field(min_length=1, description="names of models")
     datasets: list[Name] = Field(min_length=1, description="names of datasets")
@@ -122,21 +87,105 @@ class Config(Section):
         # To Snakemake `results/x` and `results//x` are two files, and the second is not there.
         return os.path.normpath(folder)
 
-    def cells(self) -> Iterator[tuple[str, str]]:
-        """Yields model and dataset of every cell of the grid."""
-        for dataset in self.run.datasets:
-            for model in self.run.models:
-                yield model, dataset
+    @property
+    def underspecified(self) -> dict[str, UnderspecifiedDataset]:
+        """The datasets of the underspecified family, by name."""
+        return {name: entry for name, entry in self.datasets.items() if isinstance(entry, UnderspecifiedDataset)}
+
+    @property
+    def counterfactual(self) -> dict[str, CounterfactualDataset]:
+        """The datasets of the counterfactual family, by name."""
+        return {name: entry for name, entry in self.datasets.items() if isinstance(entry, CounterfactualDataset)}
+
+    def fits(self, model: str, dataset: str) -> bool:
+        """Says whether a dataset is for a model.
+
+        Underspecified datasets are for models with a variant, counterfactual ones for those of their task, classifiers
+        among them only with their classes.
+        """
+        entry, asked = self.models[model], self.datasets[dataset]
+        if isinstance(asked, UnderspecifiedDataset):
+            return entry.variant is not None
+        return entry.task == asked.task and not entry.predictions and set(entry.labels) == set(asked.labels)
+
+    def variant_of(self, model: str, dataset: str) -> str:
+        """Returns which variant of a dataset a model answers; counterfactual datasets have one, `cases`.
+
+        Raises:
+            ValueError: the dataset is not for the model.
+        """
+        variant = self.models[model].variant if dataset in self.underspecified else CASES
+        if variant is None or not self.fits(model, dataset):
+            raise ValueError(f"{dataset} is not for {model}")
+        return variant
+
+    def cells(self, *families: str) -> list[tuple[str, str]]:
+        """Returns model and dataset of every cell of the grid, dataset by dataset, of all or of some families."""
+        return [
+            (model, dataset)
+            for dataset in self.run.datasets
+            for model in self.run.models
+            if (not families or self.datasets[dataset].family in families) and self.fits(model, dataset)
+        ]
+
+    def compares_groups(self, dataset: str) -> bool:
+        """Says whether the groups of a dataset are compared."""
+        return self.datasets[dataset].measures != []
+
+    def group_cells(self) -> list[tuple[str, str]]:
+        """Returns model and dataset of every cell whose groups are compared."""
+        return [(model, dataset) for model, dataset in self.cells() if self.compares_groups(dataset)]
+
+    def group_options(self, dataset: str) -> dict[str, Any]:
+        """Returns what a dataset asks about groups, as `biasgrid.families.grouped.GroupOptions`."""
+        entry = self.datasets[dataset]
+        kept = {"measures", "failure_threshold"}
+        if isinstance(entry, CounterfactualDataset):
+            kept |= {"text-classification": {"labels"}, "fill-mask": {"top_k"}}.get(entry.task, set())
+        return entry.model_dump(include=kept)
 
     def scoring_of(self, model: str, dataset: str) -> Scoring:
-        """Returns how a cell is scored: an imported one as its dump was."""
+        """Returns how a cell of the underspecified family is scored: an imported one as its dump was."""
         dump = self.models[model].predictions.get(dataset)
         return dump.scoring if dump else self.scoring
 
+    def choices_of(self, model: str, dataset: str) -> dict[str, Any]:
+        """Returns what decides the numbers of a cell's predictions beside model and precision.
+
+        They are fields of `biasgrid.models.settings.Settings`.
+        """
+        entry, asked = self.models[model], self.datasets[dataset]
+        if isinstance(asked, UnderspecifiedDataset):
+            pairs = {"instances": "pairs", "scoring": self.scoring}
+            masked = {"pronouns": asked.pronouns, "target_scoring": asked.target_scoring}
+            return pairs | masked if entry.task == "fill-mask" else pairs
+        if asked.task == "text-classification":
+            return {"instances": CASES, "labels": [entry.labels[label] for label in asked.labels]}
+        if asked.task == "fill-mask":
+            return {"instances": CASES, "target_scoring": asked.target_scoring}
+        return {"instances": CASES}
+
+    def what_predictions_say(self, model: str, dataset: str) -> dict[str, Any]:
+        """Returns what a cell's predictions must say of themselves in their provenance."""
+        task = {"task": self.models[model].task}
+        if dataset in self.underspecified:
+            return task | {"scoring": self.scoring_of(model, dataset)}
+        choices = self.choices_of(model, dataset)
+        return task | {key: value for key, value in choices.items() if key != "instances"}
+
+    def pack_files(self, dataset: str) -> PackFiles:
+        """Returns the files of a counterfactual dataset."""
+        folder, entry = Path(self.word_lists), self.counterfactual[dataset]
+        return PackFiles(
+            templates=folder / entry.templates,
+            fillings=folder / entry.fillings if entry.fillings else None,
+            biases=folder / entry.groups,
+            bias_types=None if entry.bias_types is None else tuple(entry.bias_types),
+        )
+
     def files(self, dataset: str, variant: str) -> WordListFiles:
-        """Returns the word lists of a dataset's variant."""
-        folder = Path(self.word_lists)
-        entry = self.datasets[dataset]
+        """Returns the word lists of an underspecified dataset's variant."""
+        folder, entry = Path(self.word_lists), self.underspecified[dataset]
         chosen = entry.variants[variant]
         return WordListFiles(
             templates=folder / chosen.templates,
@@ -149,7 +198,8 @@ class Config(Section):
 
     def filtering_tokenizer(self, dataset: str, variant: str) -> str | None:
         """Returns the tokenizer that decides which subjects are kept, None where all are."""
-        if not variant.startswith("lm-") or self.datasets[dataset].variants[variant].subjects:
+        entry = self.underspecified[dataset]
+        if not variant.startswith("lm-") or entry.variants[variant].subjects or entry.target_scoring:
             return None
         return variant.removeprefix("lm-")
 
@@ -184,7 +234,7 @@ class Config(Section):
         source = self.tokenizers[name].model_dump(exclude={"mask"})
         return source | {"weights": False, "allow_pickle": False}
 
-    def selected_variants(self) -> list[tuple[str, str]]:
+    def selected_variants(self, *families: str) -> list[tuple[str, str]]:
         """Returns dataset and variant of all instances tables that are expanded: dumps bring their own."""
-        asked = ((dataset, self.models[model]) for model, dataset in self.cells())
-        return list(dict.fromkeys((dataset, model.variant) for dataset, model in asked if not model.predictions))
+        asked = [(dataset, model) for model, dataset in self.cells(*families) if not self.models[model].predictions]
+        return list(dict.fromkeys((dataset, self.variant_of(model, dataset)) for dataset, model in asked))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from biasgrid.faults import UserError, nearest, one_of
@@ -60,7 +60,6 @@ def check_combination(
     distance: str,
     comparison: str,
     argument: Argument = None,
-    groups: Mapping[str, int] | None = None,
 ) -> None:
     """Refuses what cannot be computed.
 
@@ -70,11 +69,10 @@ def check_combination(
         distance: a key of `DISTANCES`.
         comparison: a key of `COMPARISONS`.
         argument: what the score takes.
-        groups: how many groups each bias type has, where that is known.
 
     Raises:
         ImpossibleCombination: a name is unknown, the score cannot be computed of this or takes no such argument, the
-            three do not go together, or a bias type has fewer than two groups. The message names what would be possible.
+            three do not go together. The message names what is possible.
     """
     possible = possible_combinations(sort)
     check_score(sort, score, argument, one_of({combination.score for combination in possible}))
@@ -82,10 +80,6 @@ def check_combination(
     check_name("comparison", comparison, COMPARISONS)
     if (score, distance, comparison) not in possible:
         raise ImpossibleCombination(mismatch(score, distance, comparison), alternatives(possible, score, distance))
-    for bias_type, count in (groups or {}).items():
-        if count < 2:
-            problem = f"the bias type {bias_type!r} has {count} group{'s' if count != 1 else ''}: nothing to compare"
-            raise ImpossibleCombination(problem, "at least two groups")
 
 
 def check_name(what: str, name: str, known: Iterable[str]) -> None:
@@ -103,6 +97,19 @@ def check_score(sort: Sort, name: str, argument: Argument, expected: str) -> Non
         raise ImpossibleCombination(f"the score {name!r} is of {' or '.join(score.of)}, not of {sort}", expected)
     if not takes(score, argument):
         raise ImpossibleCombination(f"the score {name!r} does not take {argument!r}", expected_argument(score))
+
+
+def check_argument(score: str, argument: Argument, classes: int) -> None:
+    """Refuses an argument that does not go with the number of a dataset's classes (0 for no classifiers).
+
+    Raises:
+        ImpossibleCombination: there is no such class, or the average is of two classes where there are more.
+    """
+    if classes and isinstance(argument, int) and argument >= classes:
+        raise ImpossibleCombination(f"there is no class {argument}", f"an index from 0 to {classes - 1}")
+    if classes not in (0, 2) and argument == "binary":
+        problem = f"the average 'binary' of {score!r} is for two classes, the dataset has {classes}"
+        raise ImpossibleCombination(problem, "macro, micro or weighted")
 
 
 def mismatch(score: str, distance: str, comparison: str) -> str:

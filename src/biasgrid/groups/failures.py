@@ -20,6 +20,7 @@ FAILURE_SCORES: dict[Sort, str] = {
 }
 """The score whose differences are looked at: of the right class, over all targets, of the answer, of the subject."""
 
+DECIMALS = 12
 DIFFERENCES = {
     "bias_type": pl.String,
     "case": pl.Int64,
@@ -59,8 +60,9 @@ def case_differences(records: Records) -> pl.DataFrame:
         "bias_type": [records.bias_types[code] for code in units.bias_type],
         "case": records.case[units.first_record],
         "template": records.template[units.first_record],
-        "mean": pairwise(distances),
-        "largest": largest,
+        # What is 0.2 but for rounding is not larger than 0.2.
+        "mean": pairwise(distances).round(DECIMALS),
+        "largest": largest.round(DECIMALS),
     }
     return pl.DataFrame(columns, schema_overrides=DIFFERENCES)
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from biasgrid.groups.combinations import check_combination
-from biasgrid.groups.comparisons import compare_units, group_scores
+from biasgrid.groups.comparisons import compare_units, distances_of, group_scores, pairs
+from biasgrid.groups.distances import Distances
 from biasgrid.groups.records import FloatArray, IntArray, Mode, Units, units_of
 from biasgrid.groups.scores import Scored
 
 COLUMNS = {
     "score": pl.String,
-    "score_argument": pl.String,
+    "argument": pl.String,
     "distance": pl.String,
     "comparison": pl.String,
     "mode": pl.String,
     "bias_type": pl.String,
     "group": pl.String,
+    "other": pl.String,
     "value": pl.Float64,
     "n": pl.Int64,
     "left_out": pl.Int64,
@@ -74,17 +76,61 @@ def score_groups(scored: Scored) -> pl.DataFrame:
     return pl.concat(table(scored, units, "group", values) for values in (whole, by_group))
 
 
+def compare_pairs(scored: Scored, distance: str, mode: Mode) -> pl.DataFrame:
+    """Compares every pair of groups of every bias type: what `pairwise` is the mean of.
+
+    Returns:
+        The columns `COLUMNS`, a row per pair, with `group` and `other`; values and counts as in `compare`.
+    """
+    units = units_of(scored.records, mode)
+    chosen = units.only(scored.defined)
+    sizes = [counted(each, mode, per_group=True) for each in (units, chosen)]
+    distances = distances_of(scored, chosen, distance)
+    shared = shared_columns(scored, mode, distance=distance, comparison="pairwise")
+    rows = [shared | row for row in summaries_of_pairs(units, scored.records.bias_types, distances, mode, *sizes)]
+    return pl.DataFrame(rows, schema=COLUMNS)
+
+
+def summaries_of_pairs(
+    units: Units, bias_types: Sequence[str], distances: Distances, mode: Mode, available: IntArray, defined: IntArray
+) -> Iterator[dict[str, Any]]:
+    """Yields the mean distance of each pair of groups, and the counts behind it; see `summaries`."""
+
+    def count(sizes: IntArray) -> int:
+        # A case in which two groups are compared counts once.
+        return int((sizes.min(axis=1) if mode == "counterfactual" else sizes).sum())
+
+    for one, other, distance in pairs(distances):
+        pair = [one, other]
+        for code in np.unique(units.bias_type):
+            names = units.group_names[code]
+            if other >= len(names):
+                continue
+            unit = units.bias_type == code
+            used = unit & ~np.isnan(distance)
+            n = count(defined[:, pair][used])
+            yield {
+                "bias_type": bias_types[code],
+                "group": names[one],
+                "other": names[other],
+                "value": distance[used].mean() if used.any() else np.nan,
+                "n": n,
+                "left_out": count(available[:, pair][unit]) - n,
+            }
+
+
 def table(scored: Scored, units: Units, mode: Mode, values: FloatArray, **names: str) -> pl.DataFrame:
     """Returns the means over units of values of shape (units,) or (units, width); see `compare`."""
-    shared = {
-        "score": scored.score,
-        "score_argument": None if scored.argument is None else str(scored.argument),
-        "mode": mode,
-        **names,
-    }
+    shared = shared_columns(scored, mode, **names)
     counts = [counted(each, mode, per_group=values.ndim == 2) for each in (units, units.only(scored.defined))]
     rows = [shared | row for row in summaries(units, scored.records.bias_types, values, *counts)]
     return pl.DataFrame(rows, schema=COLUMNS)
+
+
+def shared_columns(scored: Scored, mode: Mode, **names: str) -> dict[str, str | None]:
+    """Returns what all rows of a measure have in common."""
+    argument = None if scored.argument is None else str(scored.argument)
+    return {"score": scored.score, "argument": argument, "mode": mode, **names}
 
 
 def counted(units: Units, mode: Mode, per_group: bool) -> IntArray:

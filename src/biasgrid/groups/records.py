@@ -37,6 +37,10 @@ class ClassOutputs:
     def __len__(self) -> int:
         return len(self.probabilities)
 
+    def only(self, rows: IntArray) -> ClassOutputs:
+        """Returns what was said in some rows."""
+        return ClassOutputs(self.probabilities[rows], self.gold[rows])
+
 
 @dataclass(frozen=True)
 class TargetOutputs:
@@ -55,6 +59,10 @@ class TargetOutputs:
     def __len__(self) -> int:
         return len(self.probabilities)
 
+    def only(self, rows: IntArray) -> TargetOutputs:
+        """Returns what was said in some rows."""
+        return TargetOutputs(self.probabilities[rows], self.in_top_k[rows])
+
 
 @dataclass(frozen=True)
 class AnswerOutputs:
@@ -72,6 +80,10 @@ class AnswerOutputs:
     def __len__(self) -> int:
         return len(self.answers)
 
+    def only(self, rows: IntArray) -> AnswerOutputs:
+        """Returns what was said in some rows."""
+        return AnswerOutputs([self.answers[row] for row in rows], [self.gold[row] for row in rows])
+
 
 @dataclass(frozen=True)
 class SubjectOutputs:
@@ -86,6 +98,13 @@ class SubjectOutputs:
 
     def __len__(self) -> int:
         return len(self.probabilities)
+
+    def only(self, rows: IntArray) -> SubjectOutputs:
+        """Returns what was said in some rows."""
+        return SubjectOutputs(self.probabilities[rows])
+
+
+Outputs = ClassOutputs | TargetOutputs | AnswerOutputs | SubjectOutputs
 
 
 @dataclass(frozen=True)
@@ -117,13 +136,18 @@ class Records:
     bias_types: Sequence[str]
     groups: Sequence[str]
     terms: Sequence[str]
-    outputs: ClassOutputs | TargetOutputs | AnswerOutputs | SubjectOutputs
+    outputs: Outputs
 
     def __post_init__(self) -> None:
         columns = (self.case, self.template, self.bias_type, self.group, self.term, self.outputs)
         lengths = [len(column) for column in columns]
         if len(set(lengths)) != 1 or not lengths[0]:
             raise ValueError(f"records with columns of {lengths} rows; expected one length of at least 1")
+
+    def only(self, rows: IntArray) -> Records:
+        """Returns some of the records."""
+        columns = {name: getattr(self, name)[rows] for name in ("case", "template", "bias_type", "group", "term")}
+        return replace(self, **columns, outputs=self.outputs.only(rows))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from small_packs import BIASES, make_pack, pack_of
 
-from biasgrid.families.counterfactual.expansion import expand
+from biasgrid.families.counterfactual.expansion import expand, expand_in_parts
 from biasgrid.families.counterfactual.packs import PackFiles
 from biasgrid.families.counterfactual.reading import read_pack
 from biasgrid.faults import InputError
@@ -253,6 +253,19 @@ def is_held(token: str, field: str, fillings: dict[str, list[str]]) -> bool:
     return token in field or any(token in word for name in fillings if f"<{name}:" in field for word in fillings[name])
 
 
+def test_swapped_cases_hold_the_fillings_of_each_placeholder_in_reversed_order(tmp_path: Path) -> None:
+    template = {"q": "<x> and <x> with <y>: <group>", "label": 0}
+    header = {"group_token": "<group>", "input_names": ["q"], "label_name": "label"}
+    cases = expand(make_pack(tmp_path, {**header, "templates": [template]}, {"x": "a\nb", "y": "c\nd"}))
+    first = cases.unique("case", keep="first", maintain_order=True)
+    texts = dict(first.select("case", pl.col("text").str.split(":").list.first()).rows())
+    swapped = {texts[case]: texts.get(other) for case, other in first.select("case", "swapped_case").rows()}
+    assert swapped["a and b with c"] == "b and a with c"
+    assert swapped["b and a with d"] == "a and b with d"
+    assert swapped["a and a with c"] is None
+    assert len(swapped) == 8
+
+
 @st.composite
 def small_contents(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, list[str]]]:
     token = draw(st.sampled_from(["<g>", "[WHO]", "<xx>", {"<g>": "age"}, {"<g>": "gender", "[WHO]": "age"}]))
@@ -288,7 +301,9 @@ def test_expansion_is_that_of_plain_string_replacement(
     assume(pack.cases < 200)
     cases = expand(pack)
     validate(cases, CASES, "cases")
-    assert cases.rows() == list(plain_expansion(content, fillings))
+    assert cases.drop("swapped_case").rows() == list(plain_expansion(content, fillings))
+    swapped = dict(cases.drop_nulls("swapped_case").select("case", "swapped_case").rows())
+    assert all(swapped[other] == case != other for case, other in swapped.items())
     assert len(cases) == pack.instances
     assert pack.instances == sum(
         prod(len(fillings[slot.token]) for slot in template.slots)
@@ -299,3 +314,4 @@ def test_expansion_is_that_of_plain_string_replacement(
         pl.any_horizontal(pl.col("text", "text_pair", "answer").str.contains(r"<\w+(:\d+)?>").any())
     ).item()
     assert pl.concat([expand(pack, 0, cut), expand(pack, cut)]).equals(cases)
+    assert pl.concat(expand_in_parts(pack, rows=cut)).equals(cases)

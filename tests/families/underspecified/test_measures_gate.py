@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from small_cells import ALWAYS, choosing, one_list
 
-from biasgrid.families.underspecified.measures import IncompleteCell, check_complete, measure, measure_cell
+from biasgrid.complete import IncompleteCell, check_complete
+from biasgrid.families.underspecified.measures import measure, measure_cell
 from biasgrid.table_files import TableError, validate, write_table
 from biasgrid.tables import EXAMPLES, INSTANCES, MEASURES, SPAN_PREDICTIONS
 

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from biasgrid.families.counterfactual.json_files import kind, read_object, shown
 from biasgrid.families.counterfactual.placeholders import PLACEHOLDER
-from biasgrid.faults import Fault
+from biasgrid.faults import Fault, nearest, one_of
 
 Groups = dict[str, list[str]]
 
 
-def read_biases(path: Path, faults: list[Fault]) -> dict[str, Groups]:
-    """Reads `{bias type: {group: [identity term, ...]}}`; adds what is wrong to the faults."""
+def read_biases(path: Path, chosen: Sequence[str] | None, faults: list[Fault]) -> dict[str, Groups]:
+    """Reads `{bias type: {group: [identity term, ...]}}`; adds what is wrong to the faults.
+
+    Args:
+        path: the file.
+        chosen: which bias types to return, in the order of the file; None for all.
+        faults: where to add what is wrong.
+    """
     content = read_object(path, "an object of bias types: {bias type: {group: [identity term, ...]}}", faults)
     if content is None:
         return {}
     if not content:
         faults.append(Fault(str(path), "", "no bias types", "at least one bias type"))
-    return {bias_type: read_groups(str(path), bias_type, groups, faults) for bias_type, groups in content.items()}
+    for name in chosen or ():
+        if name not in content:
+            faults.append(Fault(str(path), "", f"has no bias type {name!r}{nearest(name, content)}", one_of(content)))
+    biases = {name: read_groups(str(path), name, groups, faults) for name, groups in content.items()}
+    return {name: groups for name, groups in biases.items() if chosen is None or name in chosen}
 
 
 def read_groups(file: str, bias_type: str, content: Any, faults: list[Fault]) -> Groups:

@@ -6,6 +6,8 @@ no more than a cross join of cases and terms, and a concatenation of strings.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -16,6 +18,7 @@ from biasgrid.table_files import empty_table
 from biasgrid.tables import CASES
 
 IntArray = npt.NDArray[np.int64]
+PART_ROWS = 2**18
 Run = GroupSlot | tuple[str | Slot, ...]
 """What a text is made of: an identity term, or what is between two of them."""
 
@@ -44,6 +47,14 @@ def expand(pack: Pack, first_case: int = 0, last_case: int | None = None) -> pl.
                 identities[tokens] = identity_table(pack, tokens)
             frames.append(expand_block(pack, block, cases - block.first_case, identities[tokens]))
     return pl.concat(frames)
+
+
+def expand_in_parts(pack: Pack, rows: int = PART_ROWS) -> Iterator[pl.DataFrame]:
+    """Yields the table of all cases in parts of about `rows` instances, so that memory does not grow with the pack."""
+    most_terms = max((block.terms for block in pack.blocks), default=1)
+    cases = max(1, rows // most_terms)
+    for first_case in range(0, pack.cases, cases):
+        yield expand(pack, first_case, first_case + cases)
 
 
 def identity_table(pack: Pack, tokens: tuple[str, ...]) -> pl.DataFrame:
@@ -80,7 +91,10 @@ def expand_block(pack: Pack, block: Block, cases: IntArray, identities: pl.DataF
     ]
     rows = (
         fill_slots(pack, template, cases)
-        .select((pl.col("case") + block.first_case).cast(pl.UInt32), *segments)
+        .select(
+            (pl.col("case", "swapped_case") + block.first_case).cast(pl.UInt32),
+            *segments,
+        )
         .join(identities, how="cross", maintain_order="left_right")
     )
     first = block.first_instance + int(cases[0]) * block.terms
@@ -116,14 +130,24 @@ def runs_of(text: Text) -> list[Run]:
 
 
 def fill_slots(pack: Pack, template: Template, cases: IntArray) -> pl.DataFrame:
-    """Returns `case` and a column for each slot with what fills it; the last slot varies fastest."""
-    columns = {"case": pl.Series(cases)}
-    stride = 1
+    """Returns `case`, `swapped_case` and a column for each slot with what fills it; the last slot varies fastest."""
+    strides, size = {}, 1
     for slot in reversed(template.slots):
-        fillings = pl.Series(pack.fillings[slot.token], dtype=pl.String)
-        columns[str(slot)] = fillings.gather(cases // stride % len(fillings))
-        stride *= len(fillings)
-    return pl.DataFrame(columns)
+        strides[slot] = size
+        size *= len(pack.fillings[slot.token])
+    places = {slot: cases // strides[slot] % len(pack.fillings[slot.token]) for slot in template.slots}
+    swapped = sum((places[slot] * strides[other] for slot, other in opposite_slots(template)), np.zeros_like(cases))
+    columns = {"case": cases, "swapped_case": np.where(swapped == cases, -1, swapped)}
+    fillings = {str(slot): pl.Series(pack.fillings[slot.token], dtype=pl.String) for slot in template.slots}
+    texts = {str(slot): fillings[str(slot)].gather(place) for slot, place in places.items()}
+    return pl.DataFrame({**columns, **texts}).with_columns(pl.col("swapped_case").replace(-1, None))
+
+
+def opposite_slots(template: Template) -> Iterator[tuple[Slot, Slot]]:
+    """Yields each slot with the one that takes its filling where those of each placeholder stand in reversed order."""
+    for token in {slot.token for slot in template.slots}:
+        slots = [slot for slot in template.slots if slot.token == token]
+        yield from zip(slots, reversed(slots), strict=True)
 
 
 def segment_column(name: str, place: int) -> str:

@@ -25,11 +25,13 @@ class PackFiles:
         templates: a JSON file, or a folder of them.
         fillings: a folder of files with one filling per line, or one such file; None for templates without slots.
         biases: a JSON file of bias types, their groups, and the identity terms of these.
+        bias_types: which of its bias types to ask about; None for all.
     """
 
     templates: Path
     fillings: Path | None
     biases: Path
+    bias_types: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,13 @@ class Template:
     label: int | None = None
     targets: tuple[str, ...] | None = None
     answer: Text | None = None
+
+    @property
+    def task(self) -> str:
+        """The task of the models that can be asked."""
+        if self.label is not None:
+            return "text-classification"
+        return "fill-mask" if self.targets is not None else "question-answering"
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def read_pack(files: PackFiles) -> Pack:
         InputError: with every fault that is in the files.
     """
     faults: list[Fault] = []
-    biases = read_biases(files.biases, faults)
+    biases = read_biases(files.biases, files.bias_types, faults)
     fillings = read_fillings(files.fillings, faults)
     header, located = read_templates(files.templates, biases, fillings, faults)
     group_tokens = header.group_tokens if header else {}

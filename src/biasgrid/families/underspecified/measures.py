@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from biasgrid.complete import IncompleteCell, check_complete
 from biasgrid.families.underspecified.comparisons import (
     KEYS,
     PLACE,
@@ -21,7 +22,6 @@ from biasgrid.families.underspecified.comparisons import (
     compare,
 )
 from biasgrid.families.underspecified.examples import strongest_examples
-from biasgrid.faults import UserError
 from biasgrid.table_files import read_table
 from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, MEASURE_KEYS, MEASURES, SPAN_PREDICTIONS
 
@@ -36,10 +36,6 @@ PARTS = [
     ["subject", "attribute_cluster"],
     ["subject_cluster", "attribute_cluster"],
 ]
-
-
-class IncompleteCell(UserError):  # noqa: N818
-    """A cell without exactly one prediction for each instance, of which nothing is reported."""
 
 
 def measure_cell(
@@ -69,32 +65,6 @@ def measure_cell(
     except IncompleteCell as error:
         raise IncompleteCell(f"{model} on {dataset}: {error}") from None
     return measures, strongest_examples(instances, predictions, scoring, measures)
-
-
-def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
-    """Refuses a cell unless every instance has exactly one prediction.
-
-    Args:
-        instances: with `instance`, the numbers from 0 to the height of the table.
-        predictions: with `instance`.
-
-    Raises:
-        IncompleteCell: with the counts of instances without a prediction and with several, and of predictions
-            of unknown instances; or because there are no instances.
-    """
-    if instances.is_empty():
-        raise IncompleteCell("there are no instances to measure; expected at least one swap group")
-    predicted = predictions["instance"].to_numpy()
-    known = predicted[predicted < instances.height]
-    counts = np.bincount(known, minlength=instances.height)
-    missing, several = np.count_nonzero(counts == 0), np.count_nonzero(counts > 1)
-    unknown = len(predicted) - len(known)
-    if missing or several or unknown:
-        raise IncompleteCell(
-            f"of {instances.height} instances, {missing} have no prediction and {several} have more than one;"
-            f" {unknown} predictions are of unknown instances; expected exactly one prediction of each"
-            " (remove the cell's predictions and run again)"
-        )
 
 
 def measure(

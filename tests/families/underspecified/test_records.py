@@ -1,0 +1,42 @@
+"""Subjects of underspecified questions as groups."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from small_cells import one_list, spans
+
+from biasgrid.families.underspecified.comparisons import scores
+from biasgrid.families.underspecified.records import read_records
+from biasgrid.groups.measures import score_groups
+from biasgrid.groups.scores import score_records
+from biasgrid.table_files import write_table
+from biasgrid.tables import INSTANCES, SPAN_PREDICTIONS
+
+
+def test_a_record_is_a_subjects_mean_score_in_a_case(tmp_path: Path) -> None:
+    instances = one_list(4, clusters=["a", "a", "b", "b"], attributes=2, templates=2)
+    random = np.random.default_rng(3)
+    predictions = spans(instances, *random.random((2, len(instances))))
+    write_table(instances, tmp_path / "instances.parquet", INSTANCES, {})
+    write_table(predictions, tmp_path / "predictions.parquet", SPAN_PREDICTIONS, {})
+    records = read_records(
+        tmp_path / "instances.parquet", [tmp_path / "predictions.parquet"], "question-answering", "exact"
+    )
+    assert set(records.bias_types) == {"subject", "cluster"}
+    # 2 templates, 2 attributes, plain and negated; 4 subjects, in two bias types.
+    assert len(np.unique(records.case)) == 8
+    assert len(records.case) == 8 * 4 * 2
+    scored = instances.cast({"subject1": pl.String, "subject2": pl.String}).join(
+        scores(predictions, "exact"), on="instance"
+    )
+    each = pl.concat(
+        [scored.select(subject=f"subject{side}", cluster=f"cluster{side}", score=f"score{side}") for side in (1, 2)]
+    )
+    found = score_groups(score_records(records, "mean_likelihood")).drop_nulls("group")
+    by_group = {(kind, group): value for kind, group, value in found.select("bias_type", "group", "value").rows()}
+    for kind in ("subject", "cluster"):
+        means = each.cast({"cluster": pl.String}).group_by(kind).agg(pl.col("score").mean())
+        assert {group: by_group[kind, group] for group in means[kind]} == pytest.approx(dict(means.rows()), abs=1e-7)
+    assert len(by_group) == 6

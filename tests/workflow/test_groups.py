@@ -1,0 +1,184 @@
+"""Counterfactual datasets of every task through Snakemake, beside an underspecified one whose subjects are compared."""
+
+import re
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from project import ROOT, Project
+from tiny_checkpoints import save_classifier
+from typer.testing import CliRunner
+
+from biasgrid.cli import app
+from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.faults import InputError
+from biasgrid.table_files import read_provenance, read_tables
+from biasgrid.tables import CASE_EXAMPLES, FAILURES, GROUP_MEASURES, GROUP_SUMMARY
+
+CLASSES = {
+    "sentiment": ["negative", "positive"],
+    "entailment": ["entailment", "neutral", "contradiction"],
+    "intersections": ["negative", "neutral", "positive"],
+}
+
+
+def pack(task: str, templates: str, **options: Any) -> dict[str, Any]:
+    groups = "intersection-groups.json" if templates == "intersections" else "groups.json"
+    return {
+        "family": "counterfactual",
+        "title": templates.capitalize(),
+        "task": task,
+        "templates": f"counterfactual/templates/{templates}.json",
+        "fillings": "counterfactual/fillings",
+        "groups": f"counterfactual/{groups}",
+        **options,
+    }
+
+
+@pytest.fixture(scope="module")
+def config(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+    from biasgrid.models.tiny import make_base_checkpoint
+
+    folder = tmp_path_factory.mktemp("classifiers")
+    files = [path for path in sorted((ROOT / "word_lists").rglob("*")) if path.suffix in (".json", ".txt")]
+    texts = [path.read_text().replace("[", " [").replace("]", "] ") for path in files]
+    make_base_checkpoint(texts, folder / "lm", seed=1)
+    AutoModelForQuestionAnswering.from_pretrained(folder / "lm").save_pretrained(folder / "qa")
+    AutoTokenizer.from_pretrained(folder / "lm").save_pretrained(folder / "qa")
+    models = {
+        "masked": small_config["models"]["masked"] | {"folder": str(folder / "lm")},
+        "answers": {"task": "question-answering", "kind": "QA", "label": "answers", "folder": str(folder / "qa")},
+    }
+    for name, labels in CLASSES.items():
+        save_classifier(folder / name, folder / "lm", labels)
+        models[f"{name}-model"] = {
+            "task": "text-classification",
+            "kind": "classifier",
+            "label": name,
+            "folder": str(folder / name),
+            "labels": {label: label.upper() for label in labels},
+        }
+    some = {"bias_types": ["gender"]}
+    datasets = {
+        "gender": small_config["datasets"]["gender"] | {"measures": None},
+        "sentiment": pack("text-classification", "sentiment-2", labels=CLASSES["sentiment"], shards=2, **some),
+        "entailment": pack("text-classification", "entailment", labels=CLASSES["entailment"], **some),
+        "intersections": pack("text-classification", "intersections", labels=CLASSES["intersections"]),
+        "words": pack("fill-mask", "masked", target_scoring="pll", **some),
+        "answers": pack("question-answering", "question-answering", **some),
+    }
+    return {
+        "title": "Groups",
+        "inference": {"device": "cpu"},
+        "tokenizers": {"tiny": {"mask": "[MASK]", "folder": str(folder / "lm")}},
+        "models": models,
+        "datasets": datasets,
+        "run": {"models": list(models), "datasets": list(datasets)},
+    }
+
+
+@pytest.fixture(scope="module")
+def finished(config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project.create(tmp_path_factory.mktemp("groups"), config)
+    project.run()
+    return project
+
+
+def read_all(project: Project, folder: str, schema: Any) -> pl.DataFrame:
+    return read_tables(sorted((project.folder / "results").glob(f"{folder}/*/*.parquet")), schema)
+
+
+def test_models_answer_the_datasets_that_fit(finished: Project) -> None:
+    results = finished.folder / "results"
+    assert {path.parent.name: path.stem for path in results.glob("group_measures/*/*.parquet")} == {
+        "gender": "masked",
+        "sentiment": "sentiment-model",
+        "entailment": "entailment-model",
+        "intersections": "intersections-model",
+        "words": "masked",
+        "answers": "answers",
+    }
+    assert finished.planned() == {}
+
+
+def test_all_cells_are_measured_by_their_groups(finished: Project) -> None:
+    measures = read_all(finished, "group_measures", GROUP_MEASURES)
+    kinds = {dataset: set(rows["bias_type"]) for (dataset,), rows in measures.group_by("dataset")}
+    assert kinds.pop("gender") == {"subject", "cluster"}
+    assert kinds.pop("intersections") == {"religion & gender", "religion", "gender"}
+    assert set(map(frozenset, kinds.values())) == {frozenset({"gender"})}
+    assert not measures["value"].is_null().any()
+    main = measures.filter(pl.col("group").is_null(), pl.col("template").is_null(), comparison="pairwise")
+    assert (main["value"] >= 0).all()
+    assert set(read_all(finished, "failures", FAILURES)["dataset"]) == set(measures["dataset"])
+    examples = read_all(finished, "case_examples", CASE_EXAMPLES)
+    assert set(examples["dataset"]) == set(measures["dataset"]) - {"gender"}
+    assert set(examples.filter(dataset="sentiment")["said"]) <= set(CLASSES["sentiment"])
+
+
+def test_classes_are_read_by_their_names(finished: Project) -> None:
+    """The checkpoint has its classes the other way round, in capital letters."""
+    shard = finished.folder / "results/predictions/sentiment/sentiment-model/1-of-2.parquet"
+    assert read_provenance(shard)["labels"] == ["NEGATIVE", "POSITIVE"]
+    said = read_provenance(finished.folder / "results/group_measures/words/masked.parquet")["predictions"]
+    assert said["target_scoring"] == "pll"
+    assert said["predicted"] == 2592
+
+
+def test_the_report_shows_the_groups(finished: Project) -> None:
+    page = (finished.folder / "results/report/index.html").read_text()
+    for text in ("Content warning", "transgender", "sentiment-model"):
+        assert text in page
+    summary = pl.read_csv(finished.folder / "results/group_summary.csv")
+    assert summary.columns == list(GROUP_SUMMARY.columns)
+    assert set(summary["dataset"]) == set(finished.read_config()["run"]["datasets"])
+    printed = CliRunner().invoke(app, ["summary", str(finished.folder / "results")]).output
+    assert re.search(
+        r"intersections +intersections-model +religion & gender +mean_class_probability +0\.\d+ +73", printed
+    )
+    assert re.search(r"gender +masked +exact", printed)
+
+
+def test_another_threshold_runs_no_inference(finished: Project, tmp_path: Path) -> None:
+    project = finished.clone(tmp_path / "clone")
+    config = project.read_config()
+    config["datasets"]["sentiment"]["failure_threshold"] = 0.33
+    project.write_config(config)
+    assert project.planned() == {
+        "measure_groups": 1,
+        "plot_groups": 1,
+        "group_summary": 1,
+        "report": 1,
+        "manifest": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("dataset", "change", "message"),
+    [
+        ("sentiment", {"labels": ["bad", "good"]}, "no selected model answers 'sentiment'"),
+        ("sentiment", {"labels": []}, "expected `labels` exactly where the task is text-classification"),
+        ("words", {"task": "question-answering"}, "holds templates for 'fill-mask'"),
+        ("sentiment", {"bias_types": ["gendre"]}, "has no bias type 'gendre' (did you mean 'gender'?)"),
+        (
+            "sentiment",
+            {"measures": [{"score": "f1", "argument": "makro", "distance": "absolute", "comparison": "pairwise"}]},
+            "datasets.sentiment.measures[0]: the score 'f1' does not take 'makro'; expected the average: one of binary",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_runs(
+    config: dict[str, Any], dataset: str, change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    changed = deepcopy(config)
+    changed["datasets"][dataset] |= change
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(changed))
+    with pytest.raises(InputError) as caught:
+        load_word_lists(parse_config(read_config(path), "config.yaml"))
+    assert message in str(caught.value)
