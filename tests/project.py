@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -66,7 +67,11 @@ class Project:
     def run(self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None) -> str:
         """Runs Snakemake and returns all it printed."""
         process = self.start(*arguments, environment=environment)
-        output, _ = process.communicate(timeout=900)
+        try:
+            output, _ = process.communicate(timeout=900)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
         assert (process.returncode == 0) == succeeds, output
         return output
 

@@ -95,7 +95,8 @@ def test_summary_prints_a_line_per_cell(tmp_path: Path) -> None:
 def test_summary_of_a_folder_without_one_is_an_error_without_traceback(tmp_path: Path) -> None:
     result = runner.invoke(app, ["summary", str(tmp_path)])
     assert result.exit_code == 1
-    assert f"there is no {tmp_path}/summary.parquet and no {tmp_path}/group_summary.parquet: the run of" in result.stderr
+    tables = f"{tmp_path}/summary.parquet and no {tmp_path}/group_summary.parquet"
+    assert f"there is no {tables}: the run of that folder has not finished" in result.stderr
     assert "remove" not in result.stderr
 
 
