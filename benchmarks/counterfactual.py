@@ -22,7 +22,7 @@ import polars as pl
 import torch
 from inference import make_tokenizer, run_engine
 from sklearn.metrics import f1_score
-from stopwatch import measure, print_table, seconds_of
+from stopwatch import measure, print_table
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -111,7 +111,7 @@ def instances(pack: str) -> pl.DataFrame:
     return expand(read_pack(files))
 
 
-def processor_seconds(work: Callable[[], None]) -> float:
+def processor_seconds(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -129,10 +129,8 @@ def infer(pack: str) -> list[list[str]]:
         for way, count in ROWS.items():
             rows = every[np.linspace(0, len(every) - 1, count, dtype=np.int64)]
             model.to(torch.bfloat16 if way.endswith("bfloat16") else torch.float32)
-            compute = (
-                partial(run_engine, back_end) if "engine" in way else partial(task.one_by_one, original, tokenizer)
-            )
-            rates[way].append(count / processor_seconds(lambda: compute(rows)))
+            work = partial(run_engine, back_end) if "engine" in way else partial(task.one_by_one, original, tokenizer)
+            rates[way].append(count / processor_seconds(lambda: work(rows)))
     medians = {way: median(each) for way, each in rates.items()}
     slowest = medians["one text at a time"]
     return [[pack, way, f"{rate:.1f}", f"{rate / slowest:.2f}"] for way, rate in medians.items()]
@@ -175,7 +173,7 @@ def everything(records: Records) -> pl.DataFrame:
 def timed(compute: Callable[[Records], object], cases: int) -> float:
     records = make_records(cases)
     compute(make_records(2))  # What is imported and compiled at the first call.
-    return seconds_of(lambda: compute(records))
+    return processor_seconds(lambda: compute(records))
 
 
 def measures() -> list[list[str]]:
