@@ -155,6 +155,6 @@ def test_what_is_no_distribution_is_no_prediction(tmp_path: Path, probabilities:
 @needs_golden_files()
 def test_probabilities_are_those_of_biaxposer(tmp_path: Path) -> None:
     ours, said = golden_cell("single", TASK, tmp_path)
-    predicted = ours.predict(labels=["bad", "good"], token_budget=2048)
+    predicted = ours.predict(labels=["LABEL_0", "LABEL_1"], token_budget=2048)
     for probabilities, theirs in zip(predicted["probabilities"], said, strict=True):
         assert probabilities.to_list() == pytest.approx(theirs["output"], rel=1e-5)

@@ -56,8 +56,8 @@ def shown_type(entry: dict[str, Any]) -> str:
     """Words the type of a key, as it stands in a JSON schema."""
     if "$ref" in entry:
         return f"section {entry['$ref'].rsplit('/', 1)[1]}"
-    if "anyOf" in entry:
-        return " or ".join(shown_type(option) for option in entry["anyOf"] if option.get("type") != "null")
+    for options in (entry[key] for key in ("anyOf", "oneOf") if key in entry):
+        return " or ".join(shown_type(option) for option in options if option.get("type") != "null")
     if "enum" in entry:
         return ", ".join(f"`{value}`" for value in entry["enum"])
     if entry.get("type") == "array":
