@@ -131,6 +131,6 @@ def test_slurm_jobs_with_a_gpu_predict_every_cell_alike(demo: Project, cluster: 
             "Requeue": "1",
         }
         assert job["JOB_GRES"] == "gpu:pretended:1"
-        assert Path(job["StdOut"]).is_relative_to(project.folder / grid.results / "logs/slurm")
+        assert Path(job["StdOut"]).is_relative_to(project.folder / "results/logs/slurm")
         assert "rule predict" in Path(job["StdOut"]).read_text()
         assert (project.folder / predictions).read_bytes() == (demo.folder / predictions).read_bytes(), name

@@ -58,7 +58,7 @@ def test_the_command_line_prints_it(results: Path):
     assert json.loads(printed.output) == read_provenance(results / "summary.parquet")
     refused = CliRunner().invoke(app, ["provenance", str(results / "summary.csv")])
     assert refused.exit_code == 1
-    assert "summary.csv: not a readable" in refused.output
+    assert "summary.csv: not a table" in refused.output
 
 
 @pytest.mark.parametrize(
