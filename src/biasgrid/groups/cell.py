@@ -126,4 +126,4 @@ def measure_failures(records: Records, threshold: float, model: str, dataset: st
     differences = case_differences(records)
     rates = failure_rates(differences, sorted({*CURVE, threshold}))
     named = rates.select(pl.lit(model).alias("model"), pl.lit(dataset).alias("dataset"), pl.all())
-    return named.cast({"template": pl.UInt16}).select(list(FAILURES.columns)), differences
+    return named.select(list(FAILURES.columns)), differences

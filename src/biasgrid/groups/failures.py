@@ -11,6 +11,8 @@ import polars as pl
 from biasgrid.groups.comparisons import distances_of, pairs, pairwise
 from biasgrid.groups.records import Records, Sort, units_of
 from biasgrid.groups.scores import score_records
+from biasgrid.table_files import empty_table
+from biasgrid.tables import FAILURES
 
 FAILURE_SCORES: dict[Sort, str] = {
     "classes": "mean_class_probability",
@@ -28,15 +30,7 @@ DIFFERENCES = {
     "mean": pl.Float64,
     "largest": pl.Float64,
 }
-FAILURES = {
-    "bias_type": pl.String,
-    "template": pl.Int64,
-    "difference": pl.String,
-    "threshold": pl.Float64,
-    "value": pl.Float64,
-    "n": pl.Int64,
-    "left_out": pl.Int64,
-}
+RATES = {name: kind for name, kind in empty_table(FAILURES).schema.items() if name not in ("model", "dataset")}
 
 
 def case_differences(records: Records) -> pl.DataFrame:
@@ -77,11 +71,11 @@ def failure_rates(differences: pl.DataFrame, thresholds: Sequence[float]) -> pl.
         thresholds: in the unit of the score, in [0, 1].
 
     Returns:
-        The columns `FAILURES`: for every bias type, `difference` ("mean" is the published one, or "largest") and
-        threshold a row per template, and one with null as `template` for all of them. `n` counts the cases that have
-        a difference, `left_out` those that have none; `value` is NaN where n is 0.
+        The columns of the schema `FAILURES` without model and dataset: for every bias type, `difference` ("mean" is the
+        published one, or "largest") and threshold a row per template, and one with null as `template` for all of them.
+        `n` counts the cases that have a difference, `left_out` those that have none; `value` is NaN where n is 0.
     """
-    return pl.DataFrame(list(rates(differences, np.asarray(thresholds, dtype=np.float64))), schema=FAILURES)
+    return pl.DataFrame(list(rates(differences, np.asarray(thresholds, dtype=np.float64))), schema=RATES)
 
 
 def rates(differences: pl.DataFrame, thresholds: np.ndarray[Any, np.dtype[np.float64]]) -> Iterator[dict[str, Any]]:

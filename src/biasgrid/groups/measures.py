@@ -13,20 +13,12 @@ from biasgrid.groups.comparisons import compare_units, distances_of, group_score
 from biasgrid.groups.distances import Distances
 from biasgrid.groups.records import FloatArray, IntArray, Mode, Units, units_of
 from biasgrid.groups.scores import Scored
+from biasgrid.table_files import empty_table
+from biasgrid.tables import GROUP_MEASURES
 
-COLUMNS = {
-    "score": pl.String,
-    "argument": pl.String,
-    "distance": pl.String,
-    "comparison": pl.String,
-    "mode": pl.String,
-    "bias_type": pl.String,
-    "group": pl.String,
-    "other": pl.String,
-    "value": pl.Float64,
-    "n": pl.Int64,
-    "left_out": pl.Int64,
-}
+OF_CELLS = ("model", "dataset", "template", "lower", "upper")
+COLUMNS = {name: kind for name, kind in empty_table(GROUP_MEASURES).schema.items() if name not in OF_CELLS}
+"""Those of the schema `GROUP_MEASURES` that are not added for a whole cell."""
 
 
 def compare(scored: Scored, distance: str, comparison: str, mode: Mode) -> pl.DataFrame:
