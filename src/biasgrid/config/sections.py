@@ -26,7 +26,7 @@ class Inference(Section):
     """How models are run."""
 
     precision: Literal["float32", "tf32", "float16", "bfloat16", "auto"] = Field(
-        "float32", description="arithmetic; `auto` is bfloat16 on GPUs that have it"
+        "float32", description="arithmetic; `auto` is bfloat16 on GPUs and processors that multiply it, else float32"
     )
     token_budget: int = Field(16384, ge=1, description="tokens per batch; changes speed, not numbers")
     device: Literal["auto", "cpu", "cuda"] = Field(

@@ -14,13 +14,14 @@ import torch
 from biasgrid.models.back_end import BackEnd
 from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.encoding import IntArray, Rows, check_lengths, longest_input
+from biasgrid.models.products import fast_products
 from biasgrid.progress import Progress
 
 logger = logging.getLogger(__name__)
 
 AUDIT_ROWS = 32
 LARGEST_FLOAT32_DRIFT = 1e-3
-"""More than rounding: in float32 the audit repeats the same arithmetic on other batch shapes."""
+"""More than rounding: in float32 the audit repeats the same arithmetic, but in other batches and by other libraries."""
 
 
 def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, progress: Progress) -> pl.DataFrame:
@@ -45,12 +46,13 @@ def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, 
     # Of the rows of an instance one counts.
     counts = np.bincount(np.unique(owners, return_index=True)[1], minlength=len(owners))
     columns: dict[str, npt.NDArray[Any]] = {}
-    for rows in batches(encoded.rows, token_budget):
-        for piece, outcome in run_within_memory(back_end, encoded, rows):
-            check_finite(outcome, named.gather(piece), progress.what)
-            for name, values in outcome.items():
-                columns.setdefault(name, np.zeros((len(owners), *values.shape[1:]), values.dtype))[piece] = values
-            progress.advance(int(counts[piece].sum()))
+    with fast_products(back_end.model):
+        for rows in batches(encoded.rows, token_budget):
+            for piece, outcome in run_within_memory(back_end, encoded, rows):
+                check_finite(outcome, named.gather(piece), progress.what)
+                for name, values in outcome.items():
+                    columns.setdefault(name, np.zeros((len(owners), *values.shape[1:]), values.dtype))[piece] = values
+                progress.advance(int(counts[piece].sum()))
     return back_end.table(instances["instance"], encoded, columns)
 
 

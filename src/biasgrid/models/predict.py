@@ -174,10 +174,13 @@ def name_of_device(device: torch.device) -> str:
 
 
 def choose_precision(name: str, device: torch.device) -> str:
-    """Returns the precision: with `auto` bfloat16 on GPUs that have it, else float32."""
+    """Returns the precision: with `auto` bfloat16 on GPUs and processors that multiply it, else float32."""
     if name != "auto":
         return name
-    return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+    if device.type == "cuda":
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    capabilities = torch.cpu.get_capabilities()
+    return "bfloat16" if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else "float32"
 
 
 def load_back_end(record: dict[str, Any], settings: Settings, device: torch.device) -> BackEnd:
