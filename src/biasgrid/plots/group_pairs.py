@@ -7,8 +7,6 @@ from collections.abc import Mapping
 import polars as pl
 from plotnine import (
     aes,
-    element_blank,
-    element_text,
     facet_grid,
     geom_raster,
     ggplot,
@@ -16,7 +14,6 @@ from plotnine import (
     labs,
     scale_x_continuous,
     scale_y_continuous,
-    theme,
 )
 
 from biasgrid.plots.group_selection import (
@@ -31,7 +28,7 @@ from biasgrid.plots.group_selection import (
     scores_of_groups,
 )
 from biasgrid.plots.selection import ordered
-from biasgrid.plots.theme import CELL, biasgrid_theme, colour_bar, colour_limit, distance_scale
+from biasgrid.plots.theme import CELL, colour_bar, colour_limit, distance_scale, heat_map_theme
 from biasgrid.summary import ModelFacts
 
 SIDE_BY_SIDE = 96
@@ -107,14 +104,7 @@ def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: st
             y="group",
             fill="distance",
         )
-        + biasgrid_theme(*size(rows["group"], list(names.values()), widest, beside))
-        + theme(
-            axis_text=element_text(size=7),
-            strip_text_y=element_text(angle=0, ha="left"),
-            panel_grid=element_blank(),
-            legend_position="top",
-            legend_key_width=180,
-        )
+        + heat_map_theme(*size(rows["group"], list(names.values()), widest, beside))
     )
 
 

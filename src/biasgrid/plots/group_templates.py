@@ -7,8 +7,6 @@ from collections.abc import Mapping
 import polars as pl
 from plotnine import (
     aes,
-    element_blank,
-    element_text,
     facet_grid,
     geom_raster,
     ggplot,
@@ -16,12 +14,11 @@ from plotnine import (
     labs,
     scale_x_discrete,
     scale_y_discrete,
-    theme,
 )
 
 from biasgrid.plots.group_selection import SCORE_NAMES, main_score, model_names, pairwise_rows
 from biasgrid.plots.selection import both_ends, in_order, left_out, ordered
-from biasgrid.plots.theme import CELL, biasgrid_theme, colour_bar, colour_limit, distance_scale
+from biasgrid.plots.theme import CELL, colour_bar, colour_limit, distance_scale, heat_map_theme
 from biasgrid.summary import ModelFacts
 
 COLUMN = 0.25
@@ -79,14 +76,7 @@ def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: st
             y="model",
             fill="distance",
         )
-        + biasgrid_theme(
+        + heat_map_theme(
             max(7.5, 1 + 2 * widest + COLUMN * len(shown)), 2 + len(bias_types) * (CELL * len(names) + 0.15)
-        )
-        + theme(
-            axis_text=element_text(size=7),
-            strip_text_y=element_text(angle=0, ha="left"),
-            panel_grid=element_blank(),
-            legend_position="top",
-            legend_key_width=180,
         )
     )

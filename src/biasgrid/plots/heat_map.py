@@ -7,7 +7,6 @@ import polars as pl
 from mizani.bounds import squish
 from plotnine import (
     aes,
-    element_blank,
     element_text,
     facet_wrap,
     geom_raster,
@@ -30,7 +29,7 @@ from biasgrid.plots.selection import (
     select_rows,
     shorten_all,
 )
-from biasgrid.plots.theme import CELL, LEAST, MOST, NEUTRAL, NOT_ASKED, biasgrid_theme, colour_bar, colour_limit
+from biasgrid.plots.theme import CELL, LEAST, MOST, NEUTRAL, NOT_ASKED, colour_bar, colour_limit, heat_map_theme
 
 LONGEST_ATTRIBUTE = 44
 SIDE_BY_SIDE = 12
@@ -114,14 +113,8 @@ def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: s
             y="subject",
             fill=GAMMA,
         )
-        + biasgrid_theme(*size(subjects, list(short.values()), len(kinds), columns))
-        + theme(
-            axis_text=element_text(size=7),
-            axis_text_x=element_text(angle=90, ha="center", va="top"),
-            panel_grid=element_blank(),
-            legend_position="top",
-            legend_key_width=180,
-        )
+        + heat_map_theme(*size(subjects, list(short.values()), len(kinds), columns))
+        + theme(axis_text_x=element_text(size=7, angle=90, ha="center", va="top"))
     )
 
 

@@ -109,6 +109,17 @@ def biasgrid_theme(width: float, height: float) -> theme:
     )
 
 
+def heat_map_theme(width: float, height: float) -> theme:
+    """Returns the look of figures whose cells are colours; sizes as in `biasgrid_theme`."""
+    return biasgrid_theme(width, height) + theme(
+        axis_text=element_text(size=7),
+        strip_text_y=element_text(angle=0, ha="left"),
+        panel_grid=element_blank(),
+        legend_position="top",
+        legend_key_width=180,
+    )
+
+
 def save(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> None:
     """Saves a figure as SVG and as PNG (150 dots per inch), in the size that its theme gives.
 
