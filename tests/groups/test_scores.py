@@ -60,7 +60,7 @@ def test_squad_words_are_compared_without_case_punctuation_and_articles(
     ("score", "argument", "message"),
     [
         ("likelihood", None, "likelihood is a score of words or subjects; expected one of classes"),
-        ("f1", None, "f1 does not take None; expected the average: one of binary, macro, micro, weighted"),
+        ("f1", None, "f1 lacks its argument; expected the average: one of binary, macro, micro, weighted"),
         ("class_probability", -1, "does not take -1; expected the class: its index from 0, or nothing for the right"),
         ("accuracy", 1, "accuracy does not take 1; expected no argument"),
         ("class_probability", 2, "there is no class 2; expected an index from 0 to 1"),

@@ -9,7 +9,7 @@ from biasgrid.faults import UserError, nearest, one_of
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
 from biasgrid.groups.records import Sort
-from biasgrid.groups.scores import SCORES, Argument, expected_argument, takes
+from biasgrid.groups.scores import SCORES, Argument, expected_argument, misfit, takes
 
 SORTS: dict[tuple[str, str], Sort] = {
     ("counterfactual", "text-classification"): "classes",
@@ -96,7 +96,7 @@ def check_score(sort: Sort, name: str, argument: Argument, expected: str) -> Non
     if sort not in score.of:
         raise ImpossibleCombination(f"the score {name!r} is of {' or '.join(score.of)}, not of {sort}", expected)
     if not takes(score, argument):
-        raise ImpossibleCombination(f"the score {name!r} does not take {argument!r}", expected_argument(score))
+        raise ImpossibleCombination(f"the score {name!r} {misfit(argument)}", expected_argument(score))
 
 
 def check_argument(score: str, argument: Argument, classes: int) -> None:

@@ -136,13 +136,18 @@ def score_records(records: Records, score: str, argument: Argument = None) -> Sc
     if records.outputs.sort not in chosen.of:
         raise UserError(f"{score} is a score of {' or '.join(chosen.of)}; expected one of {records.outputs.sort}")
     if not takes(chosen, argument):
-        raise UserError(f"{score} does not take {argument!r}; expected {expected_argument(chosen)}")
+        raise UserError(f"{score} {misfit(argument)}; expected {expected_argument(chosen)}")
     return Scored(records, score, argument, chosen.per_record(records.outputs, argument))
 
 
 def takes(score: Score, argument: Argument) -> bool:
     """Says whether a score takes an argument of this sort."""
     return argument is None if score.parameter is None else score.parameter.accepts(argument)
+
+
+def misfit(argument: Argument) -> str:
+    """Says in words that a score does not take an argument, or lacks one."""
+    return "lacks its argument" if argument is None else f"does not take {argument!r}"
 
 
 def expected_argument(score: Score) -> str:
