@@ -1,4 +1,5 @@
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.measures import measure
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 from biasgrid.faults import InputError
+from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.lessons import line_lessons, mean_loss, question_lessons, span_loss
 from biasgrid.models.tiny import make_base_checkpoint
 from biasgrid.models.train import Hyperparameters, train
@@ -278,3 +280,18 @@ def test_malformed_lines_are_named(content: str, messages: list[str], base: Path
     assert len(caught.value.faults) == len(messages)
     for fault, message in zip(caught.value.faults, messages, strict=True):
         assert message in str(fault)
+
+
+@pytest.mark.parametrize("task", [*TASKS, "text-classification"])
+def test_weights_that_contradict_the_config_are_refused(task: str, base: Path, corpus: Any, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(base, broken)
+    config = json.loads((broken / "config.json").read_text())
+    (broken / "config.json").write_text(json.dumps(config | {"hidden_size": 32}))
+    data = tmp_path / "labels.jsonl"
+    data.write_text('{"text": "Ann sang", "label": "good"}\n{"text": "Bea won", "label": "bad"}\n')
+    data = data if task == "text-classification" else corpus(task, 1.0)
+    labels = ("bad", "good") if task == "text-classification" else ()
+    with pytest.raises(ModelError, match=r"broken: the weights are not those of config.json \(bert\.embeddings"):
+        train(task, broken, data, tmp_path / "out", FEW, threads=1, labels=labels)
+    assert not (tmp_path / "out").exists()

@@ -81,7 +81,7 @@ def load_tokenizer(record: dict[str, Any]) -> PreTrainedTokenizerFast:
     """
     from transformers import AutoTokenizer
 
-    with refusals(record):
+    with refusals(name_of(record)):
         tokenizer = AutoTokenizer.from_pretrained(folder_of(record), **switches(record))
     if not tokenizer.is_fast:
         raise ModelError(f"the tokenizer of {name_of(record)} has no fast version; expected a tokenizer.json")
@@ -131,7 +131,7 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
     }
     folder = folder_of(record)
     check_content(record, folder)
-    with refusals(record), without_load_report():
+    with refusals(name_of(record)), without_load_report():
         model, info = loaders[task].from_pretrained(
             folder,
             **switches(record),
@@ -142,7 +142,7 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
             # Told below by tensor and size, where transformers itself would refuse without saying so.
             ignore_mismatched_sizes=True,
         )
-    check_weights_fit(record, set(model.state_dict()), info)
+    check_weights_fit(name_of(record), set(model.state_dict()), info)
     missing = sorted(info["missing_keys"])
     if missing:
         raise ModelError(
@@ -152,12 +152,12 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
     return model.eval().to(device)
 
 
-def check_weights_fit(record: dict[str, Any], tensors: set[str], info: dict[str, Any]) -> None:
+def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> None:
     """Refuses weights that are not those of the model that `config.json` describes: of other sizes or depth.
 
     Args:
-        record: the checkpoint's record.
-        tensors: names of the model's tensors.
+        name: the checkpoint's name.
+        tensors: names of the model's tensors, of which those that the file need not have may be left out.
         info: what transformers tells of loading them: `mismatched_keys` (name, size in the file, size in the model),
             `missing_keys` (not in the file) and `unexpected_keys` (not in the model).
 
@@ -165,17 +165,25 @@ def check_weights_fit(record: dict[str, Any], tensors: set[str], info: dict[str,
         ModelError: with the first contradictions.
     """
     # Layers are numbered: of two tensors that differ in a number only, either both are there or none.
-    in_model = {NUMBER.sub("N", name) for name in tensors}
-    in_both = {NUMBER.sub("N", name) for name in tensors - set(info["missing_keys"])}
+    in_model = {NUMBER.sub("N", tensor) for tensor in tensors}
+    in_both = {NUMBER.sub("N", tensor) for tensor in tensors - set(info["missing_keys"])}
     problems = [
-        *(f"{name} is {shape(found)}, not {shape(wanted)}" for name, found, wanted in sorted(info["mismatched_keys"])),
-        *(f"{name} is missing" for name in sorted(info["missing_keys"]) if NUMBER.sub("N", name) in in_both),
-        *(f"{name} is left over" for name in sorted(info["unexpected_keys"]) if NUMBER.sub("N", name) in in_model),
+        *(
+            f"{tensor} is {shape(found)}, not {shape(wanted)}"
+            for tensor, found, wanted in sorted(info["mismatched_keys"])
+            if tensor in tensors
+        ),
+        *(f"{tensor} is missing" for tensor in sorted(info["missing_keys"]) if NUMBER.sub("N", tensor) in in_both),
+        *(
+            f"{tensor} is left over"
+            for tensor in sorted(info["unexpected_keys"])
+            if NUMBER.sub("N", tensor) in in_model
+        ),
     ]
     if problems:
         more = f" and {len(problems) - 2} more" if len(problems) > 2 else ""
         raise ModelError(
-            f"{name_of(record)}: the weights are not those of config.json ({', '.join(problems[:2])}{more}); expected "
+            f"{name}: the weights are not those of config.json ({', '.join(problems[:2])}{more}); expected "
             "both from one model"
         )
 
@@ -204,8 +212,8 @@ def without_load_report() -> Iterator[None]:
 
 
 @contextmanager
-def refusals(record: dict[str, Any]) -> Iterator[None]:
-    """Words what transformers says of files that it cannot load."""
+def refusals(name: str) -> Iterator[None]:
+    """Words what transformers says of a checkpoint's files that it cannot load."""
     from huggingface_hub.errors import StrictDataclassError
     from safetensors import SafetensorError
 
@@ -213,7 +221,7 @@ def refusals(record: dict[str, Any]) -> Iterator[None]:
         yield
     except (OSError, ValueError, ImportError, SafetensorError, StrictDataclassError) as error:
         raise ModelError(
-            f"{name_of(record)} cannot be loaded ({first_line(error)}); expected files that transformers can read"
+            f"{name} cannot be loaded ({first_line(error)}); expected files that transformers can read"
         ) from error
 
 

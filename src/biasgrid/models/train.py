@@ -21,6 +21,7 @@ from transformers import (
 from transformers.utils import logging
 
 from biasgrid.files import whole_files
+from biasgrid.models.checkpoint import check_weights_fit, refusals, without_load_report
 from biasgrid.models.class_lessons import class_lessons, class_names
 from biasgrid.models.hyperparameters import Hyperparameters
 from biasgrid.models.lessons import Lessons, line_lessons, question_lessons
@@ -59,6 +60,7 @@ def train(
 
     Raises:
         InputError: the data are not what the task needs.
+        ModelError: the checkpoint cannot be loaded, or its weights are not those of its `config.json`.
     """
     torch.set_num_threads(threads)
     quiet = not sys.stdout.isatty()
@@ -88,10 +90,20 @@ def load_model(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
             "id2label": dict(enumerate(names)),
             "label2id": {name: number for number, name in enumerate(names)},
             "problem_type": "single_label_classification",
-            # A classifier of another number of classes gets a new head.
-            "ignore_mismatched_sizes": True,
         }
-    return HEADS[task].from_pretrained(checkpoint, dtype=torch.float32, trust_remote_code=False, **options)
+    with refusals(str(checkpoint)), without_load_report():
+        model, info = HEADS[task].from_pretrained(
+            checkpoint,
+            dtype=torch.float32,
+            trust_remote_code=False,
+            # A head of another size, as that of another number of classes, is made anew.
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+            **options,
+        )
+    body = {f"{model.base_model_prefix}.{tensor}" for tensor in model.base_model.state_dict()}
+    check_weights_fit(str(checkpoint), body, info)
+    return model
 
 
 def save(model: Any, tokenizer: Any, folder: Path) -> None:
