@@ -24,5 +24,6 @@ def column_table(schema: pa.DataFrameSchema) -> str:
     lines = ["| column | type | meaning |", "| --- | --- | --- |"]
     for name, column in schema.columns.items():
         kind = f"{column.dtype.type}{', or null' if column.nullable else ''}"
-        lines.append(f"| `{name}` | {kind} | {column.description} |")
+        meaning = column.description.replace("|", "\\|")
+        lines.append(f"| `{name}` | {kind} | {meaning} |")
     return "\n".join([*lines, ""])
