@@ -14,7 +14,7 @@ rule report:
         ),
         records=records_of_models(),
         imported=[f"<results>/imported/{dataset}/{model}/predictions.parquet" for dataset, model in imported_cells()],
-        planted="<results>/planted/planted.parquet" if planted_models() else [],
+        planted=["<results>/planted/planted.parquet"] if planted_models() else [],
         planted_groups=planted_tables_of_cases(),
         figures=figures(),
         # Beside the Snakefile, whatever the working folder is.

@@ -6,14 +6,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 from parsed_page import Page
+from report_tables import report_of
 from small_groups import THRESHOLD, case_examples, measured_groups, planted_slants
 
 from biasgrid.plots.captions import CAPTIONS
 from biasgrid.reference import read_published
 from biasgrid.report.group_content import comparison_rows, largest_differences
-from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun, build_report
+from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.table_files import empty_table
-from biasgrid.tables import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables import SUMMARY
 
 PUBLISHED = Path(__file__).parents[2] / "reference" / "unqover_published.json"
 
@@ -29,7 +30,6 @@ RUN = ReportRun(
     datasets=[ReportDataset("feelings", "Feelings", {"cases": 40}, threshold=THRESHOLD)],
 )
 BIAS_TYPES = {"faith": ["jewish", "muslim", "other"], "land": ["danish", "other"]}
-NOTHING = {"summary": empty_table(SUMMARY), "measures": empty_table(MEASURES), "examples": empty_table(EXAMPLES)}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def tables() -> dict[str, pl.DataFrame]:
 @pytest.fixture
 def underspecified() -> dict[str, pl.DataFrame]:
     row = ("mild", "religion", "LM", "BERT base", "exact", 0.1234, 0.4, 0.05, 0.06, 0.45, 0.25, 1200, 4, 3)
-    return NOTHING | {"summary": pl.DataFrame([row], schema=NOTHING["summary"].schema, orient="row")}
+    return {"summary": pl.DataFrame([row], schema=empty_table(SUMMARY).schema, orient="row")}
 
 
 def example(model: str, bias_type: str, difference: float, case: int = 7) -> list[dict[str, object]]:
@@ -100,7 +100,7 @@ def test_positions_have_a_column_where_cases_have_some(tables: dict[str, pl.Data
     pairwise = measures.filter(*of_bias_types, comparison="pairwise", mode="counterfactual")
     positions = pairwise.with_columns(comparison=pl.lit("position"), value=0.0625)
     with_positions = tables | {"group_measures": pl.concat([measures, positions])}
-    page, without = (Page(build_report(RUN, **NOTHING, figures=[], **each)) for each in (with_positions, tables))
+    page, without = (Page(report_of(RUN, **each)) for each in (with_positions, tables))
     assert [cells[7] for cells in page.rows if cells[:2] == ["BERT large", "Sentiment"] and len(cells) == 11] == [
         "0.062",
         "0.062",
@@ -127,9 +127,7 @@ def test_each_bias_type_has_the_case_with_the_largest_difference_of_any_model() 
 
 def test_a_grid_of_counterfactual_datasets_alone_has_a_page(tables: dict[str, pl.DataFrame]) -> None:
     examples = case_examples(example("strong", "faith", 0.5))
-    page = Page(
-        build_report(RUN, **NOTHING, figures=[], published=read_published(PUBLISHED), **tables, case_examples=examples)
-    )
+    page = Page(report_of(RUN, published=read_published(PUBLISHED), **tables, case_examples=examples))
     assert "Content warning" in page.text
     assert "bias intensity" not in page.text
     assert not {"grid", "planted", "published"} & set(page.ids)
@@ -145,7 +143,7 @@ def test_both_families_stand_in_one_page(
     tables: dict[str, pl.DataFrame], underspecified: dict[str, pl.DataFrame]
 ) -> None:
     run = replace(RUN, datasets=[ReportDataset("religion", "Faiths", {"lm-bert": 1000}), *RUN.datasets])
-    page = Page(build_report(run, **underspecified, figures=[], **tables))
+    page = Page(report_of(run, **underspecified, **tables))
     assert {"grid", "dataset-1", "dataset-2"} <= set(page.ids)
     for part in ("μ, bias intensity", "Comparisons of groups", "0.123"):
         assert part in page.text
@@ -155,7 +153,7 @@ def test_both_families_stand_in_one_page(
 
 def test_a_grid_without_groups_says_nothing_of_them(underspecified: dict[str, pl.DataFrame]) -> None:
     run = replace(RUN, datasets=[ReportDataset("religion", "Faiths", {"lm-bert": 1000})])
-    page = Page(build_report(run, **underspecified, figures=[]))
+    page = Page(report_of(run, **underspecified))
     assert "grid" in page.ids
     assert "identity term" not in page.text
     assert "Comparisons of groups" not in page.text
@@ -178,7 +176,7 @@ def test_planted_group_effects_stand_beside_what_was_measured(tmp_path: Path, ta
     png.write_bytes(b"\x89PNG")
     planted = planted_slants({"mild": 0, "strong": 0.2}, BIAS_TYPES)
     figures = [ReportFigure("planted_groups", svg, png)]
-    page = Page(build_report(trained(RUN), **NOTHING, figures=figures, planted_groups=planted, **tables))
+    page = Page(report_of(trained(RUN), figures, planted_groups=planted, **tables))
     assert "planted" in page.ids
     assert page.text.count(CAPTIONS["planted_groups"]) == 1
     assert "Planted μ" not in page.text
@@ -197,7 +195,7 @@ def test_planted_classifiers_and_real_models_stand_in_one_page(
     measures, failures = measured_groups({"mild": 0.02, "strong": 0.2, "real": 0.1}, BIAS_TYPES)
     both = underspecified | {"group_measures": measures, "failures": failures}
     planted = planted_slants({"mild": 0.02, "strong": 0.2}, BIAS_TYPES)
-    page = Page(build_report(run, **both, figures=[], planted_groups=planted))
+    page = Page(report_of(run, **both, planted_groups=planted))
     assert {"grid", "planted"} <= set(page.ids)
     assert [cells[0] for cells in planted_section(page)] == ["BERT base", "BERT large"]
 
@@ -207,7 +205,7 @@ def test_the_page_with_groups_refers_to_nothing_outside_of_it(tmp_path: Path, ta
     svg.write_bytes(b'<svg xmlns="http://www.w3.org/2000/svg"/>')
     png.write_bytes(b"\x89PNG")
     figures = [ReportFigure(name, svg, png, "feelings") for name in ("group_scores", "failure_curve")]
-    page = Page(build_report(RUN, **NOTHING, figures=figures, **tables))
+    page = Page(report_of(RUN, figures, **tables))
     assert all(CAPTIONS[figure.name] in page.text for figure in figures)
     targets = {reference.removeprefix("#") for reference in page.references if reference.startswith("#")}
     assert targets <= set(page.ids)
@@ -217,12 +215,12 @@ def test_the_page_with_groups_refers_to_nothing_outside_of_it(tmp_path: Path, ta
 def test_names_of_groups_and_sentences_are_escaped(tables: dict[str, pl.DataFrame]) -> None:
     bad = "<b>Ann & Co</b><script>"
     rows = [row | {"group": bad, "term": bad, "text": bad, "said": bad} for row in example("mild", bad, 0.5)[:1]]
-    page = Page(build_report(RUN, **NOTHING, figures=[], **tables, case_examples=case_examples(rows)))
+    page = Page(report_of(RUN, **tables, case_examples=case_examples(rows)))
     assert page.text.count(bad) >= 5
     assert not {"b", "script"} & page.tags
 
 
 def test_second_texts_stand_below_the_first(tables: dict[str, pl.DataFrame]) -> None:
     rows = [row | {"text_pair": "Somebody slept."} for row in example("mild", "faith", 0.5)]
-    page = Page(build_report(RUN, **NOTHING, figures=[], **tables, case_examples=case_examples(rows)))
+    page = Page(report_of(RUN, **tables, case_examples=case_examples(rows)))
     assert ["Jewish man", "Jewish man slept.Somebody slept.", "negative", "0.200"] in page.rows

@@ -8,12 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 from parsed_page import Page
+from report_tables import report_of
 from small_groups import THRESHOLD, measured_groups, planted_slants
 
 from biasgrid.plots.captions import CAPTIONS
 from biasgrid.reference import PUBLISHED
 from biasgrid.report.content import published_rows, strongest_examples
-from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun, build_report, number
+from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun, number
 from biasgrid.tables import EXAMPLES, MEASURES, PLANTED, SUMMARY
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
@@ -120,7 +121,7 @@ def planted() -> pl.DataFrame:
 def test_the_page_tells_what_was_run_and_measured(
     summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
 ) -> None:
-    text = Page(build_report(RUN, summary, measures, examples, figures)).text
+    text = Page(report_of(RUN, figures, summary=summary, measures=measures, examples=examples)).text
     for fact in ("Content warning", "config/two.yaml", "exact", "polars 2.1.0", "someone/base-squad", "abc123"):
         assert fact in text
     for value in ("0.123", "0.062", "0.050", "0.060", "0.450", "0.250", "1,200", "Zoroastrian"):
@@ -132,7 +133,7 @@ def test_the_page_tells_what_was_run_and_measured(
 def test_the_page_refers_to_nothing_outside_of_it(
     summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
 ) -> None:
-    html = build_report(RUN, summary, measures, examples, figures)
+    html = report_of(RUN, figures, summary=summary, measures=measures, examples=examples)
     page = Page(html)
     targets = {reference.removeprefix("#") for reference in page.references if reference.startswith("#")}
     assert targets
@@ -147,7 +148,7 @@ def test_the_page_refers_to_nothing_outside_of_it(
 def test_figures_stand_in_the_page_with_their_captions(
     summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
 ) -> None:
-    page = Page(build_report(RUN, summary, measures, examples, figures))
+    page = Page(report_of(RUN, figures, summary=summary, measures=measures, examples=examples))
     uri = "data:image/svg+xml;base64," + base64.b64encode(SVG).decode()
     assert page.references.count(uri) == len(figures)
     assert all(CAPTIONS[figure.name] in page.text for figure in figures)
@@ -161,7 +162,7 @@ def test_large_figures_are_taken_as_png(figures: list[ReportFigure]) -> None:
 def test_the_same_run_gives_the_same_page(
     summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
 ) -> None:
-    pages = {build_report(RUN, summary, measures, examples, figures) for _ in range(2)}
+    pages = {report_of(RUN, figures, summary=summary, measures=measures, examples=examples) for _ in range(2)}
     assert len(pages) == 1
 
 
@@ -169,7 +170,9 @@ def test_names_are_escaped(summary: pl.DataFrame, measures: pl.DataFrame) -> Non
     bad = "<b>Ann & Co</b><script>"
     model = replace(RUN.models[0], source=bad)
     run = replace(RUN, title=bad, models=[model, RUN.models[1]])
-    page = Page(build_report(run, summary, measures, examples_of(example_rows("base-lm", bad, bad, 0.3)), []))
+    page = Page(
+        report_of(run, summary=summary, measures=measures, examples=examples_of(example_rows("base-lm", bad, bad, 0.3)))
+    )
     assert page.text.count(bad) >= 5
     assert not {"b", "script"} & page.tags
 
@@ -189,7 +192,7 @@ def test_examples_are_the_strongest_of_any_model(examples: pl.DataFrame) -> None
 def test_sentences_and_scores_of_examples_stand_in_the_page(
     summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame
 ) -> None:
-    text = Page(build_report(RUN, summary, measures, examples, [])).text
+    text = Page(report_of(RUN, summary=summary, measures=measures, examples=examples)).text
     assert text.count("Ann met Bob, case 1.") == 4
     for part in ("Who stole? (3)", "0.800", "Compared with Bob: C = 0.410"):
         assert part in text
@@ -199,7 +202,7 @@ def test_planted_bias_stands_beside_what_was_measured(
     summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, planted: pl.DataFrame
 ) -> None:
     run = replace(RUN, models=[replace(RUN.models[0], strength="strong"), RUN.models[1]])
-    page = Page(build_report(run, summary, measures, examples, [], planted=planted))
+    page = Page(report_of(run, summary=summary, measures=measures, examples=examples, planted=planted))
     assert "Planted and measured" in page.text
     assert ["BERT base", "SQuAD", "strong", "Faiths", "1.000", "0.500", "0.200", "0.123"] in [
         cells[:-1] for cells in page.rows
@@ -225,7 +228,7 @@ def test_models_of_both_families_with_a_planted_bias_stand_in_one_page(
     )
     effects = planted_slants({"strong": 0.2}, groups)
     tables = {"planted": planted, "planted_groups": effects, "group_measures": group_measures, "failures": failures}
-    page = Page(build_report(run, summary, measures, examples, [], **tables))
+    page = Page(report_of(run, summary=summary, measures=measures, examples=examples, **tables))
     assert page.ids.count("planted") == 1
     assert [cells[:4] for cells in page.rows if "strong" in cells] == [
         ["BERT base", "SQuAD", "strong", "Faiths"],
@@ -244,11 +247,13 @@ def test_only_published_cells_that_were_measured_are_compared(
 def test_published_figures_stand_in_the_page(
     summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, published: pl.DataFrame
 ) -> None:
-    page = Page(build_report(RUN, summary, measures, examples, [], published=published))
+    page = Page(report_of(RUN, summary=summary, measures=measures, examples=examples, published=published))
     row = ["BERT base", "SQuAD", "Faiths", "0.123", "0.085", "0.400", "\N{EN DASH}", "1.00"]
     assert row in [cells[:-1] for cells in page.rows]
     elsewhere = published.with_columns(dataset=pl.lit("age"))
-    assert "Beside published" not in build_report(RUN, summary, measures, examples, [], published=elsewhere)
+    assert "Beside published" not in report_of(
+        RUN, summary=summary, measures=measures, examples=examples, published=elsewhere
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from biasgrid.files import write_text
 from biasgrid.models.checkpoint import read_record
 from biasgrid.reference import read_published
 from biasgrid.report.facts import gather_figures, gather_run
-from biasgrid.report.page import build_report
-from biasgrid.table_files import read_table, read_tables
+from biasgrid.report.page import ReportTables, build_report
+from biasgrid.table_files import read_tables
 from biasgrid.tables import (
     CASE_EXAMPLES,
     EXAMPLES,
@@ -34,15 +34,17 @@ page = build_report(
         instances=[Path(path) for path in snakemake.input.instances],
         **snakemake.params.facts,
     ),
-    summary=read_tables(snakemake.input.summary, SUMMARY),
-    measures=read_tables(snakemake.input.measures, MEASURES),
-    examples=read_tables(snakemake.input.examples, EXAMPLES),
-    group_measures=read_tables(snakemake.input.group_measures, GROUP_MEASURES),
-    failures=read_tables(snakemake.input.failures, FAILURES),
-    case_examples=read_tables(snakemake.input.case_examples, CASE_EXAMPLES),
+    tables=ReportTables(
+        summary=read_tables(snakemake.input.summary, SUMMARY),
+        measures=read_tables(snakemake.input.measures, MEASURES),
+        examples=read_tables(snakemake.input.examples, EXAMPLES),
+        group_measures=read_tables(snakemake.input.group_measures, GROUP_MEASURES),
+        failures=read_tables(snakemake.input.failures, FAILURES),
+        case_examples=read_tables(snakemake.input.case_examples, CASE_EXAMPLES),
+        planted=read_tables(snakemake.input.planted, PLANTED),
+        planted_groups=read_tables(snakemake.input.planted_groups, PLANTED_GROUPS),
+        published=read_published(snakemake.input.reference),
+    ),
     figures=gather_figures(map(Path, snakemake.input.figures), snakemake.params.facts["datasets"]),
-    planted=read_table(snakemake.input.planted, PLANTED) if snakemake.input.planted else None,
-    planted_groups=read_tables(snakemake.input.planted_groups, PLANTED_GROUPS),
-    published=read_published(snakemake.input.reference),
 )
 write_text(snakemake.output[0], page)

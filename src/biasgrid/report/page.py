@@ -9,14 +9,11 @@ from pathlib import Path
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from pandera.polars import DataFrameSchema
 
 from biasgrid.plots.captions import CAPTIONS
 from biasgrid.report.content import grid_rows, published_rows, strongest_examples
 from biasgrid.report.group_content import group_section, largest_differences
 from biasgrid.report.planted import planted_group_rows, planted_rows
-from biasgrid.table_files import empty_table
-from biasgrid.tables import CASE_EXAMPLES, FAILURES, GROUP_MEASURES, PLANTED_GROUPS
 
 LARGEST_SVG = 300_000
 """Larger SVG files (in bytes) are only taken if the PNG is larger still."""
@@ -119,33 +116,40 @@ class ReportFigure:
         return "data:image/png;base64," + base64.b64encode(png).decode()
 
 
-def build_report(
-    run: ReportRun,
-    summary: pl.DataFrame,
-    measures: pl.DataFrame,
-    examples: pl.DataFrame,
-    figures: Sequence[ReportFigure],
-    planted: pl.DataFrame | None = None,
-    planted_groups: pl.DataFrame | None = None,
-    published: pl.DataFrame | None = None,
-    group_measures: pl.DataFrame | None = None,
-    failures: pl.DataFrame | None = None,
-    case_examples: pl.DataFrame | None = None,
-) -> str:
+@dataclass(frozen=True)
+class ReportTables:
+    """What was measured, of all cells; a table has no rows where the run has nothing of the kind.
+
+    Attributes:
+        summary: schema `SUMMARY`, of datasets of the underspecified family.
+        measures: schema `MEASURES`, of the same.
+        examples: schema `EXAMPLES`, of the same.
+        group_measures: schema `GROUP_MEASURES`.
+        failures: schema `FAILURES`.
+        case_examples: schema `CASE_EXAMPLES`.
+        planted: schema `PLANTED`, what models were trained on.
+        planted_groups: schema `PLANTED_GROUPS`, what classifiers were trained on.
+        published: schema `biasgrid.reference.PUBLISHED`, to put ours beside it.
+    """
+
+    summary: pl.DataFrame
+    measures: pl.DataFrame
+    examples: pl.DataFrame
+    group_measures: pl.DataFrame
+    failures: pl.DataFrame
+    case_examples: pl.DataFrame
+    planted: pl.DataFrame
+    planted_groups: pl.DataFrame
+    published: pl.DataFrame
+
+
+def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> str:
     """Builds the report.
 
     Args:
         run: what was run.
-        summary: schema `SUMMARY`; without rows where no dataset is of the underspecified family.
-        measures: schema `MEASURES`, of all cells of that family.
-        examples: schema `EXAMPLES`, of all cells of that family.
+        tables: what was measured.
         figures: the saved figures, in the order of the report.
-        planted: schema `PLANTED`, if models were trained on planted associations.
-        planted_groups: schema `PLANTED_GROUPS`, if classifiers were trained on planted group effects.
-        published: schema `biasgrid.reference.PUBLISHED`, to put ours beside it.
-        group_measures: schema `GROUP_MEASURES`, of all cells that have some.
-        failures: schema `FAILURES`, of all cells that have some.
-        case_examples: schema `CASE_EXAMPLES`, of all cells that have some.
 
     Returns:
         The page; it refers to nothing outside of itself and names no date, so that the same run gives the same
@@ -155,31 +159,27 @@ def build_report(
         OSError: a figure cannot be read.
         ValueError: a dataset whose groups are compared has no measures of its main score.
     """
-    group_measures = or_empty(group_measures, GROUP_MEASURES)
-    failures = or_empty(failures, FAILURES)
-    case_examples = or_empty(case_examples, CASE_EXAMPLES)
     groups = {
-        dataset.name: group_section(group_measures, failures, dataset.name, dataset.threshold)
+        dataset.name: group_section(tables.group_measures, tables.failures, dataset.name, dataset.threshold)
         for dataset in run.datasets
         if dataset.threshold is not None
     }
-    planted_groups = or_empty(planted_groups, PLANTED_GROUPS)
     names = [dataset.name for dataset in run.datasets]
     strengths_of_cells = {name: strengths for name in names if (strengths := strengths_in(run, name))}
     return page_template().render(
         run=run,
         models={model.name: model for model in run.models},
         titles={dataset.name: dataset.title for dataset in run.datasets},
-        grid={name: grid_rows(summary, name) for name in names},
-        examples={name: strongest_examples(examples, name) for name in names},
-        has_grid=not summary.is_empty(),
+        grid={name: grid_rows(tables.summary, name) for name in names},
+        examples={name: strongest_examples(tables.examples, name) for name in names},
+        has_grid=not tables.summary.is_empty(),
         has_groups=bool(groups),
         groups=groups,
-        differences={name: largest_differences(case_examples, name) for name in names},
+        differences={name: largest_differences(tables.case_examples, name) for name in names},
         figures=figures,
-        planted=planted_rows(measures, planted, summary, strengths_in(run, None)) if planted is not None else [],
-        planted_groups=planted_group_rows(group_measures, planted_groups, strengths_of_cells),
-        published=published_rows(summary, measures, published) if published is not None else [],
+        planted=planted_rows(tables.measures, tables.planted, tables.summary, strengths_in(run, None)),
+        planted_groups=planted_group_rows(tables.group_measures, tables.planted_groups, strengths_of_cells),
+        published=published_rows(tables.summary, tables.measures, tables.published),
     )
 
 
@@ -188,11 +188,6 @@ def strengths_in(run: ReportRun, dataset: str | None) -> dict[str, str]:
     return {
         model.name: model.strength for model in run.models if model.strength is not None and model.planted_in == dataset
     }
-
-
-def or_empty(table: pl.DataFrame | None, schema: DataFrameSchema) -> pl.DataFrame:
-    """Returns a table, one without rows where there is none."""
-    return table if table is not None else empty_table(schema)
 
 
 def page_template() -> Template:

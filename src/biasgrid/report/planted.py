@@ -25,6 +25,8 @@ def planted_rows(
         A row per model and dataset with `kind`, `label`, `strength`, `correlation`, `slope`, `n`, and the bias
         intensity that was measured (`mu`) and planted (`planted_mu`).
     """
+    if not strengths:
+        return []
     pairs = measured_and_planted(measures, planted, summary, strengths)
     largest = pairs.group_by("model", "dataset", "subject").agg(pl.col("planted").abs().max())
     planted_mu = largest.group_by("model", "dataset").agg(planted_mu=pl.col("planted").mean())
