@@ -26,7 +26,12 @@ def _column(dtype: Any, *, description: str, **options: Any) -> pa.Column:
     return pa.Column(dtype, description=description, **options)
 
 
-INSTANCES = pa.DataFrameSchema(
+def _table(name: str, columns: dict[str, pa.Column], unique: list[str] | None = None) -> pa.DataFrameSchema:
+    return pa.DataFrameSchema(columns, strict=True, ordered=True, unique=unique, name=name)
+
+
+INSTANCES = _table(
+    "instances",
     {
         "instance": _column(pl.UInt32, description="row number, the instance's id", unique=True),
         "swap_group": _column(
@@ -52,12 +57,10 @@ INSTANCES = pa.DataFrameSchema(
         "position1": _column(pl.UInt16, description="where candidate1 begins in the context, in characters"),
         "position2": _column(pl.UInt16, description="where candidate2 begins in the context, in characters"),
     },
-    strict=True,
-    ordered=True,
-    name="instances",
 )
 
-SPAN_PREDICTIONS = pa.DataFrameSchema(
+SPAN_PREDICTIONS = _table(
+    "predictions of extractive question answering",
     {
         "instance": _column(pl.UInt32, description="the instance's id", unique=True),
         "start1": _column(
@@ -74,12 +77,10 @@ SPAN_PREDICTIONS = pa.DataFrameSchema(
         ),
         "answer": _column(pl.Categorical, description="text of the most probable span"),
     },
-    strict=True,
-    ordered=True,
-    name="predictions of extractive question answering",
 )
 
-MASK_PREDICTIONS = pa.DataFrameSchema(
+MASK_PREDICTIONS = _table(
+    "predictions of masked language models",
     {
         "instance": _column(pl.UInt32, description="the instance's id", unique=True),
         "probability1": _column(pl.Float32, description="probability of candidate1 at the mask", checks=Probability),
@@ -104,12 +105,10 @@ MASK_PREDICTIONS = pa.DataFrameSchema(
         ),
         "pieces2": _column(pl.UInt8, description="how many tokens candidate2 is made of", nullable=True),
     },
-    strict=True,
-    ordered=True,
-    name="predictions of masked language models",
 )
 
-CLASS_PREDICTIONS = pa.DataFrameSchema(
+CLASS_PREDICTIONS = _table(
+    "predictions of classifiers",
     {
         "instance": _column(pl.UInt32, description="the instance's id", unique=True),
         "probabilities": _column(
@@ -118,12 +117,10 @@ CLASS_PREDICTIONS = pa.DataFrameSchema(
             checks=Distribution,
         ),
     },
-    strict=True,
-    ordered=True,
-    name="predictions of classifiers",
 )
 
-TARGET_PREDICTIONS = pa.DataFrameSchema(
+TARGET_PREDICTIONS = _table(
+    "predictions of target words",
     {
         "instance": _column(pl.UInt32, description="the instance's id"),
         "target": _column(pl.UInt16, description="0-based index of the word among the instance's target words"),
@@ -140,13 +137,11 @@ TARGET_PREDICTIONS = pa.DataFrameSchema(
         ),
         "pieces": _column(pl.UInt8, description="how many tokens the word is made of"),
     },
-    strict=True,
-    ordered=True,
     unique=["instance", "target"],
-    name="predictions of target words",
 )
 
-ANSWER_PREDICTIONS = pa.DataFrameSchema(
+ANSWER_PREDICTIONS = _table(
+    "predictions of answers",
     {
         "instance": _column(pl.UInt32, description="the instance's id", unique=True),
         "answer": _column(pl.Categorical, description="text of the most probable span"),
@@ -156,12 +151,10 @@ ANSWER_PREDICTIONS = pa.DataFrameSchema(
             checks=Probability,
         ),
     },
-    strict=True,
-    ordered=True,
-    name="predictions of answers",
 )
 
-MEASURES = pa.DataFrameSchema(
+MEASURES = _table(
+    "measures",
     {
         "model": _column(pl.String, description="the model's name in the config"),
         "dataset": _column(pl.String, description="the dataset's name in the config"),
@@ -177,12 +170,10 @@ MEASURES = pa.DataFrameSchema(
             pl.Int64, description="how many swap groups (for mu and eta of a cell: subjects) it is the mean of"
         ),
     },
-    strict=True,
-    ordered=True,
-    name="measures",
 )
 
-EXAMPLES = pa.DataFrameSchema(
+EXAMPLES = _table(
+    "examples behind the strongest associations",
     {
         "model": _column(pl.String, description="the model's name in the config"),
         "dataset": _column(pl.String, description="the dataset's name in the config"),
@@ -201,15 +192,13 @@ EXAMPLES = pa.DataFrameSchema(
             pl.String, description="text of the most probable span, null for masked language models", nullable=True
         ),
     },
-    strict=True,
-    ordered=True,
-    name="examples behind the strongest associations",
 )
 
 MEASURE_KEYS = ("subject", "subject_cluster", "attribute", "attribute_cluster")
 """What a measure is about; the keys that are null tell what it is summed over."""
 
-SUMMARY = pa.DataFrameSchema(
+SUMMARY = _table(
+    "summary",
     {
         "model": _column(pl.String, description="the model's name in the config"),
         "dataset": _column(pl.String, description="the dataset's name in the config"),
@@ -228,13 +217,11 @@ SUMMARY = pa.DataFrameSchema(
         "subjects": _column(pl.Int64, description="how many subjects were compared"),
         "attributes": _column(pl.Int64, description="how many attributes were asked about"),
     },
-    strict=True,
-    ordered=True,
     unique=["model", "dataset"],
-    name="summary",
 )
 
-PLANTED = pa.DataFrameSchema(
+PLANTED = _table(
+    "planted bias",
     {
         "strength": _column(pl.String, description="the strength's name in the config"),
         "dataset": _column(pl.String, description="the dataset's name in the config"),
@@ -244,13 +231,11 @@ PLANTED = pa.DataFrameSchema(
             pl.Float64, description="the gamma(subject, attribute) that a model which learned the corpus has"
         ),
     },
-    strict=True,
-    ordered=True,
     unique=["strength", "dataset", "subject", "attribute"],
-    name="planted bias",
 )
 
-PLANTED_GROUPS = pa.DataFrameSchema(
+PLANTED_GROUPS = _table(
+    "planted group effects",
     {
         "strength": _column(pl.String, description="the strength's name in the config"),
         "dataset": _column(pl.String, description="the dataset's name in the config"),
@@ -262,13 +247,11 @@ PLANTED_GROUPS = pa.DataFrameSchema(
             checks=Probability,
         ),
     },
-    strict=True,
-    ordered=True,
     unique=["strength", "dataset", "bias_type", "group"],
-    name="planted group effects",
 )
 
-CASES = pa.DataFrameSchema(
+CASES = _table(
+    "cases",
     {
         "instance": _column(pl.UInt32, description="row number, the instance's id", unique=True),
         "case": _column(pl.UInt32, description="template and fillings: its instances differ in nothing but the term"),
@@ -299,12 +282,10 @@ CASES = pa.DataFrameSchema(
         ),
         "answer": _column(pl.String, description="the right answer, of question answering", nullable=True),
     },
-    strict=True,
-    ordered=True,
-    name="cases",
 )
 
-GROUP_MEASURES = pa.DataFrameSchema(
+GROUP_MEASURES = _table(
+    "group measures",
     {
         "model": _column(pl.String, description="the model's name in the config"),
         "dataset": _column(pl.String, description="the dataset's name in the config"),
@@ -333,15 +314,13 @@ GROUP_MEASURES = pa.DataFrameSchema(
         "n": _column(pl.Int64, description="how many cases (in group mode: records) it is made of"),
         "left_out": _column(pl.Int64, description="how many more have no value and are left out"),
     },
-    strict=True,
-    ordered=True,
-    name="group measures",
 )
 
 GROUP_SUMMARY = GROUP_MEASURES.remove_columns(["template", "group", "other", "lower", "upper"])
 GROUP_SUMMARY.name = "group measures of whole bias types"
 
-FAILURES = pa.DataFrameSchema(
+FAILURES = _table(
+    "failure rates",
     {
         "model": _column(pl.String, description="the model's name in the config"),
         "dataset": _column(pl.String, description="the dataset's name in the config"),
@@ -355,12 +334,10 @@ FAILURES = pa.DataFrameSchema(
         "n": _column(pl.Int64, description="how many cases have a difference"),
         "left_out": _column(pl.Int64, description="how many more have none"),
     },
-    strict=True,
-    ordered=True,
-    name="failure rates",
 )
 
-CASE_EXAMPLES = pa.DataFrameSchema(
+CASE_EXAMPLES = _table(
+    "examples behind the largest differences of groups",
     {
         "model": _column(pl.String, description="the model's name in the config"),
         "dataset": _column(pl.String, description="the dataset's name in the config"),
@@ -377,7 +354,4 @@ CASE_EXAMPLES = pa.DataFrameSchema(
         "said": _column(pl.String, description="the most probable class or target word, or the answer"),
         "score": _column(pl.Float64, description="the instance's score, by which groups differ"),
     },
-    strict=True,
-    ordered=True,
-    name="examples behind the largest differences of groups",
 )
