@@ -14,7 +14,7 @@ from small_cases import cases_of
 from small_packs import make_pack, pack_of
 
 from biasgrid.families.counterfactual.expansion import expand
-from biasgrid.families.grouped import GroupOptions, measure_cell
+from biasgrid.families.grouped import GroupOptions, measure_groups_of_cell
 from biasgrid.models.train import Hyperparameters, train
 from biasgrid.planted_groups import classification_corpus, plant_groups
 from biasgrid.planting import write_planted_cases
@@ -216,7 +216,7 @@ def mean_probabilities(cell: Cell, labels: list[str]) -> pl.DataFrame:
     asked = {"score": "mean_class_probability", "argument": None, "distance": "absolute", "comparison": "pairwise"}
     options = GroupOptions([asked], 0.1, labels=labels)
     paths = cell.folder / "instances.parquet", [cell.out]
-    tables = measure_cell("counterfactual", *paths, cell.task, None, options, "model", "demo")
+    tables = measure_groups_of_cell("counterfactual", *paths, cell.task, None, options, "model", "demo")
     scores = tables.measures.filter(
         pl.col("mode") == "group", pl.col("distance").is_null(), pl.col("template").is_null()
     )

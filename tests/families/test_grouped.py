@@ -14,7 +14,7 @@ from biasgrid.complete import IncompleteCell
 from biasgrid.families.counterfactual.expansion import expand
 from biasgrid.families.counterfactual.packs import PackFiles
 from biasgrid.families.counterfactual.reading import read_pack
-from biasgrid.families.grouped import GroupOptions, GroupTables, measure_cell
+from biasgrid.families.grouped import GroupOptions, GroupTables, measure_groups_of_cell
 from biasgrid.table_files import empty_table, validate, write_table
 from biasgrid.tables import (
     ANSWER_PREDICTIONS,
@@ -49,7 +49,7 @@ def measured(
 
 def from_files(folder: Path, task: str, options: GroupOptions) -> GroupTables:
     paths = folder / "instances.parquet", [folder / "predictions.parquet"]
-    tables = measure_cell("counterfactual", *paths, task, None, options, "model", "dataset")
+    tables = measure_groups_of_cell("counterfactual", *paths, task, None, options, "model", "dataset")
     for table, schema in zip(
         (tables.measures, tables.failures, tables.examples), (GROUP_MEASURES, FAILURES, CASE_EXAMPLES), strict=True
     ):

@@ -11,7 +11,7 @@ from small_groups import THRESHOLD, case_examples, measured_groups, planted_slan
 
 from biasgrid.plots.captions import CAPTIONS
 from biasgrid.reference import read_published
-from biasgrid.report.group_content import comparison_rows, largest_differences
+from biasgrid.report.group_content import comparison_rows, difference_examples
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.table_files import empty_table
 from biasgrid.tables import SUMMARY
@@ -111,7 +111,7 @@ def test_positions_have_a_column_where_cases_have_some(tables: dict[str, pl.Data
 
 def test_each_bias_type_has_the_case_with_the_largest_difference_of_any_model() -> None:
     rows = [*example("mild", "faith", 0.3), *example("strong", "faith", 0.5, case=9), *example("mild", "land", 0.6)]
-    found = largest_differences(case_examples(rows), "feelings")
+    found = difference_examples(case_examples(rows), "feelings")
     assert [(each["bias_type"], each["model"], each["case"]) for each in found] == [
         ("land", "mild", 7),
         ("faith", "strong", 9),
@@ -122,7 +122,7 @@ def test_each_bias_type_has_the_case_with_the_largest_difference_of_any_model() 
         ("jewish", pytest.approx(0.3)),
     ]
     assert [instance["term"] for instance in sides[0]["instances"]] == ["Muslim man", "Muslim woman"]
-    assert largest_differences(case_examples(rows), "other") == []
+    assert difference_examples(case_examples(rows), "other") == []
 
 
 def test_a_grid_of_counterfactual_datasets_alone_has_a_page(tables: dict[str, pl.DataFrame]) -> None:

@@ -13,7 +13,7 @@ from small_groups import THRESHOLD, measured_groups, planted_slants
 
 from biasgrid.plots.captions import CAPTIONS
 from biasgrid.reference import PUBLISHED
-from biasgrid.report.content import published_rows, strongest_examples
+from biasgrid.report.content import association_examples, published_rows
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun, number
 from biasgrid.tables import EXAMPLES, MEASURES, PLANTED, SUMMARY
 
@@ -178,7 +178,7 @@ def test_names_are_escaped(summary: pl.DataFrame, measures: pl.DataFrame) -> Non
 
 
 def test_examples_are_the_strongest_of_any_model(examples: pl.DataFrame) -> None:
-    found = strongest_examples(examples, "religion")
+    found = association_examples(examples, "religion")
     assert [(row["model"], row["subject"], row["attribute"]) for row in found] == [
         ("base-squad", "Ann", "stole"),
         ("base-squad", "Cleo", "slept"),
@@ -186,7 +186,7 @@ def test_examples_are_the_strongest_of_any_model(examples: pl.DataFrame) -> None
     groups = found[0]["swap_groups"]
     assert [group["instances"][0]["swap_group"] for group in groups] == [1, 0]
     assert [instance["instance"] for instance in groups[0]["instances"]] == [4, 5, 6, 7]
-    assert len(strongest_examples(examples, "religion", count=1)) == 1
+    assert len(association_examples(examples, "religion", count=1)) == 1
 
 
 def test_sentences_and_scores_of_examples_stand_in_the_page(

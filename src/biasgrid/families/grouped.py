@@ -55,7 +55,7 @@ class GroupTables:
     examples: pl.DataFrame
 
 
-def measure_cell(
+def measure_groups_of_cell(
     family: str, instances_path: Path, prediction_paths: Sequence[Path], task: Any, scoring: Any,
     options: GroupOptions, model: str, dataset: str,
 ) -> GroupTables:  # fmt: skip

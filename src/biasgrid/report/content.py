@@ -32,7 +32,7 @@ def grid_rows(summary: pl.DataFrame, dataset: str) -> list[Row]:
     return summary.with_columns(shares).filter(pl.col("dataset") == dataset).to_dicts()
 
 
-def strongest_examples(examples: pl.DataFrame, dataset: str, count: int = STRONGEST) -> list[Row]:
+def association_examples(examples: pl.DataFrame, dataset: str, count: int = STRONGEST) -> list[Row]:
     """Picks the strongest associations of a dataset over all models, with the sentences behind them.
 
     Args:

@@ -10,7 +10,7 @@ from biasgrid.plots.group_selection import SCORE_NAMES, main_rows, main_score
 from biasgrid.plots.selection import in_order
 from biasgrid.report.content import Row
 
-COMPARISONS = {
+SHOWN_COMPARISONS = {
     "pairwise": ("absolute", "pairwise", "counterfactual"),
     "pooled": ("absolute", "pairwise", "group"),
     "background": ("absolute", "background", "counterfactual"),
@@ -58,8 +58,9 @@ def comparison_rows(measures: pl.DataFrame, failures: pl.DataFrame, dataset: str
 
     Returns:
         A row per bias type and model, in the order of the measures: `bias_type`, `model`, `score` (over all groups),
-        `n` (its records), `groups`, a column for each of `COMPARISONS`, `pairwise_share` (in percent of the largest one
-        of the dataset), `fails_mean` and `fails_largest` (failure rates by that difference). Null is what there is not.
+        `n` (its records), `groups`, a column for each of `SHOWN_COMPARISONS`, `pairwise_share` (in percent of the
+        largest one of the dataset), `fails_mean` and `fails_largest` (failure rates by that difference). Null is what
+        there is not.
     """
     keys = ["bias_type", "model"]
     rows = main_rows(measures, dataset).filter(pl.col("template").is_null(), pl.col("other").is_null())
@@ -73,7 +74,7 @@ def comparison_rows(measures: pl.DataFrame, failures: pl.DataFrame, dataset: str
         score=pl.col("value").filter(whole, of_score).first(),
         n=pl.col("n").filter(whole, of_score).first(),
         groups=pl.col("group").filter(of_score).drop_nulls().n_unique(),
-        **{name: value_of(*wanted) for name, wanted in COMPARISONS.items()},
+        **{name: value_of(*wanted) for name, wanted in SHOWN_COMPARISONS.items()},
     )
     rates = (
         failures.filter(pl.col("template").is_null(), dataset=dataset, threshold=threshold)
@@ -87,7 +88,7 @@ def comparison_rows(measures: pl.DataFrame, failures: pl.DataFrame, dataset: str
     )
 
 
-def largest_differences(examples: pl.DataFrame, dataset: str, count: int = MOST_EXAMPLES) -> list[Row]:
+def difference_examples(examples: pl.DataFrame, dataset: str, count: int = MOST_EXAMPLES) -> list[Row]:
     """Picks of each bias type the case with the largest difference of any model, with the sentences behind it.
 
     Args:

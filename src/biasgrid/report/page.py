@@ -11,8 +11,8 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from biasgrid.plots.captions import CAPTIONS
-from biasgrid.report.content import grid_rows, published_rows, strongest_examples
-from biasgrid.report.group_content import group_section, largest_differences
+from biasgrid.report.content import association_examples, grid_rows, published_rows
+from biasgrid.report.group_content import difference_examples, group_section
 from biasgrid.report.planted import planted_group_rows, planted_rows
 
 LARGEST_SVG = 300_000
@@ -171,11 +171,11 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
         models={model.name: model for model in run.models},
         titles={dataset.name: dataset.title for dataset in run.datasets},
         grid={name: grid_rows(tables.summary, name) for name in names},
-        examples={name: strongest_examples(tables.examples, name) for name in names},
+        examples={name: association_examples(tables.examples, name) for name in names},
         has_grid=not tables.summary.is_empty(),
         has_groups=bool(groups),
         groups=groups,
-        differences={name: largest_differences(tables.case_examples, name) for name in names},
+        differences={name: difference_examples(tables.case_examples, name) for name in names},
         figures=figures,
         planted=planted_rows(tables.measures, tables.planted, tables.summary, strengths_in(run, None)),
         planted_groups=planted_group_rows(tables.group_measures, tables.planted_groups, strengths_of_cells),
