@@ -18,7 +18,7 @@ from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import WordLists, types_of
 from biasgrid.table_files import write_table
-from biasgrid.tables import CASES, INSTANCES
+from biasgrid.tables.instances import CASES, INSTANCES
 
 SUBJECTS_IN_LOOP = 20
 TEMPLATE = ("The <group> <verb> a <food> near a <place>.", "The <group> eats near a <place:1>.")

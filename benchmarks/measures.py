@@ -15,7 +15,8 @@ from stopwatch import measure, print_table, seconds_of
 from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.measures import measure_cell
 from biasgrid.table_files import write_table
-from biasgrid.tables import INSTANCES, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.predictions import SPAN_PREDICTIONS
 
 GROUPS_IN_LOOP = 50_000
 

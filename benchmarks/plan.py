@@ -24,7 +24,8 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from biasgrid.config import Config, parse_config, read_config
 from biasgrid.layout import Layout
 from biasgrid.progress import Beat
-from biasgrid.tables import INSTANCES, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.predictions import SPAN_PREDICTIONS
 
 COMMIT = "0" * 40
 VOCABULARY = 30_000

@@ -9,16 +9,9 @@ import polars as pl
 from biasgrid.reference import PUBLISHED
 from biasgrid.report.page import ReportFigure, ReportRun, ReportTables, build_report
 from biasgrid.table_files import empty_table
-from biasgrid.tables import (
-    CASE_EXAMPLES,
-    EXAMPLES,
-    FAILURES,
-    GROUP_MEASURES,
-    MEASURES,
-    PLANTED,
-    PLANTED_GROUPS,
-    SUMMARY,
-)
+from biasgrid.tables.group_measures import CASE_EXAMPLES, FAILURES, GROUP_MEASURES
+from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.planted import PLANTED, PLANTED_GROUPS
 
 SCHEMAS = {
     "summary": SUMMARY,

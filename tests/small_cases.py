@@ -13,7 +13,7 @@ import pytest
 from shards import Cell
 
 from biasgrid.table_files import empty_table
-from biasgrid.tables import CASES
+from biasgrid.tables.instances import CASES
 
 FOLDER = golden.FOLDER.parent / "biaxposer"
 

@@ -10,7 +10,8 @@ from small_records import records_of
 from biasgrid.groups.cell import Asked, measure_failures, measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.table_files import empty_table
-from biasgrid.tables import CASE_EXAMPLES, PLANTED_GROUPS
+from biasgrid.tables.group_measures import CASE_EXAMPLES
+from biasgrid.tables.planted import PLANTED_GROUPS
 
 BiasTypes = Mapping[str, Sequence[str]]
 """The groups of each bias type."""

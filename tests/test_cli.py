@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from biasgrid.cli import app
 from biasgrid.table_files import empty_table, write_table
-from biasgrid.tables import SUMMARY
+from biasgrid.tables.measures import SUMMARY
 
 ROOT = Path(__file__).parents[1]
 LISTS = ("--word-lists", str(ROOT / "word_lists"))

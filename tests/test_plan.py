@@ -21,7 +21,7 @@ from biasgrid.models.predict import load_back_end
 from biasgrid.models.settings import Settings
 from biasgrid.plan import CellPlan, Plan, Rate, make_plan
 from biasgrid.table_files import write_table
-from biasgrid.tables import INSTANCES
+from biasgrid.tables.instances import INSTANCES
 
 ROOT = Path(__file__).parents[1]
 PEOPLE = 4 * 3 * 2 * 3 * 2

@@ -15,7 +15,7 @@ from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Tem
 from biasgrid.models.squad import read_squad
 from biasgrid.planted import fill_mask_corpus, plant, question_answering_corpus
 from biasgrid.table_files import validate
-from biasgrid.tables import PLANTED
+from biasgrid.tables.planted import PLANTED
 
 FACES = ["Amish", "Black", "African-American"]
 

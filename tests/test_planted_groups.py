@@ -19,7 +19,8 @@ from biasgrid.models.train import Hyperparameters, train
 from biasgrid.planted_groups import classification_corpus, plant_groups
 from biasgrid.planting import write_planted_cases
 from biasgrid.table_files import read_provenance, read_table, validate, write_table
-from biasgrid.tables import CASES, PLANTED_GROUPS
+from biasgrid.tables.instances import CASES
+from biasgrid.tables.planted import PLANTED_GROUPS
 
 GROUPS = {
     "colour": {"red": ["red cat", "red dog"], "blue": ["blue cat", "blue dog"], "green": ["green cat", "green dog"]},

@@ -3,7 +3,7 @@ import pytest
 
 from biasgrid.summary import ModelFacts, summarise
 from biasgrid.table_files import validate
-from biasgrid.tables import MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY
 
 SCORING = {"gender": "exact", "religion": "exact"}
 MODELS = {

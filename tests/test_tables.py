@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from biasgrid.table_files import TableError, count_rows, read_provenance, read_table, write_table, write_table_in_parts
-from biasgrid.tables import MEASURES, SPAN_PREDICTIONS
+from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.predictions import SPAN_PREDICTIONS
 
 ROWS = pl.DataFrame(
     {

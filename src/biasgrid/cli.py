@@ -146,7 +146,8 @@ def summary(
     """Prints what was measured, a line per cell, and where the report is."""
     from biasgrid.cli_tables import group_summary_table, summary_table
     from biasgrid.table_files import read_table
-    from biasgrid.tables import GROUP_SUMMARY, SUMMARY
+    from biasgrid.tables.group_measures import GROUP_SUMMARY
+    from biasgrid.tables.measures import SUMMARY
 
     tables = {
         results / "summary.parquet": (SUMMARY, summary_table),

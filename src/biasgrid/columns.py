@@ -6,7 +6,15 @@ import re
 
 import pandera.polars as pa
 
-from biasgrid import tables
+from biasgrid.tables import group_measures, instances, measures, planted, predictions
+
+SCHEMAS = {
+    name: schema
+    for stage in (instances, predictions, measures, group_measures, planted)
+    for name, schema in vars(stage).items()
+    if isinstance(schema, pa.DataFrameSchema)
+}
+"""All schemas, by the names of their constants."""
 
 MARKS = re.compile(r"(<!-- columns of (\w+) -->\n).*?(<!-- end of columns -->)", flags=re.DOTALL)
 
@@ -14,9 +22,9 @@ MARKS = re.compile(r"(<!-- columns of (\w+) -->\n).*?(<!-- end of columns -->)",
 def with_column_tables(text: str) -> str:
     """Returns a document with the table of columns between each pair of marks made anew.
 
-    A pair is `<!-- columns of NAME -->` and `<!-- end of columns -->`, with the name of a schema in `biasgrid.tables`.
+    A pair is `<!-- columns of NAME -->` and `<!-- end of columns -->`, with a key of `SCHEMAS`.
     """
-    return MARKS.sub(lambda found: f"{found[1]}\n{column_table(getattr(tables, found[2]))}\n{found[3]}", text)
+    return MARKS.sub(lambda found: f"{found[1]}\n{column_table(SCHEMAS[found[2]])}\n{found[3]}", text)
 
 
 def column_table(schema: pa.DataFrameSchema) -> str:

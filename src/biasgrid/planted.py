@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 import polars as pl
 
-from biasgrid.tables import PLANTED
+from biasgrid.tables.planted import PLANTED
 
 PAIR = ("subject1", "subject2")
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from biasgrid.planted import check_strength, weight, with_counts
-from biasgrid.tables import PLANTED_GROUPS
+from biasgrid.tables.planted import PLANTED_GROUPS
 
 GROUP = ("bias_type", "group")
 

@@ -14,7 +14,8 @@ from biasgrid.models.tiny import make_base_checkpoint
 from biasgrid.planted import fill_mask_corpus, plant, question_answering_corpus
 from biasgrid.planted_groups import classification_corpus, plant_groups
 from biasgrid.table_files import read_table, write_table
-from biasgrid.tables import CASES, INSTANCES, PLANTED, PLANTED_GROUPS
+from biasgrid.tables.instances import CASES, INSTANCES
+from biasgrid.tables.planted import PLANTED, PLANTED_GROUPS
 
 
 def write_planted(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from biasgrid.tables import GROUP_SUMMARY, MEASURE_KEYS, SUMMARY
+from biasgrid.tables.group_measures import GROUP_SUMMARY
+from biasgrid.tables.measures import MEASURE_KEYS, SUMMARY
 
 CELL_MEASURES = ["mu", "eta", "delta", "epsilon", "answer_probability", "winner_changes"]
 

@@ -16,15 +16,9 @@ from biasgrid.families.counterfactual.packs import PackFiles
 from biasgrid.families.counterfactual.reading import read_pack
 from biasgrid.families.grouped import GroupOptions, GroupTables, measure_groups_of_cell
 from biasgrid.table_files import empty_table, validate, write_table
-from biasgrid.tables import (
-    ANSWER_PREDICTIONS,
-    CASE_EXAMPLES,
-    CASES,
-    CLASS_PREDICTIONS,
-    FAILURES,
-    GROUP_MEASURES,
-    TARGET_PREDICTIONS,
-)
+from biasgrid.tables.group_measures import CASE_EXAMPLES, FAILURES, GROUP_MEASURES
+from biasgrid.tables.instances import CASES
+from biasgrid.tables.predictions import ANSWER_PREDICTIONS, CLASS_PREDICTIONS, TARGET_PREDICTIONS
 
 SCHEMAS = {
     "text-classification": CLASS_PREDICTIONS,

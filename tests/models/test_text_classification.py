@@ -16,7 +16,7 @@ from transformers import AutoModelForSequenceClassification, BertConfig
 from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.text_classification import class_order
 from biasgrid.table_files import TableError, read_provenance, write_table
-from biasgrid.tables import CLASS_PREDICTIONS
+from biasgrid.tables.predictions import CLASS_PREDICTIONS
 
 Cells = Callable[..., Cell]
 TASK = "text-classification"

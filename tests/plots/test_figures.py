@@ -14,7 +14,8 @@ from biasgrid.plots.captions import CAPTIONS, GAMMA
 from biasgrid.plots.recovery import measured_and_planted, recovery
 from biasgrid.plots.selection import both_ends, select_rows, shorten_all
 from biasgrid.plots.theme import palette, save
-from biasgrid.tables import MEASURE_KEYS, MEASURES, PLANTED, SUMMARY
+from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
+from biasgrid.tables.planted import PLANTED
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 ATTRIBUTES = ["was rude", "stole", "slept"]

@@ -14,7 +14,7 @@ from biasgrid.reference import read_published
 from biasgrid.report.group_content import comparison_rows, difference_examples
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.table_files import empty_table
-from biasgrid.tables import SUMMARY
+from biasgrid.tables.measures import SUMMARY
 
 PUBLISHED = Path(__file__).parents[2] / "reference" / "unqover_published.json"
 

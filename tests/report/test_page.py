@@ -15,7 +15,8 @@ from biasgrid.plots.captions import CAPTIONS
 from biasgrid.reference import PUBLISHED
 from biasgrid.report.content import association_examples, published_rows
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun, number
-from biasgrid.tables import EXAMPLES, MEASURES, PLANTED, SUMMARY
+from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.planted import PLANTED
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
 PNG = b"\x89PNG"

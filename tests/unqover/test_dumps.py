@@ -13,7 +13,8 @@ from small_cells import one_list, spans
 
 from biasgrid.faults import InputError
 from biasgrid.table_files import read_provenance, read_table
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.predictions import MASK_PREDICTIONS, SPAN_PREDICTIONS
 from biasgrid.unqover.dumps import import_dump
 from biasgrid.unqover.export import output_json, source_json, write_text
 

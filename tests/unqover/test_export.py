@@ -18,7 +18,8 @@ from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.faults import UserError
 from biasgrid.table_files import TableError, empty_table, write_table
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.predictions import MASK_PREDICTIONS, SPAN_PREDICTIONS
 from biasgrid.unqover.export import output_json, source_json
 from biasgrid.unqover.log import log_text
 from biasgrid.unqover.reading import read_unqover

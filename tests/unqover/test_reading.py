@@ -17,7 +17,8 @@ from biasgrid.cli import app
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.faults import InputError
 from biasgrid.table_files import read_provenance, read_table, validate
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.predictions import MASK_PREDICTIONS, SPAN_PREDICTIONS
 from biasgrid.unqover.export import output_json, source_json, write_text
 from biasgrid.unqover.reading import read_unqover
 

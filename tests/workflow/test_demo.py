@@ -15,7 +15,9 @@ from biasgrid.config import parse_config
 from biasgrid.layout import Layout
 from biasgrid.plots.recovery import measured_and_planted, recovery
 from biasgrid.table_files import read_table, read_tables
-from biasgrid.tables import GROUP_MEASURES, MEASURES, PLANTED, PLANTED_GROUPS, SUMMARY
+from biasgrid.tables.group_measures import GROUP_MEASURES
+from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.tables.planted import PLANTED, PLANTED_GROUPS
 
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02
 

@@ -15,7 +15,8 @@ import pytest
 from project import Project
 
 from biasgrid.table_files import empty_table, read_provenance, read_table, write_table
-from biasgrid.tables import PLANTED, SPAN_PREDICTIONS
+from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.predictions import SPAN_PREDICTIONS
 
 TARGET = "results/summary.csv"
 FULL = "cannot be written, the disk is full; make room and run again"

@@ -16,7 +16,7 @@ from tiny_checkpoints import save_classifier
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.faults import InputError
 from biasgrid.table_files import read_provenance, read_tables
-from biasgrid.tables import CASE_EXAMPLES, FAILURES, GROUP_MEASURES, GROUP_SUMMARY
+from biasgrid.tables.group_measures import CASE_EXAMPLES, FAILURES, GROUP_MEASURES, GROUP_SUMMARY
 
 CLASSES = {
     "sentiment": ["negative", "positive"],

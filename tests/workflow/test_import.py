@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from biasgrid.cli import app
 from biasgrid.table_files import read_provenance, read_table
-from biasgrid.tables import MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY
 
 DATASETS = ["gender", "religion"]
 COPIES = {"masked": "masked-copy", "answering": "answering-copy"}

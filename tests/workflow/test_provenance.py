@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from biasgrid.cli import app
 from biasgrid.provenance import cell_provenance, digest
 from biasgrid.table_files import TableError, read_provenance, read_table, write_table
-from biasgrid.tables import SPAN_PREDICTIONS
+from biasgrid.tables.predictions import SPAN_PREDICTIONS
 
 CELL = "religion/answering"
 

@@ -13,7 +13,9 @@ from tiny_checkpoints import save_classifier
 
 from biasgrid.models.tiny import make_base_checkpoint
 from biasgrid.table_files import read_table
-from biasgrid.tables import CASE_EXAMPLES, CASES, CLASS_PREDICTIONS, FAILURES, GROUP_MEASURES
+from biasgrid.tables.group_measures import CASE_EXAMPLES, FAILURES, GROUP_MEASURES
+from biasgrid.tables.instances import CASES
+from biasgrid.tables.predictions import CLASS_PREDICTIONS
 
 DOCUMENT = read_document("docs/datasets.md")
 WORDS = " ".join(DOCUMENT.split())

@@ -15,7 +15,7 @@ from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.faults import InputError
 from biasgrid.provenance import provenance
 from biasgrid.table_files import write_table
-from biasgrid.tables import INSTANCES
+from biasgrid.tables.instances import INSTANCES
 
 one_token = None
 if snakemake.input.tokenizer:

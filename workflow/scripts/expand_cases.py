@@ -13,7 +13,7 @@ from biasgrid.families.counterfactual.expansion import expand_in_parts
 from biasgrid.families.counterfactual.reading import read_pack
 from biasgrid.provenance import provenance
 from biasgrid.table_files import write_table_in_parts
-from biasgrid.tables import CASES
+from biasgrid.tables.instances import CASES
 
 pack = read_pack(snakemake.params.files)
 facts = provenance(snakemake.config, code=snakemake.params.code, word_lists=pack.digest())

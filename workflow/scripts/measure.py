@@ -13,7 +13,7 @@ start_log(snakemake.log[0])
 from biasgrid.families.underspecified.measures import measure_cell
 from biasgrid.provenance import cell_provenance, provenance
 from biasgrid.table_files import write_table
-from biasgrid.tables import EXAMPLES, MEASURES
+from biasgrid.tables.measures import EXAMPLES, MEASURES
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
 cell = cell_provenance(instances, predictions, **snakemake.params.expected)

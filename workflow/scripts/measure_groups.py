@@ -13,7 +13,7 @@ start_log(snakemake.log[0])
 from biasgrid.families.grouped import GroupOptions, measure_groups_of_cell
 from biasgrid.provenance import cell_provenance, provenance
 from biasgrid.table_files import write_table
-from biasgrid.tables import CASE_EXAMPLES, FAILURES, GROUP_MEASURES
+from biasgrid.tables.group_measures import CASE_EXAMPLES, FAILURES, GROUP_MEASURES
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
 cell = cell_provenance(instances, predictions, **snakemake.params.expected)

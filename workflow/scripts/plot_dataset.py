@@ -13,7 +13,7 @@ start_log(snakemake.log[0])
 from biasgrid.plots.draw import draw_dataset
 from biasgrid.summary import ModelFacts, summarise
 from biasgrid.table_files import read_tables
-from biasgrid.tables import MEASURES
+from biasgrid.tables.measures import MEASURES
 
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}

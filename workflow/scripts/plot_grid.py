@@ -12,7 +12,7 @@ start_log(snakemake.log[0])
 
 from biasgrid.plots.draw import draw_grid
 from biasgrid.table_files import read_table
-from biasgrid.tables import SUMMARY
+from biasgrid.tables.measures import SUMMARY
 
 summary = read_table(snakemake.input.summary, SUMMARY)
 draw_grid(summary, snakemake.params.titles, Path(snakemake.output.svg[0]).parent)

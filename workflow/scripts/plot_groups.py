@@ -13,7 +13,7 @@ start_log(snakemake.log[0])
 from biasgrid.plots.draw import draw_groups
 from biasgrid.summary import ModelFacts
 from biasgrid.table_files import read_tables
-from biasgrid.tables import FAILURES, GROUP_MEASURES
+from biasgrid.tables.group_measures import FAILURES, GROUP_MEASURES
 
 draw_groups(
     measures=read_tables(snakemake.input.measures, GROUP_MEASURES),

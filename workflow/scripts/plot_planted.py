@@ -12,7 +12,8 @@ start_log(snakemake.log[0])
 
 from biasgrid.plots.draw import draw_planted
 from biasgrid.table_files import read_table, read_tables
-from biasgrid.tables import MEASURES, PLANTED, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.tables.planted import PLANTED
 
 draw_planted(
     measures=read_tables(snakemake.input.measures, MEASURES),

@@ -12,7 +12,8 @@ start_log(snakemake.log[0])
 
 from biasgrid.plots.draw import draw_planted_groups
 from biasgrid.table_files import read_tables
-from biasgrid.tables import GROUP_MEASURES, PLANTED_GROUPS
+from biasgrid.tables.group_measures import GROUP_MEASURES
+from biasgrid.tables.planted import PLANTED_GROUPS
 
 draw_planted_groups(
     measures=read_tables(snakemake.input.measures, GROUP_MEASURES),

@@ -16,16 +16,9 @@ from biasgrid.reference import read_published
 from biasgrid.report.facts import gather_figures, gather_run
 from biasgrid.report.page import ReportTables, build_report
 from biasgrid.table_files import read_tables
-from biasgrid.tables import (
-    CASE_EXAMPLES,
-    EXAMPLES,
-    FAILURES,
-    GROUP_MEASURES,
-    MEASURES,
-    PLANTED,
-    PLANTED_GROUPS,
-    SUMMARY,
-)
+from biasgrid.tables.group_measures import CASE_EXAMPLES, FAILURES, GROUP_MEASURES
+from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.planted import PLANTED, PLANTED_GROUPS
 
 page = build_report(
     run=gather_run(

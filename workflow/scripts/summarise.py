@@ -14,7 +14,7 @@ from biasgrid.files import write_text
 from biasgrid.provenance import provenance
 from biasgrid.summary import ModelFacts, summarise
 from biasgrid.table_files import read_provenance, read_tables, write_table
-from biasgrid.tables import MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY
 
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}

@@ -14,7 +14,7 @@ from biasgrid.files import write_text
 from biasgrid.provenance import provenance
 from biasgrid.summary import summarise_groups
 from biasgrid.table_files import read_provenance, read_tables, write_table
-from biasgrid.tables import GROUP_MEASURES, GROUP_SUMMARY
+from biasgrid.tables.group_measures import GROUP_MEASURES, GROUP_SUMMARY
 
 summary = summarise_groups(read_tables(snakemake.input.measures, GROUP_MEASURES))
 cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) for path in snakemake.input.measures}

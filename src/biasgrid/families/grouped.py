@@ -15,7 +15,7 @@ from biasgrid.families.counterfactual.records import read_cell, records_of_cell
 from biasgrid.families.underspecified.records import read_records
 from biasgrid.groups.cell import Asked, measure_failures, measure_groups
 from biasgrid.table_files import empty_table
-from biasgrid.tables import CASE_EXAMPLES
+from biasgrid.tables.group_measures import CASE_EXAMPLES
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from biasgrid.groups.positions import position_changes
 from biasgrid.groups.records import FloatArray, Mode, Records, Sort, units_of
 from biasgrid.groups.scores import SCORES, Argument, Scored, score_records
 from biasgrid.table_files import empty_table
-from biasgrid.tables import FAILURES, GROUP_MEASURES
+from biasgrid.tables.group_measures import FAILURES, GROUP_MEASURES
 
 MODES: tuple[Mode, ...] = ("group", "counterfactual")
 CURVE = [step / 20 for step in range(21)]

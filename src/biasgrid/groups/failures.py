@@ -12,7 +12,7 @@ from biasgrid.groups.comparisons import distances_of, pairs, pairwise
 from biasgrid.groups.records import Records, Sort, units_of
 from biasgrid.groups.scores import score_records
 from biasgrid.table_files import empty_table
-from biasgrid.tables import FAILURES
+from biasgrid.tables.group_measures import FAILURES
 
 FAILURE_SCORES: dict[Sort, str] = {
     "classes": "mean_class_probability",

@@ -14,7 +14,7 @@ from biasgrid.groups.distances import Distances
 from biasgrid.groups.records import FloatArray, IntArray, Mode, Units, units_of
 from biasgrid.groups.scores import Scored
 from biasgrid.table_files import empty_table
-from biasgrid.tables import GROUP_MEASURES
+from biasgrid.tables.group_measures import GROUP_MEASURES
 
 OF_CELLS = ("model", "dataset", "template", "lower", "upper")
 COLUMNS = {name: kind for name, kind in empty_table(GROUP_MEASURES).schema.items() if name not in OF_CELLS}

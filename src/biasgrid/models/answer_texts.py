@@ -15,7 +15,8 @@ from biasgrid.models.back_end import BackEnd, inputs_of
 from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.encoding import IntArray, Rows, plain_rows
 from biasgrid.models.settings import Settings
-from biasgrid.tables import ANSWER_PREDICTIONS, CASES
+from biasgrid.tables.instances import CASES
+from biasgrid.tables.predictions import ANSWER_PREDICTIONS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

@@ -20,7 +20,8 @@ from biasgrid.models.mask_head import MaskHead
 from biasgrid.models.mask_rows import MaskRows, Words, mask_rows, products
 from biasgrid.models.masked_pieces import Insert, Pieces, Reading, inserts_of, pieces_in_place
 from biasgrid.models.settings import Settings
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.predictions import MASK_PREDICTIONS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

@@ -18,7 +18,8 @@ from biasgrid.models.distinct import distinct
 from biasgrid.models.encoding import IntArray, Layout, Rows, checked, pair_layout, tokenize
 from biasgrid.models.settings import Settings
 from biasgrid.models.spans import Windows, candidate_windows, widen, widening_words
-from biasgrid.tables import INSTANCES, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.predictions import SPAN_PREDICTIONS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

@@ -17,7 +17,8 @@ from biasgrid.models.encoding import IntArray, Rows, rows_of_ids, whole_rows
 from biasgrid.models.mask_head import MaskHead
 from biasgrid.models.masked_pieces import Insert, Inserts, Reading, expand, inserts_of, pieces_in_place, put_in
 from biasgrid.models.settings import Settings
-from biasgrid.tables import CASES, TARGET_PREDICTIONS
+from biasgrid.tables.instances import CASES
+from biasgrid.tables.predictions import TARGET_PREDICTIONS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from biasgrid.tables import MEASURE_KEYS
+from biasgrid.tables.measures import MEASURE_KEYS
 
 MOST_ROWS = 80
 """More rows than this cannot be read in one figure; what stands at both ends of an order is shown then."""

@@ -14,7 +14,7 @@ from biasgrid.families.underspecified.measures import PREDICTIONS
 from biasgrid.faults import Fault, InputError, UserError, nearest, one_of
 from biasgrid.layout import Layout
 from biasgrid.table_files import TableError, read_provenance, read_table
-from biasgrid.tables import INSTANCES
+from biasgrid.tables.instances import INSTANCES
 from biasgrid.unqover import GroupBy
 from biasgrid.unqover.export import output_json, source_json, write_text
 from biasgrid.unqover.log import log_text

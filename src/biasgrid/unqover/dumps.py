@@ -11,7 +11,8 @@ from biasgrid.families.underspecified.reading import read_subjects
 from biasgrid.faults import Fault, InputError
 from biasgrid.provenance import provenance
 from biasgrid.table_files import write_table
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.predictions import MASK_PREDICTIONS, SPAN_PREDICTIONS
 from biasgrid.unqover.entries import Kind
 from biasgrid.unqover.reading import Imported, read_unqover
 

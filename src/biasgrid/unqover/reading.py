@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.faults import Fault, InputError
-from biasgrid.tables import INSTANCES, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.predictions import SPAN_PREDICTIONS
 from biasgrid.unqover.entries import KINDS, Kind, Malformed, Question, kind_of, read_key, read_number, read_questions
 from biasgrid.unqover.order import ITEM, distinct
 from biasgrid.unqover.stream import Member, members

@@ -7,7 +7,7 @@ from biasgrid.families.underspecified.comparisons import scores
 from biasgrid.families.underspecified.examples import strongest_examples
 from biasgrid.families.underspecified.measures import measure
 from biasgrid.table_files import validate
-from biasgrid.tables import EXAMPLES
+from biasgrid.tables.measures import EXAMPLES
 
 pytestmark = needs_golden_files()
 

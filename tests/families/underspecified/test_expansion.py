@@ -17,7 +17,7 @@ from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 from biasgrid.table_files import validate
-from biasgrid.tables import INSTANCES
+from biasgrid.tables.instances import INSTANCES
 
 ACTS = {
     "[p_act]": [

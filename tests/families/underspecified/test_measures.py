@@ -12,7 +12,7 @@ from biasgrid.families.underspecified.comparisons import scores
 from biasgrid.families.underspecified.measures import measure
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.table_files import validate
-from biasgrid.tables import MEASURES
+from biasgrid.tables.measures import MEASURES
 
 CORNERS = list(product((False, True), repeat=2))
 

@@ -11,7 +11,9 @@ from small_cells import ALWAYS, choosing, one_list
 from biasgrid.complete import IncompleteCell, check_complete
 from biasgrid.families.underspecified.measures import measure, measure_cell
 from biasgrid.table_files import TableError, validate, write_table
-from biasgrid.tables import EXAMPLES, INSTANCES, MEASURES, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.measures import EXAMPLES, MEASURES
+from biasgrid.tables.predictions import SPAN_PREDICTIONS
 
 
 @pytest.mark.parametrize(

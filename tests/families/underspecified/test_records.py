@@ -12,7 +12,8 @@ from biasgrid.families.underspecified.records import read_records
 from biasgrid.groups.measures import score_groups
 from biasgrid.groups.scores import score_records
 from biasgrid.table_files import write_table
-from biasgrid.tables import INSTANCES, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.predictions import SPAN_PREDICTIONS
 
 
 def test_a_record_is_a_subjects_mean_score_in_a_case(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 from biasgrid.groups.failures import FAILURE_SCORES
 from biasgrid.groups.records import Records
 from biasgrid.groups.scores import score_records
-from biasgrid.tables import CASE_EXAMPLES
+from biasgrid.tables.group_measures import CASE_EXAMPLES
 
 CASES_PER_BIAS_TYPE = 5
 

@@ -15,7 +15,7 @@ import polars as pl
 from biasgrid.families.counterfactual.packs import JOIN, Block, Pack, Template
 from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, Text
 from biasgrid.table_files import empty_table
-from biasgrid.tables import CASES
+from biasgrid.tables.instances import CASES
 
 IntArray = npt.NDArray[np.int64]
 PART_ROWS = 2**18

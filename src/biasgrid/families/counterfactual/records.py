@@ -14,7 +14,8 @@ from biasgrid.families.counterfactual.packs import JOIN
 from biasgrid.groups.keyed import records_of
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, FloatArray, Outputs, Records, TargetOutputs
 from biasgrid.table_files import read_table
-from biasgrid.tables import ANSWER_PREDICTIONS, CASES, CLASS_PREDICTIONS, TARGET_PREDICTIONS
+from biasgrid.tables.instances import CASES
+from biasgrid.tables.predictions import ANSWER_PREDICTIONS, CLASS_PREDICTIONS, TARGET_PREDICTIONS
 
 PREDICTIONS: dict[str, pa.DataFrameSchema] = {
     "text-classification": CLASS_PREDICTIONS,

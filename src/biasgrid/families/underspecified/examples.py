@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.families.underspecified.comparisons import Scoring, compare, scores
-from biasgrid.tables import EXAMPLES
+from biasgrid.tables.measures import EXAMPLES
 
 ASSOCIATIONS = 10
 SWAP_GROUPS = 2

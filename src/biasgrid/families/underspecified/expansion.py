@@ -17,7 +17,7 @@ import polars as pl
 
 from biasgrid.families.underspecified.design import Design, Item, OneToken, design_of, fill_attribute
 from biasgrid.families.underspecified.word_lists import Attribute, WordLists
-from biasgrid.tables import INSTANCES
+from biasgrid.tables.instances import INSTANCES
 
 IntArray = npt.NDArray[np.int64]
 SLOT = re.compile(r"\[subj[12](?::[a-z]+)?\]")

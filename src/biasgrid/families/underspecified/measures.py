@@ -23,7 +23,9 @@ from biasgrid.families.underspecified.comparisons import (
 )
 from biasgrid.families.underspecified.examples import strongest_examples
 from biasgrid.table_files import read_table
-from biasgrid.tables import INSTANCES, MASK_PREDICTIONS, MEASURE_KEYS, MEASURES, SPAN_PREDICTIONS
+from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
+from biasgrid.tables.predictions import MASK_PREDICTIONS, SPAN_PREDICTIONS
 
 Task = Literal["question-answering", "fill-mask"]
 

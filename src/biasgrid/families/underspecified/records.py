@@ -15,7 +15,7 @@ from biasgrid.families.underspecified.measures import PREDICTIONS, Task
 from biasgrid.groups.keyed import records_of
 from biasgrid.groups.records import Records, SubjectOutputs
 from biasgrid.table_files import read_table
-from biasgrid.tables import INSTANCES
+from biasgrid.tables.instances import INSTANCES
 
 KEYS = ["instance", "template", "negated", "attribute", "subject1", "subject2", "cluster1", "cluster2"]
 SAID = ("instance", "start", "end", "probability", "pronoun")
