@@ -59,7 +59,8 @@ class Progress:
         """
         self.what, self.total, self.file = what, total, file
         self.done = self.before = 0
-        self.watchdog = Watchdog(what, seconds_without)
+        # A job that loads its model or computes a long batch is at work, too.
+        self.watchdog = Watchdog(what, seconds_without, self.beat_in_time)
         self.bar = tqdm(total=total, desc=what, unit="rows", disable=not sys.stderr.isatty())
         self.started = self.last_line = self.last_beat = time.monotonic()
 
@@ -89,11 +90,8 @@ class Progress:
         self.watchdog.feed()
         self.done += rows
         self.bar.update(rows)
-        now = time.monotonic()
-        if now - self.last_line > SECONDS_BETWEEN_LINES:
+        if time.monotonic() - self.last_line > SECONDS_BETWEEN_LINES:
             self.log_line()
-        if now - self.last_beat > SECONDS_BETWEEN_BEATS:
-            self.beat()
 
     @property
     def rate(self) -> float:
@@ -105,6 +103,11 @@ class Progress:
         self.last_line = time.monotonic()
         left = (self.total - self.done) / self.rate if self.rate else float("inf")
         logger.info("%s: %s of %s rows, %.0f rows/s, %.0f s left", self.what, self.done, self.total, self.rate, left)
+
+    def beat_in_time(self) -> None:
+        """Writes a beat where the last one is some seconds old."""
+        if time.monotonic() - self.last_beat > SECONDS_BETWEEN_BEATS:
+            self.beat()
 
     def beat(self) -> None:
         """Writes a beat."""

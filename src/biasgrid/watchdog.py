@@ -1,4 +1,4 @@
-"""Ends a process that makes no progress, so that one hanging job does not hold up a whole run."""
+"""Ends a process that makes no progress, so that one hanging job does not hold up a whole run; a pulse meanwhile."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from types import TracebackType
 
 logger = logging.getLogger(__name__)
@@ -17,14 +18,15 @@ SECONDS_TO_TELL = 10
 class Watchdog:
     """Ends this process when it is not fed for a time; use it as a context manager."""
 
-    def __init__(self, what: str, seconds: float):
+    def __init__(self, what: str, seconds: float, pulse: Callable[[], None] = lambda: None):
         """Prepares a watch.
 
         Args:
             what: what is watched, for the message.
             seconds: the longest time between two feedings.
+            pulse: called every second or more often while the process is watched, fed or not.
         """
-        self.what, self.seconds = what, seconds
+        self.what, self.seconds, self.pulse = what, seconds, pulse
         self.fed = True
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
@@ -52,6 +54,7 @@ class Watchdog:
         while not self.ended.wait(tick):
             silent = 0.0 if self.fed else silent + tick
             self.fed = False
+            self.pulse()
             if silent >= self.seconds:
                 self._end_process()
 
