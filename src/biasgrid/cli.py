@@ -127,15 +127,14 @@ def schema(folder: Annotated[Path, typer.Argument(help="root of the repository")
     from biasgrid.groups.docs import with_measure_tables
 
     path = folder / "workflow/schemas/config.schema.json"
-    readme, outputs = folder / "config/README.md", folder / "docs/outputs.md"
+    readme, outputs, measures = (folder / name for name in ("config/README.md", "docs/outputs.md", "docs/measures.md"))
     with told_errors():
-        for needed in (path.parent, readme, outputs):
+        for needed in (path.parent, readme, outputs, measures):
             if not needed.exists():
                 raise UserError(f"there is no {needed}; run this in the root of the repository, or give its folder")
     path.write_text(json.dumps(config_schema(), indent=2) + "\n")
     readme.write_text(with_key_tables(readme.read_text()))
     outputs.write_text(with_column_tables(outputs.read_text()))
-    measures = folder / "docs/measures.md"
     measures.write_text(with_measure_tables(measures.read_text()))
 
 
