@@ -50,11 +50,11 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
         ),
         (
             with_dump({"religion": {"url": "ftp://b", "sha256": DIGEST}}),
-            "predictions.religion.url: 'ftp://b'; expected string should match pattern '^https?://",
+            "predictions.religion.url: 'ftp://b'; expected an address that begins with http:// or https://, without white space",
         ),
         (
             with_dump({"religion": {"file": "a", "sha256": DIGEST[1:]}}),
-            f"predictions.religion.sha256: '{DIGEST[1:]}'; expected string should match pattern '^[0-9a-f]{{64}}$'",
+            f"predictions.religion.sha256: '{DIGEST[1:]}'; expected 64 of the digits 0-9 and a-f, as `sha256sum` prints them",
         ),
         (
             with_dump({"religion": {"fil": "a"}}),

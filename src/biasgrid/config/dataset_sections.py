@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
-from biasgrid.config.section import Section, Task, Variant
+from biasgrid.config.section import Section, Task, Variant, check_labels
 from biasgrid.models.settings import TargetScoring
 
 
@@ -17,6 +17,14 @@ class GroupMeasure(Section):
     argument: str | int | None = Field(None, description="what the score takes, such as an average or a class")
     distance: str = Field(description="how far two groups are apart, such as `absolute` or `wasserstein`")
     comparison: str = Field(description="which groups are compared with which, such as `pairwise`")
+
+    @field_validator("argument", mode="before")
+    @classmethod
+    def _name_or_index(cls, argument: Any) -> Any:
+        # A union of types would tell of a wrong one once for each of its types.
+        if argument is not None and type(argument) not in (str, int):
+            raise ValueError("expected text or a whole number")
+        return argument
 
 
 class Limit(Section):
@@ -84,6 +92,7 @@ class CounterfactualDataset(Section):
     )
     labels: list[str] = Field(
         default_factory=list,
+        validate_default=True,
         description="of text classification: the names of the classes 0, 1, ... of the templates; models with the "
         "same `labels` are asked",
     )
@@ -99,20 +108,26 @@ class CounterfactualDataset(Section):
     )
     shards: int = Field(1, ge=1, le=256, description="jobs that share the inference of a cell")
 
-    @model_validator(mode="after")
-    def _labels_of_classes(self) -> CounterfactualDataset:
-        if (self.task == "text-classification") != bool(self.labels):
-            raise ValueError("expected `labels` exactly where the task is text-classification")
-        if len(set(self.labels)) != len(self.labels):
-            raise ValueError("expected `labels` that differ")
-        return self
+    @field_validator("labels")
+    @classmethod
+    def _labels_of_classes(cls, labels: list[str], info: ValidationInfo) -> list[str]:
+        check_labels(labels, info)
+        if len(set(labels)) != len(labels):
+            raise ValueError("expected labels that differ")
+        return labels
+
+
+OF_PAIRS, OF_CASES = {"subjects", "attributes", "variants"}, {"task", "groups"}
+"""Keys that datasets of one family must have, and those of the other cannot."""
 
 
 def family_of(entry: Any) -> str | None:
-    """Returns the family of a dataset as it stands in a config, None for what is no mapping."""
-    if isinstance(entry, dict):
-        return str(entry.get("family", "underspecified"))
-    return getattr(entry, "family", None)
+    """Returns the family of a dataset as it stands in a config, None where that cannot be told."""
+    if not isinstance(entry, dict):
+        return getattr(entry, "family", None)
+    if "family" not in entry and OF_CASES & entry.keys() and not OF_PAIRS & entry.keys():
+        return None
+    return str(entry.get("family", "underspecified"))
 
 
 Dataset = Annotated[

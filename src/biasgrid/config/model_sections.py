@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from biasgrid.config.section import Name, Scoring, Section, Task, Variant
+from biasgrid.config.section import ADDRESS, DIGEST, Name, Scoring, Section, Task, Variant, check_labels
 from biasgrid.models.hyperparameters import Hyperparameters
 
 REVISION = (
@@ -67,10 +67,10 @@ class Dump(Section):
     """Predictions that are there already: an `output.json` in UnQover's layout, questions and answers in one."""
 
     file: str | None = Field(None, description="path of the dump")
-    url: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(
+    url: Annotated[str, Field(pattern=ADDRESS)] | None = Field(
         None, description="address of the dump, in place of `file`; needs `sha256`"
     )
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+    sha256: Annotated[str, Field(pattern=DIGEST)] | None = Field(
         None, description="digest that the dump must have, as `sha256sum` prints it"
     )
     scoring: Scoring = Field(
@@ -98,6 +98,7 @@ class Model(Section):
     )
     labels: dict[str, str] = Field(
         default_factory=dict,
+        validate_default=True,
         description="of text classification: for each class of a dataset, as in its `labels`, the name that the "
         "checkpoint's `id2label` has for it, such as `{negative: NEG, positive: POS}`",
     )
@@ -118,6 +119,12 @@ class Model(Section):
     )
     allow_remote_code: bool = Field(False, description=REMOTE_CODE)
 
+    @field_validator("labels")
+    @classmethod
+    def _labels_of_classes(cls, labels: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        check_labels(labels, info)
+        return labels
+
     @model_validator(mode="after")
     def _one_source(self) -> Model:
         given = [key for key in ("checkpoint", "folder", "train", "predictions") if getattr(self, key)]
@@ -125,8 +132,6 @@ class Model(Section):
             raise ValueError("expected exactly one of `checkpoint`, `folder`, `train` and `predictions`")
         if (self.checkpoint is None) != (self.revision is None):
             raise ValueError("expected `revision` exactly where there is a `checkpoint`")
-        if (self.task == "text-classification") != bool(self.labels):
-            raise ValueError("expected `labels` exactly where the task is text-classification")
         if self.train and self.allow_remote_code:
             raise ValueError("expected no `allow_remote_code` with `train`, which runs transformers' own code only")
         return self

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from biasgrid.config.dataset_sections import FAMILIES
 from biasgrid.config.references import measure_faults, reference_faults
 from biasgrid.config.sections import Config
+from biasgrid.config.wording import as_fault
 from biasgrid.config.yaml_file import parse_yaml
 from biasgrid.families.counterfactual.packs import Pack
 from biasgrid.families.counterfactual.reading import read_pack
 from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.families.underspecified.word_lists import WordLists
-from biasgrid.faults import Fault, InputError, nearest, one_of
+from biasgrid.faults import Fault, InputError
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
@@ -37,6 +37,10 @@ def read_config(path: str | Path) -> dict[str, Any]:
         where = f"line {mark.line + 1}" if mark else ""
         problem = f"not YAML ({getattr(error, 'problem', error)})"
         raise InputError([Fault(str(path), where, problem, "a config in YAML")]) from None
+    except ValueError as error:
+        raise InputError([Fault(str(path), "", f"holds a date that is none ({error})", "a config in YAML")]) from None
+    except RecursionError:
+        raise InputError([Fault(str(path), "", "holds an alias of what it stands in", "a config in YAML")]) from None
     if not isinstance(content, dict):
         raise InputError([Fault(str(path), "", "not a mapping", "keys such as models, datasets and run")])
     if repeated:
@@ -65,66 +69,6 @@ def parse_config(content: Mapping[str, Any], source: str) -> Config:
     if faults:
         raise InputError(faults)
     return config
-
-
-def as_fault(detail: Any, source: str) -> Fault:
-    """Words one of pydantic's errors."""
-    path = ".".join(str(part) for part in without_family(detail["loc"]) if part != "[key]")
-    kind, context = detail["type"], detail.get("ctx", {})
-    if kind == "extra_forbidden":
-        allowed = keys_at(detail["loc"][:-1])
-        return Fault(source, path, f"unknown key{nearest(str(detail['loc'][-1]), allowed)}", one_of(allowed))
-    if kind == "missing":
-        return Fault(source, path, "missing", f"the key {detail['loc'][-1]!r}")
-    if kind == "literal_error":
-        allowed = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
-        return Fault(source, path, f"{detail['input']!r}{nearest(str(detail['input']), allowed)}", one_of(allowed))
-    if kind == "union_tag_invalid":
-        problem = f"{context['tag']!r}{nearest(context['tag'], FAMILIES)}"
-        return Fault(source, f"{path}.family", problem, one_of(FAMILIES))
-    if kind == "union_tag_not_found":
-        return Fault(source, path, f"{detail['input']!r}", "the keys of a dataset")
-    if kind == "value_error":
-        keys = ", ".join(detail["input"]) or "no keys"
-        return Fault(source, path, f"has {keys}", str(context["error"]).removeprefix("expected "))
-    expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
-    return Fault(source, path, f"{detail['input']!r}", expected[0].lower() + expected[1:])
-
-
-def without_family(path: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Returns where a fault is, without the family that pydantic puts behind the name of a dataset."""
-    return (*path[:2], *path[3:]) if path[:1] == ("datasets",) else path
-
-
-def keys_at(path: tuple[int | str, ...]) -> list[str]:
-    """Returns the keys that the section may have at a path of the config, as pydantic tells it."""
-    if path[:1] == ("datasets",):
-        return keys_of(FAMILIES[str(path[2])], path[3:])
-    return keys_of(Config, path)
-
-
-def keys_of(kind: Any, path: tuple[int | str, ...]) -> list[str]:
-    """Returns the keys that the section at a path of a section may have."""
-    for part in path:
-        if isinstance(part, int):
-            continue  # A place in a list: what the items are was found with the list.
-        # In a mapping of sections the part is a name of the user's choice.
-        kind = kind.model_fields[part].annotation if is_section(kind) else get_args(kind)[1]
-        if get_origin(kind) is not dict:
-            kind = section_in(kind)
-    return list(kind.model_fields)
-
-
-def section_in(kind: Any) -> Any:
-    """Returns the section that a type allows, itself or in a list; the type where it allows none."""
-    options = [kind, *get_args(kind)]
-    items = [item for option in options if get_origin(option) is list for item in get_args(option)]
-    return next((option for option in options + items if is_section(option)), kind)
-
-
-def is_section(kind: Any) -> bool:
-    """Says whether a type is a section of the config."""
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def pronoun_faults(config: Config, dataset: str, lists: WordLists) -> Iterator[Fault]:
@@ -176,7 +120,7 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], WordLists | Pack]:
         lists[dataset, variant] = content
     for dataset, variant in config.selected_variants("counterfactual"):
         try:
-            pack = read_pack(config.pack_files(dataset))
+            pack = read_pack(config.pack_files(dataset), config.counterfactual[dataset].task)
         except InputError as error:
             faults += error.faults
         else:

@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 
 from biasgrid.config.dataset_sections import CounterfactualDataset, Dataset, UnderspecifiedDataset
 from biasgrid.config.model_sections import Model, Tokenizer
-from biasgrid.config.section import Name, Scoring, Section
+from biasgrid.config.section import FOLDER, Name, Scoring, Section
 from biasgrid.families.counterfactual.packs import PackFiles
 from biasgrid.families.underspecified.word_lists import WordListFiles
 
@@ -68,7 +68,7 @@ class Config(Section):
     """A whole config."""
 
     title: str = Field("biasgrid", description="title of the report")
-    results: str = Field("results", pattern=r"^[^{}<>]+$", description="folder of everything that is made")
+    results: str = Field("results", pattern=FOLDER, description="folder of everything that is made")
     word_lists: str = Field("word_lists", description="folder of the word lists")
     scoring: Scoring = Field(
         "exact",

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from biasgrid.families.underspecified.template_checks import Fillings, check_templates, wide_space
+from biasgrid.families.spaces import wide_space
+from biasgrid.families.underspecified.template_checks import Fillings, check_templates
 from biasgrid.families.underspecified.word_lists import (
     PLACEHOLDER,
     Attribute,
@@ -110,9 +111,12 @@ def check_aligned(path: Path, columns: dict[str, list[Entry]], faults: list[Faul
 
 
 def check_columns(path: Path, columns: dict[str, list[Entry]], faults: list[Fault]) -> None:
-    """Reports terms with odd white space, and lines without a cluster, or with one, unlike most of their column."""
+    """Reports terms with odd white space or placeholders, and lines with or without a cluster unlike most others."""
     for head, entries in columns.items():
         for entry in entries:
+            for placeholder in PLACEHOLDER.findall(entry.term):
+                problem = f"placeholder {placeholder} in {entry.term!r}"
+                faults.append(Fault(str(path), f"line {entry.line}", problem, "words alone: nothing fills it there"))
             if found := wide_space(entry.term):
                 problem = f"white space in {found!r}"
                 faults.append(Fault(str(path), f"line {entry.line}", problem, "one space between two words"))
@@ -203,8 +207,13 @@ def check_type(
     elif names is None:
         problem = f"{kind} has no base type"
         fault(heads[kind][0].line, problem, f"{base_head(kind)} lines, which name the attributes")
-    elif check_aligned(path, {base_head(kind): names, **heads}, faults) and kind == base_head(kind):
-        check_distinct(path, names, "attribute", faults)
+    elif check_aligned(path, {base_head(kind): names, **heads}, faults):
+        for plain, negated in zip(heads[kind], heads[negated_head(kind)], strict=True):
+            if plain.term == negated.term:
+                problem = f"{negated.term!r} is the {kind} of line {plain.line} too"
+                fault(negated.line, problem, "its negation, as both questions would be the same")
+        if kind == base_head(kind):
+            check_distinct(path, names, "attribute", faults)
 
 
 def read_filler(path: Path, faults: list[Fault]) -> str:
