@@ -34,6 +34,8 @@ MISTAKES = {
     "no <group> in the first template": (TEMPLATES, "The <group> was <glad>", "She was <glad>"),
     'the label "negative" for 0': (TEMPLATES, '"label": 0', '"label": "negative"'),
     "a label 2": (TEMPLATES, '"label": 0', '"label": 2'),
+    "the first text a second time": (TEMPLATES, "<upset> about my", "<glad> to see my"),
+    "faith & creed for religion": (GROUPS, '"religion"', '"faith & creed"'),
     "no terms for male": (GROUPS, '"man", "gentleman"', ""),
     "bias_types: [religon]": (CONFIG, "groups: ", "bias_types: [religon]\n    groups: "),
     "the model's labels are {bad: NEGATIVE, good: POSITIVE}": (CONFIG, "{negative: N", "{bad: N"),

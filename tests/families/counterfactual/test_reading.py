@@ -10,6 +10,7 @@ from biasgrid.families.counterfactual.reading import read_pack
 from biasgrid.faults import InputError
 
 SAID = {"text": "The <group> <verb> a <food>."}
+TOLD = {"text": "A <group> <verb> the <food>."}
 WORDS = {"verb": "eats\nate\n", "food/fruit.txt": "mango\n", "food/meal": "bowl\n"}
 BOTH = {"<one>": "gender", "<two>": "age"}
 
@@ -25,7 +26,7 @@ def faults_of(
 
 
 def test_a_good_pack_is_read(tmp_path: Path) -> None:
-    pack = make_pack(tmp_path, pack_of(SAID, SAID | {"label": 0}), WORDS)
+    pack = make_pack(tmp_path, pack_of(SAID, TOLD | {"label": 0}), WORDS)
     assert [template.label for template in pack.templates] == [1, 0]
     assert pack.fillings == {"verb": ["eats", "ate"], "food": ["mango", "bowl"]}
     assert pack.biases == BIASES
@@ -34,11 +35,11 @@ def test_a_good_pack_is_read(tmp_path: Path) -> None:
 
 def test_a_folder_of_templates_is_read_in_sorted_order(tmp_path: Path) -> None:
     files = {
-        "b.json": pack_of({"text": "<group>", "label": 2}),
-        "a/z.json": pack_of({"text": "<group>", "label": 0}),
+        "b.json": pack_of({"text": "b <group>", "label": 2}),
+        "a/z.json": pack_of({"text": "z <group>", "label": 0}),
         "a/.z.json": "not looked at",
         ".git/z.json": "not looked at",
-        "a.json": pack_of({"text": "<group>", "label": 1}),
+        "a.json": pack_of({"text": "a <group>", "label": 1}),
     }
     pack = make_pack(tmp_path, files)
     assert [template.label for template in pack.templates] == [0, 1, 2]
@@ -89,7 +90,11 @@ def test_the_digest_is_of_what_makes_the_instances(tmp_path: Path) -> None:
         ("{\n'group_token'", ", line 2: not JSON (Expecting property name enclosed in double quotes, column 1); expected an object with the keys group_token, input_names, label_name, templates"),
         (b"{\n\"a\": \"\xff\"", ", line 2: byte 7 is not UTF-8; expected UTF-8 text"),
         ("[]", ": holds a list; expected an object with the keys group_token, input_names, label_name, templates"),
-        ('{"a": 1, "a": 2}', ': "a" stands twice in an object; expected every key once'),
+        ('{"a": 1, "a": 2}', ', a: the key "a" stands twice; expected every key once'),
+        ('{"templates": [1, {"text": "", "text": ""}]}', ', templates[1].text: the key "text" stands twice; expected every key once'),
+        ("[" * 100_000, ": lists or objects are nested too deeply; expected an object with the keys group_token, input_names, label_name, templates"),
+        ("1" * 5000, ": holds an integer of thousands of digits; expected an object with the keys group_token, input_names, label_name, templates"),
+        (r'{"text": "The \ud83d <group>"}', r""": '{"text": "The \ud83d' ends with half of a character; expected whole characters"""),
         ({**HEADER, "templates": []}, ", templates: no templates; expected a list of templates"),
         ({**HEADER, "templates": {}}, ", templates: is an object; expected a list of templates"),
         (pack_of(SAID, input_names="text"), ', input_names: is "text"; expected a list of one or two different names'),
@@ -115,8 +120,10 @@ def test_the_digest_is_of_what_makes_the_instances(tmp_path: Path) -> None:
         (pack_of(SAID | {"label": []}), ", templates[0].label: is []; expected a class (an integer from 0), a list of target words, or an answer (a string)"),
         (pack_of(SAID | {"label": ["ok", 1]}), ', templates[0].label: is ["ok", 1]; expected a class (an integer from 0), a list of target words, or an answer (a string)'),
         (pack_of(SAID | {"label": " "}), ', templates[0].label: is " "; expected a class (an integer from 0), a list of target words, or an answer (a string)'),
-        (pack_of(SAID, SAID | {"label": "a <food:1>"}), ", templates[1]: its label is an answer, that of templates[0] in templates.json is a class; expected labels of one kind in all templates"),
-        (pack_of(SAID, SAID | {"label": ["x"]}), ", templates[1]: its label is a list of target words, that of templates[0] in templates.json is a class; expected labels of one kind in all templates"),
+        (pack_of(SAID, TOLD | {"label": "a <food:1>"}), ", templates[1]: its label is an answer, that of templates[0] in templates.json is a class; expected labels of one kind in all templates"),
+        (pack_of(SAID, SAID), ", templates[1]: its inputs are those of templates[0] in templates.json; expected every template once"),
+        (pack_of(SAID, {"text": "The <group:1> <verb:1> a <food>.", "label": 0}), ", templates[1]: its inputs are those of templates[0] in templates.json; expected every template once"),
+        (pack_of(SAID, TOLD | {"label": ["x"]}), ", templates[1]: its label is a list of target words, that of templates[0] in templates.json is a class; expected labels of one kind in all templates"),
         (pack_of({"text": "The <group> <eats>."}), ", templates[0].text: nothing fills <eats>; expected one of <food>, <fruit>, <group>, <meal>, <verb>"),
         (pack_of({"text": "The <group> <verbs:2>."}), ", templates[0].text: nothing fills <verbs> (did you mean 'verb'?); expected one of <food>, <fruit>, <group>, <meal>, <verb>"),
         (pack_of({"text": "The <group> is <mask>."}), ", templates[0].text: nothing fills <mask>; the mask is written [MASK]; expected one of <food>, <fruit>, <group>, <meal>, <verb>"),
@@ -189,14 +196,24 @@ def test_a_filling_of_two_tokens_has_its_fault_once(tmp_path: Path) -> None:
         ("{\n\n}}", ", line 3: not JSON (Extra data, column 2); expected an object of bias types: {bias type: {group: [identity term, ...]}}"),
         ([], ": holds a list; expected an object of bias types: {bias type: {group: [identity term, ...]}}"),
         ({}, ": no bias types; expected at least one bias type"),
-        ('{"age": {"old": ["a"], "old": ["b"]}}', ': "old" stands twice in an object; expected every key once'),
+        ('{"age": {"old": ["a"], "old": ["b"]}}', ', age.old: the key "old" stands twice; expected every key once'),
         ({"age": ["kid"]}, ", age: is a list; expected an object: {group: [identity term, ...]}"),
         ({"age": {}}, ", age: 0 groups; expected at least two groups, which are compared"),
         ({"age": {"old": ["elder"]}}, ", age: 1 group; expected at least two groups, which are compared"),
         ({"age": {"old": "elder", "young": ["kid"]}}, ", age.old: is a string; expected a list of identity terms"),
         ({"age": {"old": [], "young": ["kid"]}}, ", age.old: no identity terms; expected at least one identity term"),
         ({"age": {"old": ["elder", 70], "young": ["kid"]}}, ", age.old[1]: is an integer; expected an identity term"),
-        ({"age": {"old": ["elder", " "], "young": ["kid"]}}, ", age.old[1]: is blank; expected an identity term"),
+        ({"": BIASES["age"]}, ': the bias type "" is blank; expected words, one space between two and none around them'),
+        ({"age ": BIASES["age"]}, ': the bias type "age " begins or ends with white space; expected words, one space between two and none around them'),
+        ({"age": {"old": ["elder"], "\t": ["kid"]}}, r', age: the group "\t" is blank; expected words, one space between two and none around them'),
+        ({"age": {"old": ["elder"], "very  young": ["kid"]}}, ", age: the group \"very  young\" has white space in 'very  young'; expected words, one space between two and none around them"),
+        ({"age": {"old": ["elder", " "], "young": ["kid"]}}, ', age.old[1]: the term " " is blank; expected words, one space between two and none around them'),
+        ({"age": {"old": ["elder", " elder"], "young": ["kid"]}}, ', age.old[1]: the term " elder" begins or ends with white space; expected words, one space between two and none around them'),
+        ({"age": {"old": ["an old\xa0man"], "young": ["kid"]}}, ", age.old[0]: the term \"an old\xa0man\" has white space in 'old\\xa0man'; expected words, one space between two and none around them"),
+        ({"age & looks": BIASES["age"]}, ": the bias type \"age & looks\" holds & as a word; expected none there: ' & ' joins the parts of an intersection"),
+        ({"age": {"old & wise": ["elder"], "young": ["kid"]}}, ", age: the group \"old & wise\" holds & as a word; expected none there: ' & ' joins the parts of an intersection"),
+        ({"age": {"old": ["elder &"], "young": ["kid"]}}, ", age.old[0]: the term \"elder &\" holds & as a word; expected none there: ' & ' joins the parts of an intersection"),
+        ({"age": {"old": ["[MASK]"], "young": ["kid"]}}, ', age.old[0]: "[MASK]" holds a mask; expected an identity term'),
         ({"age": {"old": ["<food>"], "young": ["kid"]}}, ', age.old[0]: "<food>" holds a placeholder, which nothing fills; expected an identity term'),
         ({"age": {"old": ["elder", "elder"], "young": ["kid"]}}, ', age.old: "elder" stands 2 times; expected every term once in a group'),
     ],
@@ -205,13 +222,38 @@ def test_faults_of_biases(tmp_path: Path, biases: Any, expected: str) -> None:
     assert faults_of(tmp_path, biases=biases) == [f"biases.json{expected}"]
 
 
-def test_what_joins_the_parts_of_an_intersection_is_in_none_of_them(tmp_path: Path) -> None:
-    biases = BIASES | {"age": {"old & wise": ["elder"], "young": ["kid"]}}
-    assert make_pack(tmp_path / "one", pack_of({"text": "<group>"}), biases=biases).cases == 1
-    templates = pack_of({"text": "<one> <two>"}, group_token=BOTH)
-    assert faults_of(tmp_path, templates, biases=biases) == [
-        "biases.json, age: 'old & wise' holds ' & '; expected no ' & ' in a name where a template holds several groups: it joins them"
+def test_a_name_may_hold_the_sign_in_a_word(tmp_path: Path) -> None:
+    biases = {"music": {"R&B": ["R&B singer"], "rock": ["rock singer"]}}
+    assert make_pack(tmp_path, pack_of({"text": "The <group>"}), biases=biases).biases == biases
+
+
+def test_terms_hold_no_group_token(tmp_path: Path) -> None:
+    """Which would be filled with a term too."""
+    biases = {"faith": {"a": ["GG x"], "b": ["q"]}, "age": {"c": ["w"], "d": ["FF"]}}
+    templates = pack_of({"text": "It is <who>."}, group_token={"FF": "faith", "GG": "age"})
+    assert faults_of(tmp_path, templates, {"who": "FF and GG"}, biases) == [
+        'biases.json, faith.a: the term "GG x" holds the group token GG; expected terms without group tokens',
+        'biases.json, age.d: the term "FF" holds the group token FF; expected terms without group tokens',
     ]
+
+
+def test_a_dataset_without_fillings_is_told_so(tmp_path: Path) -> None:
+    templates = pack_of({"text": "The <group> <verb>."}, {"text": "The <grup>."})
+    assert faults_of(tmp_path, templates, None) == [
+        "templates.json, templates[0].text: nothing fills <verb>; the dataset names no `fillings`; expected one of <group>",
+        "templates.json, templates[1].text: nothing fills <grup> (did you mean 'group'?); expected one of <group>",
+    ]
+
+
+def test_templates_of_several_files_differ(tmp_path: Path) -> None:
+    assert faults_of(tmp_path, {"a.json": pack_of(TOLD, SAID), "b.json": pack_of(SAID)}) == [
+        "templates/b.json, templates[0]: its inputs are those of templates[1] in templates/a.json; expected every template once"
+    ]
+
+
+def test_fillings_that_differ_in_the_number_of_a_group_token_are_one(tmp_path: Path) -> None:
+    pack = make_pack(tmp_path, pack_of({"text": "It is <who>."}), {"who": "the <group>\nthe <group:1>\na <group:2>\n"})
+    assert pack.fillings == {"who": ["the <group>", "a <group>"]}
 
 
 def test_all_faults_of_all_files_are_told_at_once(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from biasgrid.families.counterfactual.json_files import kind, read_object, shown
-from biasgrid.families.counterfactual.placeholders import PLACEHOLDER
+from biasgrid.families.counterfactual.packs import JOIN
+from biasgrid.families.counterfactual.placeholders import MASK, PLACEHOLDER
+from biasgrid.families.spaces import SPACING, spacing_problem
 from biasgrid.faults import Fault, nearest, one_of
 
 Groups = dict[str, list[str]]
@@ -27,6 +29,7 @@ def read_biases(path: Path, chosen: Sequence[str] | None, faults: list[Fault]) -
         return {}
     if not content:
         faults.append(Fault(str(path), "", "no bias types", "at least one bias type"))
+    check_names(str(path), "", "bias type", content, faults)
     for name in chosen or ():
         if name not in content:
             faults.append(Fault(str(path), "", f"has no bias type {name!r}{nearest(name, content)}", one_of(content)))
@@ -42,6 +45,7 @@ def read_groups(file: str, bias_type: str, content: Any, faults: list[Fault]) ->
     if len(content) < 2:
         groups = f"{len(content)} group{'' if len(content) == 1 else 's'}"
         faults.append(Fault(file, bias_type, groups, "at least two groups, which are compared"))
+    check_names(file, bias_type, "group", content, faults)
     return {group: read_terms(file, f"{bias_type}.{group}", terms, faults) for group, terms in content.items()}
 
 
@@ -55,6 +59,8 @@ def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list
     for place, term in enumerate(content):
         if problem := problem_of(term):
             faults.append(Fault(file, f"{where}[{place}]", problem, "an identity term"))
+        else:
+            check_names(file, f"{where}[{place}]", "term", [term], faults)
     terms = [term for term in content if isinstance(term, str)]
     for term, count in Counter(terms).items():
         if count > 1:
@@ -63,9 +69,32 @@ def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list
 
 
 def problem_of(term: Any) -> str | None:
-    """Words what keeps a value from being an identity term."""
+    """Words what keeps a value from being an identity term, whatever it is called."""
     if not isinstance(term, str):
         return f"is {kind(term)}"
-    if not term.strip():
-        return "is blank"
+    if MASK in term:
+        return f"{shown(term)} holds a mask"
     return f"{shown(term)} holds a placeholder, which nothing fills" if PLACEHOLDER.search(term) else None
+
+
+def check_names(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
+    """Reports names that look like others, and such that could not be told from an intersection's."""
+    for name in names:
+        # At the end of a name the sign would make a join with the one that follows it.
+        if JOIN in f" {name} ":
+            expected = f"none there: {JOIN!r} joins the parts of an intersection"
+            faults.append(Fault(file, where, f"the {what} {shown(name)} holds & as a word", expected))
+        elif problem := spacing_problem(name):
+            faults.append(Fault(file, where, f"the {what} {shown(name)} {problem}", SPACING))
+
+
+def check_group_tokens(file: str, biases: dict[str, Groups], tokens: Collection[str], faults: list[Fault]) -> None:
+    """Reports terms that hold what other terms replace."""
+    for bias_type, groups in biases.items():
+        for group, terms in groups.items():
+            for term in terms:
+                # What has the form of a placeholder is reported as one.
+                held = [token for token in tokens if token in term and not PLACEHOLDER.search(term)]
+                for token in held:
+                    problem = f"the term {shown(term)} holds the group token {token}"
+                    faults.append(Fault(file, f"{bias_type}.{group}", problem, "terms without group tokens"))

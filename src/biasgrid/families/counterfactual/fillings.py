@@ -27,10 +27,12 @@ class Fillings:
     Attributes:
         of: the fillings by token, files in sorted order; a token whose files are empty has none.
         complete: whether all files could be read, so that what is not here is nowhere.
+        named: whether the dataset names a folder of them.
     """
 
     of: dict[str, list[Filling]]
     complete: bool
+    named: bool
 
 
 def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
@@ -53,7 +55,7 @@ def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
             for filling in lines:
                 known.setdefault(filling.text, filling)
     of = {token: list(known.values()) for token, known in fillings.items()}
-    return Fillings(of, complete=len(faults) == before)
+    return Fillings(of, complete=len(faults) == before, named=path is not None)
 
 
 def files_with_tokens(path: Path) -> list[tuple[Path, list[str]]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,11 @@ KINDS: dict[type, str] = {
     float: "a fraction",
     type(None): "null",
 }
+HALF_CHARACTER = re.compile(".{0,20}[\ud800-\udfff]", re.DOTALL)
+
+
+class Pairs(list[tuple[str, Any]]):
+    """The keys and values of an object as they stand in a file, where a key may stand twice."""
 
 
 def kind(value: Any) -> str:
@@ -50,21 +57,36 @@ def read_object(path: Path, what: str, faults: list[Fault]) -> dict[str, Any] | 
     text = read_text(path, what, faults)
     if text is None:
         return None
-    twice: list[str] = []
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        content = dict(pairs)
-        names = [name for name, _ in pairs]
-        twice.extend(name for name in content if names.count(name) > 1)
-        return content
-
+    before = len(faults)
     try:
-        content = json.loads(text, object_pairs_hook=once)
+        content = without_pairs(json.loads(text, object_pairs_hook=Pairs), str(path), "", faults)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}"
         faults.append(Fault(str(path), where, f"not JSON ({error.msg}, column {error.colno})", what))
         return None
-    faults += [Fault(str(path), "", f"{shown(name)} stands twice in an object", "every key once") for name in twice]
-    if not isinstance(content, dict):
+    except RecursionError:
+        faults.append(Fault(str(path), "", "lists or objects are nested too deeply", what))
+        return None
+    except ValueError:
+        # Python turns no longer number into an integer.
+        faults.append(Fault(str(path), "", "holds an integer of thousands of digits", what))
+        return None
+    if half := HALF_CHARACTER.search(shown(content)):
+        problem = f"{half[0]!a} ends with half of a character"
+        faults.append(Fault(str(path), "", problem, "whole characters"))
+    elif not isinstance(content, dict):
         faults.append(Fault(str(path), "", f"holds {kind(content)}", what))
-    return content if isinstance(content, dict) and not twice else None
+    return content if len(faults) == before else None
+
+
+def without_pairs(value: Any, file: str, where: str, faults: list[Fault]) -> Any:
+    """Returns a value with objects in place of their pairs; reports keys that stand twice in an object."""
+    if isinstance(value, Pairs):
+        paths = {name: f"{where}.{name}" if where else name for name, _ in value}
+        for name, count in Counter(name for name, _ in value).items():
+            if count > 1:
+                faults.append(Fault(file, paths[name], f"the key {shown(name)} stands twice", "every key once"))
+        return {name: without_pairs(one, file, paths[name], faults) for name, one in value}
+    if isinstance(value, list):
+        return [without_pairs(one, file, f"{where}[{place}]", faults) for place, one in enumerate(value)]
+    return value

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 PLACEHOLDER = re.compile(r"<(?P<name>\w+)(?::(?P<number>\d+))?>")
 WORD_TOKEN = re.compile(r"<\w+>")
+MASK = "[MASK]"
+"""How texts write the mask, whatever a model's own is."""
 
 
 @dataclass(frozen=True)

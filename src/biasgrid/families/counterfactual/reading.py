@@ -9,6 +9,8 @@ What makes other instances than in BiaXposer itself, which never reports what is
 - Fillings are stripped of all white space around them; blank lines, and fillings that stand twice among those of a
   token, are dropped. They used to make cases.
 - A template that holds no group token is refused; it used to be asked once per term, always with the same answer.
+- Templates with the same inputs are refused; there each makes cases of its own. So are target words that hold a
+  placeholder, where the task is known; there it stays in them.
 - A file below a folder of its own name counts once, and dots in the names of folders are part of these names.
 - Cases have a fixed order: templates in reading order, fillings in that of their files, files sorted by name.
 """
@@ -17,18 +19,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from biasgrid.families.counterfactual.biases import read_biases
+from biasgrid.families.counterfactual.biases import check_group_tokens, read_biases
 from biasgrid.families.counterfactual.fillings import Filling, read_fillings
-from biasgrid.families.counterfactual.packs import JOIN, Pack, PackFiles
+from biasgrid.families.counterfactual.packs import Pack, PackFiles
 from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, split_texts
+from biasgrid.families.counterfactual.template_checks import TaskChecks, check_distinct
 from biasgrid.families.counterfactual.templates import read_templates
 from biasgrid.faults import Fault, InputError
 
 MOST_INSTANCES = 2**32 - 1
 
 
-def read_pack(files: PackFiles) -> Pack:
+def read_pack(files: PackFiles, task: str | None = None) -> Pack:
     """Reads the files of a dataset.
+
+    Args:
+        files: which they are.
+        task: the task of the models that are asked; None checks nothing that only these models ask of templates.
 
     Raises:
         InputError: with every fault that is in the files.
@@ -41,8 +48,10 @@ def read_pack(files: PackFiles) -> Pack:
     templates = [each.template for each in located]
     tokens = dict.fromkeys(slot.token for template in templates for slot in template.slots)
     used = {token: fill(fillings.of.get(token, []), list(group_tokens), faults) for token in tokens}
-    if len(group_tokens) > 1:
-        check_joinable(files, biases, faults)
+    check_group_tokens(str(files.biases), biases, group_tokens, faults)
+    check_distinct(located, faults)
+    if header and task:
+        TaskChecks(task, header, used, biases, faults).check(located)
     pack = Pack(group_tokens, templates, used, biases)
     if not faults and pack.instances > MOST_INSTANCES:
         problem = f"{pack.instances:,} instances"
@@ -53,7 +62,7 @@ def read_pack(files: PackFiles) -> Pack:
 
 
 def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: list[Fault]) -> list[str]:
-    """Returns the texts of fillings, group tokens without their numbers; reports other placeholders in them."""
+    """Returns the distinct texts of fillings, group tokens without their numbers; reports other placeholders."""
     texts = []
     for filling in fillings:
         (parts,) = split_texts([filling.text], list(group_tokens))
@@ -61,13 +70,4 @@ def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: lis
             problem = f"{filling.text!r} holds a placeholder, which nothing fills"
             faults.append(Fault(filling.file, f"line {filling.line}", problem, "a text, at most with a group token"))
         texts.append("".join(part.token if isinstance(part, GroupSlot) else str(part) for part in parts))
-    return texts
-
-
-def check_joinable(files: PackFiles, biases: dict[str, dict[str, list[str]]], faults: list[Fault]) -> None:
-    """Reports names that hold what joins the parts of an intersection, and so could not be split again."""
-    for bias_type, groups in biases.items():
-        for name in [bias_type, *groups, *(term for terms in groups.values() for term in terms)]:
-            if JOIN in name:
-                expected = f"no {JOIN!r} in a name where a template holds several groups: it joins them"
-                faults.append(Fault(str(files.biases), bias_type, f"{name!r} holds {JOIN!r}", expected))
+    return list(dict.fromkeys(texts))

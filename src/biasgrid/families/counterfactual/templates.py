@@ -12,6 +12,7 @@ from biasgrid.families.counterfactual.fillings import Fillings
 from biasgrid.families.counterfactual.json_files import kind, read_object, shown
 from biasgrid.families.counterfactual.packs import Template
 from biasgrid.families.counterfactual.placeholders import (
+    MASK,
     Slot,
     Text,
     group_tokens_of,
@@ -256,8 +257,7 @@ class Reader:
         names = [token.strip("<>") for token in allowed]
         for token in dict.fromkeys(part.token for part in text if isinstance(part, Slot)):
             if token not in known:
-                hint = "; the mask is written [MASK]" if token == "mask" else nearest(token, names)
-                self.fault(where, f"nothing fills <{token}>{hint}", one_of(allowed))
+                self.fault(where, f"nothing fills <{token}>{self.hint(token, names)}", one_of(allowed))
             elif not known[token]:
                 self.fault(where, f"no fillings for <{token}>: its files are empty", "one filling per line")
         for found in LOOKALIKE.findall("\n".join(part for part in text if isinstance(part, str))):
@@ -266,6 +266,13 @@ class Reader:
             if name in known or hint:
                 self.fault(where, f"{found} is not a placeholder{hint}", PLACEHOLDERS)
         return len(self.faults) == before
+
+    def hint(self, token: str, names: Collection[str]) -> str:
+        """Words why a placeholder may have no fillings."""
+        if token == "mask":
+            return f"; the mask is written {MASK}"
+        near = nearest(token, names)
+        return near if near or self.fillings.named else "; the dataset names no `fillings`"
 
     def check_groups(self, where: str, inputs: Iterable[Text], answer: Text) -> None:
         """Reports a template that does not tell social groups apart."""

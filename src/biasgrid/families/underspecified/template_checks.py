@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from biasgrid.families.spaces import wide_space
 from biasgrid.families.underspecified.word_lists import (
     MASK,
     PLACEHOLDER,
@@ -20,18 +20,8 @@ from biasgrid.families.underspecified.word_lists import (
 )
 from biasgrid.faults import Fault, nearest, one_of
 
-WIDE_SPACE = re.compile(r"\S*(?:\s{2,}|[^\S ])\S*")
 Problem = tuple[str, str]
 """What is wrong, and what was expected."""
-
-
-def wide_space(text: str) -> str | None:
-    """Returns the words around the first white space that is not one space, None where all words are one space apart.
-
-    Tokenizers tell one space from two, and UnQover's own expansion fails at two.
-    """
-    found = WIDE_SPACE.search(text)
-    return found[0] if found else None
 
 
 @dataclass(frozen=True)
