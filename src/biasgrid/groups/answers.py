@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from biasgrid.groups.records import AnswerOutputs, FloatArray
+from biasgrid.arrays import FloatArray
+from biasgrid.groups.records import AnswerOutputs
 
 ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)

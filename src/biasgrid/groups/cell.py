@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from biasgrid.arrays import FloatArray
 from biasgrid.groups.combinations import possible_combinations
 from biasgrid.groups.comparisons import group_scores
 from biasgrid.groups.failures import FAILURE_SCORES, case_differences, failure_rates
 from biasgrid.groups.measures import compare, compare_pairs, score_groups
 from biasgrid.groups.positions import position_changes
-from biasgrid.groups.records import FloatArray, Mode, Records, Sort, units_of
+from biasgrid.groups.records import Mode, Records, Sort, units_of
 from biasgrid.groups.scores import SCORES, Argument, Scored, score_records
 from biasgrid.table_files import empty_table
 from biasgrid.tables.group_measures import FAILURES, GROUP_MEASURES

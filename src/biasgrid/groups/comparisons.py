@@ -20,6 +20,7 @@ from typing import cast
 
 import numpy as np
 
+from biasgrid.arrays import FloatArray
 from biasgrid.groups.distances import (
     DISTANCES,
     AbsoluteDistances,
@@ -28,7 +29,7 @@ from biasgrid.groups.distances import (
     WassersteinDistances,
     divergence,
 )
-from biasgrid.groups.records import FloatArray, Units, ratio
+from biasgrid.groups.records import Units, ratio
 from biasgrid.groups.scores import Scored
 
 COMPARISONS = {

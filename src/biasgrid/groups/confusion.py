@@ -12,7 +12,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from biasgrid.groups.records import FloatArray, IntArray, Pools, ratio
+from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.groups.records import Pools, ratio
 
 Average = Literal["binary", "macro", "micro", "weighted"]
 AVERAGES: tuple[Average, ...] = get_args(Average)

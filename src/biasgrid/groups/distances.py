@@ -9,7 +9,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from biasgrid.groups.records import FloatArray, IntArray, Units, ratio
+from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.groups.records import Units, ratio
 from biasgrid.groups.scores import Kind
 
 Divergence = Literal["divergence", "normalized_divergence", "divergence_per_group"]

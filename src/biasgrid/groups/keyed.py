@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from biasgrid.groups.records import IntArray, Outputs, Records
+from biasgrid.arrays import IntArray
+from biasgrid.groups.records import Outputs, Records
 
 
 def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:

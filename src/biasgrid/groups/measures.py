@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from biasgrid.arrays import FloatArray, IntArray
 from biasgrid.groups.combinations import check_combination
 from biasgrid.groups.comparisons import compare_units, distances_of, group_scores, pairs
 from biasgrid.groups.distances import Distances
-from biasgrid.groups.records import FloatArray, IntArray, Mode, Units, units_of
+from biasgrid.groups.records import Mode, Units, units_of
 from biasgrid.groups.scores import Scored
 from biasgrid.table_files import empty_table
 from biasgrid.tables.group_measures import GROUP_MEASURES

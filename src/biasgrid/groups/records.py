@@ -13,9 +13,8 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from biasgrid.arrays import BoolArray, FloatArray, IntArray
+
 Sort = Literal["classes", "words", "answers", "subjects"]
 """What there is of records: probabilities of classes, of target words, texts of answers, or scores of subjects."""
 Mode = Literal["group", "counterfactual"]

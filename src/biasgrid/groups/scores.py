@@ -13,20 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from biasgrid.arrays import BoolArray, FloatArray
 from biasgrid.faults import UserError
 from biasgrid.groups.answers import each_answer, exact_match, token_f1
 from biasgrid.groups.confusion import AVERAGES, Rate, averaged, f1, precision, recall
-from biasgrid.groups.records import (
-    BoolArray,
-    ClassOutputs,
-    FloatArray,
-    Pools,
-    Records,
-    Sort,
-    SubjectOutputs,
-    TargetOutputs,
-    ratio,
-)
+from biasgrid.groups.records import ClassOutputs, Pools, Records, Sort, SubjectOutputs, TargetOutputs, ratio
 
 Kind = Literal["scalar", "set"]
 Argument = str | int | None

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from biasgrid.arrays import IntArray
 from biasgrid.complete import check_complete
 from biasgrid.families.underspecified.comparisons import Scoring, scores
 from biasgrid.files import whole
-from biasgrid.unqover.order import ITEM, PAIR, IntArray, examples_of, output_order, written
+from biasgrid.unqover.order import ITEM, PAIR, examples_of, output_order, written
 
 SLICE = 8192
 NOT_WRITTEN = "NA"

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from biasgrid.arrays import FloatArray
 from biasgrid.complete import check_complete
-from biasgrid.families.underspecified.comparisons import FloatArray, Scoring, compare
+from biasgrid.families.underspecified.comparisons import Scoring, compare
 from biasgrid.faults import UserError
 from biasgrid.unqover import GroupBy
 from biasgrid.unqover.order import distinct, examples_of, output_order

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from biasgrid.arrays import IntArray
 from biasgrid.table_files import TableError
-
-IntArray = npt.NDArray[np.int64]
 
 PAIR = ["cluster1", "cluster2", "subject1", "subject2"]
 ITEM = ["template", "attribute_cluster", "attribute"]

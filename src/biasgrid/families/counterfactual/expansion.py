@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from biasgrid.arrays import IntArray
 from biasgrid.families.counterfactual.packs import JOIN, Block, Pack, Template
 from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, Text
 from biasgrid.table_files import empty_table
 from biasgrid.tables.instances import CASES
 
-IntArray = npt.NDArray[np.int64]
 PART_ROWS = 2**18
 Run = GroupSlot | tuple[str | Slot, ...]
 """What a text is made of: an identity term, or what is between two of them."""

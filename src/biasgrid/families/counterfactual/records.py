@@ -9,10 +9,11 @@ import numpy as np
 import pandera.polars as pa
 import polars as pl
 
+from biasgrid.arrays import FloatArray
 from biasgrid.complete import IncompleteCell, check_complete
 from biasgrid.families.counterfactual.packs import JOIN
 from biasgrid.groups.keyed import records_of
-from biasgrid.groups.records import AnswerOutputs, ClassOutputs, FloatArray, Outputs, Records, TargetOutputs
+from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs
 from biasgrid.table_files import read_table
 from biasgrid.tables.instances import CASES
 from biasgrid.tables.predictions import ANSWER_PREDICTIONS, CLASS_PREDICTIONS, TARGET_PREDICTIONS

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from biasgrid.arrays import FloatArray
 from biasgrid.table_files import TableError
 
-FloatArray = npt.NDArray[np.float64]
 Scoring = Literal["exact", "unqover"]
 
 PLACE = ["swap_group", "swapped", "negated"]

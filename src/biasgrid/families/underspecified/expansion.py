@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from biasgrid.arrays import IntArray
 from biasgrid.families.underspecified.design import Design, Item, OneToken, design_of, fill_attribute
 from biasgrid.families.underspecified.word_lists import Attribute, WordLists
 from biasgrid.tables.instances import INSTANCES
 
-IntArray = npt.NDArray[np.int64]
 SLOT = re.compile(r"\[subj[12](?::[a-z]+)?\]")
 
 

@@ -12,15 +12,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from biasgrid.arrays import FloatArray
 from biasgrid.complete import IncompleteCell, check_complete
-from biasgrid.families.underspecified.comparisons import (
-    KEYS,
-    PLACE,
-    Comparisons,
-    FloatArray,
-    Scoring,
-    compare,
-)
+from biasgrid.families.underspecified.comparisons import KEYS, PLACE, Comparisons, Scoring, compare
 from biasgrid.families.underspecified.examples import strongest_examples
 from biasgrid.table_files import read_table
 from biasgrid.tables.instances import INSTANCES
