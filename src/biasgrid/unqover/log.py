@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.arrays import FloatArray
 from biasgrid.complete import check_complete
-from biasgrid.families.underspecified.comparisons import Scoring, compare
+from biasgrid.families.underspecified.comparisons import Scoring, compare_subjects
 from biasgrid.faults import UserError
 from biasgrid.unqover import GroupBy
 from biasgrid.unqover.order import distinct, examples_of, output_order
@@ -40,7 +40,7 @@ def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scorin
         UserError: `gender_act` is asked of pairs within one gender.
     """
     check_complete(instances, predictions)
-    comparisons = compare(_as_analysed(instances), predictions, scoring)
+    comparisons = compare_subjects(_as_analysed(instances), predictions, scoring)
     # Both views of a swap group stand next to each other: the order in which UnQover meets subjects.
     directed = comparisons.directed().sort("swap_group", maintain_order=True)
     extracted = f"{comparisons.groups.height} example pairs extracted."
@@ -57,7 +57,7 @@ def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scorin
 
 
 def _as_analysed(instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns what `compare` needs, lower-cased, swap groups numbered and oriented as UnQover does.
+    """Returns what `compare_subjects` needs, lower-cased, swap groups numbered and oriented as UnQover does.
 
     Swap groups are numbered as they first appear in the `output.json`; x1 is the subject that sorts first.
     """

@@ -84,7 +84,7 @@ def _score(columns: list[str], which: int, scoring: Scoring) -> pl.Expr:
     return pl.max_horizontal(names).cast(pl.Float64).clip(lower_bound=0)
 
 
-def compare(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring) -> Comparisons:
+def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring) -> Comparisons:
     """Compares the subjects of every swap group (Li et al., Findings of EMNLP 2020).
 
     With S(x; e, q) the score of subject x in order e for question q,

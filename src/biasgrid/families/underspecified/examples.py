@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.families.underspecified.comparisons import Scoring, compare, scores
+from biasgrid.families.underspecified.comparisons import Scoring, compare_subjects, scores
 from biasgrid.tables.measures import EXAMPLES
 
 ASSOCIATIONS = 10
@@ -33,7 +33,7 @@ def strongest_examples(
         is_among("subject1", associations["subject"]) | is_among("subject2", associations["subject"])
     )
     given = predictions.join(asked, on="instance", how="semi")
-    groups = clearest_groups(associations, compare(asked, given, scoring).directed())
+    groups = clearest_groups(associations, compare_subjects(asked, given, scoring).directed())
     return with_sentences(groups, asked, given, scoring)
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.arrays import FloatArray
 from biasgrid.complete import IncompleteCell, check_complete
-from biasgrid.families.underspecified.comparisons import KEYS, PLACE, Comparisons, Scoring, compare
+from biasgrid.families.underspecified.comparisons import KEYS, PLACE, Comparisons, Scoring, compare_subjects
 from biasgrid.families.underspecified.examples import strongest_examples
 from biasgrid.table_files import read_table
 from biasgrid.tables.instances import INSTANCES
@@ -87,7 +87,7 @@ def measure(
         TableError: a swap group has not exactly its four instances.
     """
     check_complete(instances, predictions)
-    comparisons = compare(instances, predictions, scoring)
+    comparisons = compare_subjects(instances, predictions, scoring)
     parts = measures_of_parts(comparisons)
     measures = pl.concat([parts, measures_of_cell(comparisons.scores, parts)], how="diagonal")
     named = measures.with_columns(pl.lit(model).alias("model"), pl.lit(dataset).alias("dataset"))

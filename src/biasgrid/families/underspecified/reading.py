@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from biasgrid.families.spaces import wide_space
-from biasgrid.families.underspecified.template_checks import Fillings, check_templates
+from biasgrid.families.underspecified.template_checks import Slots, check_templates
 from biasgrid.families.underspecified.word_lists import (
     PLACEHOLDER,
     Attribute,
@@ -233,9 +233,9 @@ def read_word_lists(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     subjects = [read_subjects(path, least, faults) for path in files.subjects]
     attributes = read_attributes(files.attributes, faults)
     filler = read_filler(files.filler, faults) if files.filler else ""
-    fillings = Fillings.of(subjects, attributes, files.mask is not None)
-    if fillings.forms and attributes:
-        check_templates(files.templates, templates, fillings, faults)
+    slots = Slots.of(subjects, attributes, files.mask is not None)
+    if slots.forms and attributes:
+        check_templates(files.templates, templates, slots, faults)
     if len(subjects) == 2:
         both = set(subjects[0].forms.get("[subj]", [])) & set(subjects[1].forms.get("[subj]", []))
         for name in sorted(both):

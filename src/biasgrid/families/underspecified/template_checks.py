@@ -25,7 +25,7 @@ Problem = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Fillings:
+class Slots:
     """What may be filled in, for checks.
 
     Attributes:
@@ -41,7 +41,7 @@ class Fillings:
     masked: bool
 
     @classmethod
-    def of(cls, subjects: Sequence[Subjects], attributes: dict[str, list[Attribute]], masked: bool) -> Fillings:
+    def of(cls, subjects: Sequence[Subjects], attributes: dict[str, list[Attribute]], masked: bool) -> Slots:
         """Takes together what the subject lists have."""
         forms = set.intersection(*(set(subject_list.forms) for subject_list in subjects))
         columns = [terms for subject_list in subjects for terms in subject_list.forms.values()]
@@ -56,32 +56,32 @@ class Fillings:
         return heads | slots | {MASK}
 
 
-def check_templates(path: Path, templates: Sequence[Template], fillings: Fillings, faults: list[Fault]) -> None:
+def check_templates(path: Path, templates: Sequence[Template], slots: Slots, faults: list[Fault]) -> None:
     """Reports what keeps templates from being expanded, or would make their numbers wrong."""
     first: dict[str, int] = {}
     for template in templates:
         line = first.setdefault(template.text, template.line)
         twice = [(f"the template stands already in line {line}", "every template once")]
-        problems = problems_of(template, fillings) if line == template.line else twice
+        problems = problems_of(template, slots) if line == template.line else twice
         faults += [Fault(str(path), f"line {template.line}", *problem) for problem in problems]
 
 
-def problems_of(template: Template, fillings: Fillings) -> Iterator[Problem]:
+def problems_of(template: Template, slots: Slots) -> Iterator[Problem]:
     """Yields what is wrong with one template."""
     for name, text in texts_of(template).items():
         if found := wide_space(text):
             yield f"white space in {found!r} in the {name}", "one space between two words"
-    known = fillings.placeholders()
+    known = slots.placeholders()
     unknown = [one for one in dict.fromkeys(PLACEHOLDER.findall(template.text)) if one not in known]
     for placeholder in unknown:
         yield f"nothing fills {placeholder}{nearest(placeholder, known)}", one_of(known)
-    yield from subject_problems(template, fillings.names)
-    types = types_of(template, fillings.attributes)
+    yield from subject_problems(template, slots.names)
+    types = types_of(template, slots.attributes)
     if len(types) != 1:
         yield f"{len(types)} attribute types ({', '.join(types) or 'none'})", "exactly one attribute type in a template"
     elif not unknown:
         yield from attribute_problems(template, types[0])
-    yield from mask_problems(template, fillings.masked)
+    yield from mask_problems(template, slots.masked)
 
 
 def texts_of(template: Template) -> dict[str, str]:
