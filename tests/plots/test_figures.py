@@ -13,7 +13,7 @@ from biasgrid.plots import associations, bipartite, errors, heat_map, intensity,
 from biasgrid.plots.captions import CAPTIONS, GAMMA
 from biasgrid.plots.recovery import measured_and_planted, recovery
 from biasgrid.plots.selection import both_ends, select_rows, shorten_all
-from biasgrid.plots.theme import palette, save
+from biasgrid.plots.theme import legend_columns, palette, save
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 
@@ -121,6 +121,13 @@ def test_only_subjects_that_all_models_of_the_kind_have_are_ranked() -> None:
     means = ranks.mean_ranks(measures, summary_of(MODELS), "faith")
     found = {(row["kind"], row["subject"]): row["mean"] for row in means.to_dicts()}
     assert found == {("SQuAD", "Ann"): 1, ("SQuAD", "Cleo"): 2, ("LM", "Bob"): 1}
+
+
+def test_models_that_share_no_subject_are_not_ranked(tmp_path: Path, summary: pl.DataFrame) -> None:
+    measures = by_subject({"one": {"Ann": 0.3, "Bob": -0.3}, "two": {"Cleo": 0.1, "Dan": -0.1}})
+    plot = ranks.figure(measures, summary, "faith", "Faiths")
+    assert plot.labels.subtitle == "the models of each kind share no subject, so no ranks can be averaged"
+    save(plot, tmp_path / "ranks.svg", tmp_path / "ranks.png")
 
 
 def test_panels_of_ranks_say_how_many_models_they_average(measures: pl.DataFrame, summary: pl.DataFrame) -> None:
@@ -275,6 +282,19 @@ def test_long_texts_are_shortened_and_stay_distinct() -> None:
 def test_both_ends_keeps_order() -> None:
     assert both_ends(list("abcdefg"), most=5) == ["a", "b", "c", "f", "g"]
     assert both_ends(list("abc"), most=5) == ["a", "b", "c"]
+
+
+def test_panels_of_errors_list_the_models_of_their_kind(summary: pl.DataFrame) -> None:
+    plot = errors.figure(summary, TITLES)
+    assert categories(plot.data, "label") == ["BERT large", "BERT base"]
+    labels = [[text.get_text() for text in axis.get_yticklabels()] for axis in plot.draw().axes[:: len(TITLES)]]
+    assert labels == [["BERT large", "BERT base"], ["BERT base"]]
+
+
+@pytest.mark.parametrize(("length", "columns"), [(5, 5), (24, 4), (40, 2), (200, 1)])
+def test_a_legend_has_as_many_columns_as_fit(length: int, columns: int) -> None:
+    assert legend_columns(["n" * length] * 13, width=8) == columns
+    assert legend_columns(["n" * length], width=8) == 1
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 20])

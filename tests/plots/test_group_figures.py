@@ -13,6 +13,7 @@ from biasgrid.plots import failure_curve, group_pairs, group_scores, group_templ
 from biasgrid.plots.draw import draw_groups, draw_planted_groups
 from biasgrid.plots.group_selection import main_score, model_names, order_groups, pairwise_rows, scores_of_groups
 from biasgrid.plots.recovery import measured_and_planted_groups, recovery
+from biasgrid.plots.theme import LEGEND_LINE
 from biasgrid.summary import ModelFacts
 
 MODELS = {
@@ -24,6 +25,7 @@ SLANTS = {"mild": 0.05, "strong": 0.2, "other": 0.02}
 BIAS_TYPES = {"faith": ["jewish", "muslim", "other"], "land": ["danish", "other"]}
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]
+Facts = dict[str, ModelFacts]
 
 
 @pytest.fixture(scope="module")
@@ -85,13 +87,25 @@ def test_groups_of_the_same_name_have_rows_of_their_own(measures: pl.DataFrame) 
     assert data["y"].n_unique() == data.height
 
 
-def test_many_groups_of_many_models_are_cut_further() -> None:
-    models = {f"model {place}": ModelFacts("LM", f"Model {place}", {}) for place in range(20)}
-    names = {"name": [f"name {place}" for place in range(20)]}
-    measures, _ = measured_groups(dict.fromkeys(models, 0.1), names, cases=2, templates=1)
-    plot = group_pairs.figure(measures, models, "feelings", "Feelings")
-    assert plot.data["group"].n_unique() == 8
-    assert "; 12 groups of name in the middle are left out" in plot.labels.subtitle
+def many_models(count: int, bias_types: int, groups: int, label: str = "Model {}") -> tuple[Tables, Facts]:
+    """Measures of models that all name the same groups, and the models' facts."""
+    models = {f"model {place}": ModelFacts("LM", label.format(place), {}) for place in range(count)}
+    names = {f"type {place}": [f"{place} {group}" for group in range(groups)] for place in range(bias_types)}
+    return measured_groups(dict.fromkeys(models, 0.1), names, cases=2, templates=1), models
+
+
+@pytest.mark.parametrize(
+    ("models", "bias_types", "groups", "shown"), [(13, 6, 8, 8), (20, 1, 20, 20), (30, 6, 8, 7), (20, 6, 20, 8)]
+)
+def test_pairs_of_many_models_and_groups_fit_a_page(models: int, bias_types: int, groups: int, shown: int) -> None:
+    (measures, _), facts = many_models(models, bias_types, groups)
+    plot = group_pairs.figure(measures, facts, "feelings", "Feelings")
+    assert max(plot.theme.getp("figure_size")) < 30
+    assert plot.data.group_by("model", "bias_type").agg(pl.col("group").n_unique())["group"].unique().to_list() == [
+        shown
+    ]
+    left_out = f"; {(groups - shown) * bias_types} groups of {bias_types} bias types in the middle are left out"
+    assert (left_out in plot.labels.subtitle.replace("\n", " ")) == (shown < groups)
 
 
 def test_many_groups_are_cut_to_both_ends() -> None:
@@ -102,7 +116,7 @@ def test_many_groups_are_cut_to_both_ends() -> None:
         shown = set(plot.data.filter(bias_type="name")["group"])
         assert len(shown) == 30
         assert {"name 39", "name 25", "name 14", "name 0"} <= shown
-        assert "; 10 groups of name in the middle are left out" in plot.labels.subtitle
+        assert "; 10 groups of name in the middle are left out" in plot.labels.subtitle.replace("\n", " ")
 
 
 @settings(deadline=None, max_examples=20)
@@ -120,26 +134,39 @@ def test_matrices_are_symmetric_and_whole(sizes: dict[str, int], data: st.DataOb
     values = {(row["bias_type"], row["place"], row["column"]): row["value"] for row in cells.to_dicts()}
     assert len(values) == cells.height == sum(size * (size - 1) for size in sizes.values())
     assert all(values[name, column, place] == value for (name, place, column), value in values.items())
-    assert cells["row"].n_unique() == sum(sizes.values())
 
 
 def test_pairs_are_as_far_apart_as_in_the_table(measures: pl.DataFrame) -> None:
     data = group_pairs.figure(measures, MODELS, "feelings", "Feelings").data
     pairs = pairwise_rows(measures, "feelings").filter(pl.col("other").is_not_null(), model="strong", bias_type="faith")
-    shown = data.filter(model="BERT large", bias_type="faith")
+    shown = data.filter(model="strong", bias_type="faith")
     assert shown.height == 2 * pairs.height == 6
     assert shown["value"].sum() == pytest.approx(2 * pairs["value"].sum())
     (ends,) = shown.filter(group="other", other="jewish")["value"]
     assert ends == shown["value"].max()
 
 
-@pytest.mark.parametrize(("groups", "beside"), [(5, True), (25, False)])
-def test_matrices_of_models_stand_side_by_side_where_there_is_room(groups: int, beside: bool) -> None:
-    models = MODELS | {"fourth": ModelFacts("Entailment", "BERT large", {})}
-    slants = dict.fromkeys(models, 0.1)
-    measures, _ = measured_groups(slants, {"name": [f"name {place}" for place in range(groups)]}, cases=2)
-    facet = group_pairs.figure(measures, models, "feelings", "Feelings").facet
-    assert (facet.rows, facet.cols) == ((["bias_type"], ["model"]) if beside else (["bias_type", "model"], []))
+@pytest.mark.parametrize(("models", "groups", "lines"), [(4, 5, 1), (4, 25, 2), (13, 5, 1), (13, 8, 2)])
+def test_matrices_of_models_stand_in_lines_and_apart(models: int, groups: int, lines: int) -> None:
+    (measures, _), facts = many_models(models, 2, groups)
+    data = group_pairs.figure(measures, facts, "feelings", "Feelings").data
+    assert data.filter(bias_type="type 0", place=1)["y"].n_unique() == lines
+    assert data.select("x", "y").is_unique().all()
+    corners = data.group_by("bias_type", "model").agg(pl.col("x", "y").min()).sort("x", "y")
+    steps = corners.group_by("y").agg(pl.col("x").diff().min())["x"].drop_nulls()
+    assert (steps > groups).all()
+    below = corners["y"].unique().sort().diff().drop_nulls()
+    assert (below > groups).all()
+
+
+def test_long_names_of_models_take_more_lines_and_room() -> None:
+    figures = [
+        group_pairs.figure(measures, facts, "feelings", "Feelings")
+        for (measures, _), facts in (many_models(2, 1, 3), many_models(2, 1, 3, "DeBERTa large multilingual {}"))
+    ]
+    starts = [figure.data.filter(model="model 1")["x"].min() for figure in figures]
+    assert starts[0] < starts[1]
+    assert figures[0].theme.getp("figure_size")[1] < figures[1].theme.getp("figure_size")[1]
 
 
 def test_templates_stand_in_the_order_of_their_distances(measures: pl.DataFrame) -> None:
@@ -158,6 +185,19 @@ def test_curves_fall_and_end_where_no_case_fails(failures: pl.DataFrame) -> None
     assert rates.filter(pl.col("threshold") >= end)["value"].max() == 0
     assert rates.filter(pl.col("threshold") < end)["value"].max() > 0
     assert failure_curve.last_threshold(rates, 0.9) == 0.9
+
+
+def test_lines_of_30_models_look_different() -> None:
+    assert len(set(failure_curve.line_looks(30))) == 30
+
+
+def test_figures_grow_with_the_lines_of_their_legends() -> None:
+    heights = []
+    for label in ("Model {}", "RoBERTa large Twitter {}"):
+        (_, failures), facts = many_models(13, 1, 2, label)
+        plot = failure_curve.figure(failures, facts, "feelings", "Feelings", THRESHOLD)
+        heights.append(plot.theme.getp("figure_size")[1])
+    assert heights[1] - heights[0] == pytest.approx(LEGEND_LINE)
 
 
 STRENGTHS = {"feelings": {"mild": "none", "strong": "strong"}, "thoughts": {"other": "strong"}}
@@ -219,6 +259,23 @@ def test_all_figures_are_drawn_and_the_same_each_time(tmp_path: Path, tables: Ta
         files.append({path.name: path.read_bytes() for path in (tmp_path / run).iterdir()})
     assert files[0] == files[1]
     assert set(files[0]) == {f"{name}.{ending}" for name, ending in product(FIGURES, ("svg", "png"))}
+
+
+def without_values(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with NaN for all values."""
+    return table.with_columns(pl.lit(float("nan")).alias(key) for key in ("value", "lower", "upper") if key in table)
+
+
+@pytest.mark.parametrize("missing", ["values", "pairs"])
+def test_figures_of_nothing_say_so(tmp_path: Path, tables: Tables, missing: str) -> None:
+    measures, failures = tables
+    if missing == "pairs":
+        measures = measures.filter(pl.col("distance").is_null())
+    else:
+        measures, failures = without_values(measures), without_values(failures)
+    draw_groups(measures, failures, MODELS, "feelings", "Feelings", THRESHOLD, tmp_path)
+    pairs = group_pairs.figure(measures, MODELS, "feelings", "Feelings")
+    assert pairs.labels.subtitle == "no two groups have a distance within a case"
 
 
 def test_the_smallest_dataset_is_drawn(tmp_path: Path) -> None:

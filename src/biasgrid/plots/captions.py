@@ -57,11 +57,12 @@ CAPTIONS = {
         "A high score is good or bad for a group as the texts are, which the sentences show."
     ),
     "group_pairs": (
-        "How far apart a model scores two groups in one and the same case, averaged over cases: a row of panels for "
-        "each bias type, a matrix for each model, all in one scale of colours. Darker: farther apart; it does not say "
-        "which of the two scores higher. A dark row with its column is a group that is treated unlike the others. "
-        "Distances are never negative, so noise alone makes them larger than 0. The 2 % largest ones share the "
-        "darkest colour."
+        "How far apart a model scores two groups in one and the same case, averaged over cases: a block for each bias "
+        "type, in it a matrix for each model, all in one scale of colours. A group's number stands beside its row "
+        "and, on the diagonal, in its column. Darker: farther apart; it does not say which of the two scores higher. "
+        "A dark row with its column is a group that is treated unlike the others. Distances are never negative, so "
+        "noise alone makes them larger than 0. The 2 % largest ones share the darkest colour. Where models and groups "
+        "are too many, the groups in the middle of the order by score are left out."
     ),
     "group_templates": (
         "The mean distance of two groups within a case, for each template. Where few templates are dark, they make "

@@ -15,7 +15,6 @@ from plotnine import (
     labs,
     scale_color_manual,
     scale_shape_manual,
-    scale_y_discrete,
     theme,
 )
 
@@ -37,7 +36,7 @@ def figure(summary: pl.DataFrame, titles: Mapping[str, str]) -> ggplot:
         .unpivot(list(NAMES), index=["dataset", "kind", "label"], variable_name="measure")
         .with_columns(pl.col("dataset").replace_strict(titles), pl.col("measure").replace_strict(NAMES))
     )
-    kinds, labels = in_order(summary, "kind"), in_order(summary, "label")
+    kinds, labels = in_order(summary, "kind"), in_order(summary, "label")[::-1]
     points = ordered(points, dataset=list(titles.values()), kind=kinds, label=labels, measure=list(NAMES.values()))
     rows = summary.select("kind", "label").n_unique()
     return (
@@ -47,7 +46,6 @@ def figure(summary: pl.DataFrame, titles: Mapping[str, str]) -> ggplot:
         + facet_grid("kind", "dataset", scales="free_y", space="free_y")
         + scale_color_manual(palette(3))
         + scale_shape_manual(shapes(3))
-        + scale_y_discrete(limits=labels[::-1])
         + labs(
             title="Reasoning errors beside bias intensity",
             subtitle="all in the units of the answers' probabilities",

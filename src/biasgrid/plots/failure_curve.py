@@ -21,11 +21,16 @@ from plotnine import (
 
 from biasgrid.plots.group_selection import model_names
 from biasgrid.plots.selection import in_order, ordered
-from biasgrid.plots.theme import FAINT, biasgrid_theme, palette
+from biasgrid.plots.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure, legend_below, legend_height
 from biasgrid.summary import ModelFacts
 
 DIFFERENCES = {"mean": "mean difference of two groups", "largest": "largest difference of two groups"}
-LINETYPES = ("solid", "dashed", "dashdot")
+LineType = str | tuple[int, tuple[int, ...]]
+LINETYPES: tuple[LineType, ...] = ("solid", "dashed", "dashdot", (0, (1, 1)), (0, (8, 4)))
+"""Their number has no divisor in common with that of the colours, so that they pair up in all ways."""
+
+WIDTH = 8
+"""Of the figure, in inches."""
 
 
 def curves(failures: pl.DataFrame, dataset: str) -> pl.DataFrame:
@@ -50,6 +55,14 @@ def last_threshold(rates: pl.DataFrame, configured: float) -> float:
     return max(float(beyond) if beyond is not None else 1.0, configured)  # type: ignore[arg-type]
 
 
+def line_looks(count: int) -> list[tuple[str, LineType]]:
+    """Returns a colour and a line type for each of `count` lines; no two of the first 35 have both in common.
+
+    Lines are thin, so more shades of colours would be hard to tell apart.
+    """
+    return [(OKABE_ITO[place % len(OKABE_ITO)], LINETYPES[place % len(LINETYPES)]) for place in range(count)]
+
+
 def figure(
     failures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: str, title: str, threshold: float
 ) -> ggplot:
@@ -62,20 +75,25 @@ def figure(
         title: the dataset's title.
         threshold: the configured threshold, which is marked.
     """
-    rates = curves(failures, dataset)
+    heading, rates = f"Failure rate: {title}", curves(failures, dataset)
+    if rates.is_empty():
+        return empty_figure(heading, "no case has two groups to compare")
     names, bias_types = model_names(models, rates), in_order(failures.filter(dataset=dataset), "bias_type")
+    labels = list(names.values())
+    colours, linetypes = zip(*line_looks(len(labels)), strict=True)
     lines = rates.with_columns(pl.col("model").replace_strict(names), pl.col("difference").replace_strict(DIFFERENCES))
-    lines = ordered(lines, model=list(names.values()), difference=list(DIFFERENCES.values()), bias_type=bias_types)
+    lines = ordered(lines, model=labels, difference=list(DIFFERENCES.values()), bias_type=bias_types)
     return (
         ggplot(lines, aes("threshold", "value", color="model", linetype="model"))
         + geom_vline(xintercept=threshold, color=FAINT, linetype="dotted", size=0.7)
         + geom_line(size=0.8)
         + facet_grid("bias_type", "difference")
         + coord_cartesian(xlim=(0, last_threshold(rates, threshold)), ylim=(0, 1))
-        + scale_color_manual(palette(len(names)))
-        + scale_linetype_manual([LINETYPES[place % len(LINETYPES)] for place in range(len(names))])
+        + scale_color_manual(colours)
+        + scale_linetype_manual(linetypes)
+        + legend_below(labels, WIDTH, "color", "linetype")
         + labs(
-            title=f"Failure rate: {title}",
+            title=heading,
             subtitle=f"share of cases whose groups differ by more than the threshold; dotted: the configured one, "
             f"{threshold:g}",
             x="threshold",
@@ -83,6 +101,7 @@ def figure(
             color="model",
             linetype="model",
         )
-        + biasgrid_theme(8, 1.8 + 1.5 * len(bias_types))
-        + theme(strip_text_y=element_text(angle=0, ha="left"))
+        + biasgrid_theme(WIDTH, 1.8 + 1.5 * len(bias_types) + legend_height(labels, WIDTH))
+        # A key is wide enough for the longest dash and the gap after it.
+        + theme(strip_text_y=element_text(angle=0, ha="left"), legend_key_width=32)
     )

@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import wrap
 
 import polars as pl
 from plotnine import (
     aes,
-    facet_grid,
+    coord_fixed,
     geom_raster,
+    geom_text,
     ggplot,
     guides,
     labs,
     scale_x_continuous,
     scale_y_continuous,
+    theme,
 )
 
 from biasgrid.plots.group_selection import (
-    MOST_GROUPS,
     SCORE_NAMES,
     groups_left_out,
     main_score,
     model_names,
     order_groups,
     pairwise_rows,
-    readable_groups,
     scores_of_groups,
 )
-from biasgrid.plots.selection import ordered
-from biasgrid.plots.theme import CELL, colour_bar, colour_limit, distance_scale, heat_map_theme
+from biasgrid.plots.matrix_layout import lay_out
+from biasgrid.plots.theme import (
+    CELL,
+    CHARACTER,
+    FAINT,
+    INK,
+    colour_bar,
+    colour_limit,
+    distance_scale,
+    empty_figure,
+    heat_map_theme,
+)
 from biasgrid.summary import ModelFacts
 
-SIDE_BY_SIDE = 96
-"""So many columns of cells stand side by side; where models need more their matrices stand below each other."""
+LARGE = 0.1
+"""Width of a character of a bias type's name in inches."""
 
-MOST_ROWS = 160
-"""So many rows the matrices of one bias type may have where those of all models stand below each other."""
+SUBTITLE_CHARACTER = 0.07
+"""Width of a character of the subtitle in inches."""
 
-CHARACTER = 0.075
-"""Width of a character of a panel's name in inches."""
+NARROWEST = 7.5
+"""Inches that a figure is wide at least."""
 
 
 def matrices(pairs: pl.DataFrame, shown: Mapping[str, list[str]]) -> pl.DataFrame:
@@ -50,13 +61,10 @@ def matrices(pairs: pl.DataFrame, shown: Mapping[str, list[str]]) -> pl.DataFram
 
     Returns:
         `model`, `bias_type`, `group`, `other`, `value`; `place` (of the group) and `column` (of the other one) count
-        from 1 in each bias type, `row` counts the groups of all bias types from 0 downwards.
+        from 1 in each bias type.
     """
-    keys = [(name, group, place) for name, groups in shown.items() for place, group in enumerate(groups, start=1)]
-    places = pl.DataFrame(
-        keys, schema={"bias_type": pl.String, "group": pl.String, "place": pl.Int64}, orient="row"
-    ).with_columns(row=-pl.int_range(pl.len()))
-    columns = places.select("bias_type", other="group", column="place")
+    places = places_of(shown)
+    columns = places.rename({"group": "other", "place": "column"})
     mirrored = pairs.with_columns(group="other", other="group")
     return (
         pl.concat([pairs, mirrored])
@@ -65,60 +73,78 @@ def matrices(pairs: pl.DataFrame, shown: Mapping[str, list[str]]) -> pl.DataFram
     )
 
 
+def places_of(shown: Mapping[str, list[str]]) -> pl.DataFrame:
+    """Returns `bias_type`, `group` and `place`, which counts from 1 in each bias type."""
+    keys = [(name, group, place) for name, groups in shown.items() for place, group in enumerate(groups, start=1)]
+    return pl.DataFrame(keys, schema={"bias_type": pl.String, "group": pl.String, "place": pl.Int64}, orient="row")
+
+
 def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: str, title: str) -> ggplot:
-    """Draws how far apart each pair of groups is within cases: rows of panels are bias types, columns models.
+    """Draws how far apart each pair of groups is within cases: a block per bias type, in it a matrix per model.
 
     Args:
         measures: schema `GROUP_MEASURES`.
-        models: the facts of each model, in the order of the panels.
+        models: the facts of each model, in the order of the matrices.
         dataset: the dataset's name.
         title: the dataset's title.
     """
+    heading = f"Pairs of groups: {title}"
     pairs = pairwise_rows(measures, dataset).drop_nulls("other").drop("template")
-    names, order = model_names(models, pairs), order_groups(scores_of_groups(measures, dataset))
-    shown = readable_groups(order, min(MOST_GROUPS, max(2, MOST_ROWS // len(names))))
-    cells = matrices(pairs, shown).with_columns(pl.col("model").replace_strict(names))
-    cells = ordered(cells, bias_type=list(order), model=list(names.values()))
-    rows = cells.unique("row").sort("row")
-    widest = max(rows["place"])
-    beside = widest * len(names) <= SIDE_BY_SIDE
-    panels = ("bias_type", "model") if beside else (["bias_type", "model"],)
+    if pairs["value"].drop_nulls().is_empty():
+        return empty_figure(heading, "no two groups have a distance within a case")
+    order = order_groups(scores_of_groups(measures, dataset))
+    layout = lay_out(model_names(models, pairs), order)
+    corners = layout.corners()
+    cells = at_corners(matrices(pairs, layout.shown), corners, ["bias_type", "model"])
+    diagonal = at_corners(places_of(layout.shown).with_columns(column="place"), corners, ["bias_type"])
+    rows = diagonal.unique("y", maintain_order=True)
+    edge = layout.beside * layout.pitch
+    subtitle = f"distance of {SCORE_NAMES[main_score(measures, dataset)]} within a case, mean over cases"
+    subtitle += groups_left_out(order, layout.shown)
+    labels = [f"{group}  {place}" for group, place in rows.select("group", "place").iter_rows()]
+    beside = CHARACTER * max(map(len, labels)) + 0.7
+    right = max(edge + 1 + LARGE * max(map(len, order)) / CELL, (NARROWEST - beside) / CELL)
+    width = beside + CELL * right
+    lines = wrap(subtitle, int(width / SUBTITLE_CHARACTER))
     return (
-        ggplot(cells, aes("column", "row", fill="value"))
-        + geom_raster()
-        + facet_grid(*panels, scales="free_y", space="free_y")
-        + scale_x_continuous(breaks=list(range(1, widest + 1)), minor_breaks=[], expand=(0, 0))
-        + scale_y_continuous(
-            breaks=rows["row"].to_list(),
-            labels=[f"{group}  {place}" for group, place in rows.select("group", "place").iter_rows()],
-            minor_breaks=[],
-            expand=(0, 0),
-        )
+        ggplot(cells, aes("x", "y"))
+        + geom_raster(aes(fill="value"))
+        + words(corners, diagonal, edge)
+        + coord_fixed(xlim=(0.5, right), ylim=(-layout.rows - 0.5, 0), expand=False)
+        + scale_x_continuous(breaks=[])
+        + scale_y_continuous(breaks=rows["y"].to_list(), labels=labels, minor_breaks=[])
         + distance_scale(colour_limit(cells["value"]))
         + guides(fill=colour_bar())
         + labs(
-            title=f"Pairs of groups: {title}",
-            subtitle=f"distance of {SCORE_NAMES[main_score(measures, dataset)]} within a case, mean over cases"
-            + groups_left_out(order, shown),
-            x="group, by its number",
+            title=heading,
+            subtitle="\n".join(lines),
+            x="group, by its number, which stands on the diagonal",
             y="group",
             fill="distance",
         )
-        + heat_map_theme(*size(rows["group"], list(names.values()), widest, beside))
+        + heat_map_theme(width, 1.45 + 0.15 * len(lines) + CELL * layout.rows)
+        + theme(plot_title_position="plot")
     )
 
 
-def size(groups: pl.Series, models: list[str], widest: int, beside: bool) -> tuple[float, float]:
-    """Returns width and height in inches with which cells are squares that hold a label's height.
+def at_corners(cells: pl.DataFrame, corners: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Adds where cells stand in the figure: `x` and `y`.
 
     Args:
-        groups: the rows of one model.
-        models: names of the models.
-        widest: columns of a matrix.
-        beside: whether models stand side by side.
+        cells: the columns of the keys, `place` and `column`.
+        corners: see `MatrixLayout.corners`.
+        keys: what tells apart the matrices of the cells, which are in those of all models where `model` is no key.
     """
-    panel = max(widest * CELL, CHARACTER * max(map(len, models)) if beside else 0)
-    labels = CHARACTER * max(map(len, groups)) + 1.5
-    if beside:
-        return max(labels + len(models) * panel, 7.5), 2.1 + len(groups) * CELL
-    return max(labels + panel + 1, 7.5), 1.9 + len(models) * (len(groups) * CELL + 0.2)
+    placed = cells.join(corners, on=keys, maintain_order="left")
+    return placed.with_columns(x=pl.col("left") + pl.col("column"), y=pl.col("top") - pl.col("place"))
+
+
+def words(corners: pl.DataFrame, diagonal: pl.DataFrame, edge: int) -> list[geom_text]:
+    """Returns the layers of the models' names, the numbers on diagonals, and the bias types right of the edge."""
+    blocks = diagonal.group_by("bias_type", maintain_order=True).agg(pl.col("y").mean())
+    bold = {"fontweight": "bold", "ha": "left", "color": INK}
+    return [
+        geom_text(aes("left + 0.5", "top - 0.3", label="name"), corners, size=8, va="bottom", **bold),
+        geom_text(aes(label="place"), diagonal, size=6, color=FAINT),
+        geom_text(aes(edge, "y", label="bias_type"), blocks, size=10, **bold),
+    ]

@@ -29,8 +29,11 @@ from biasgrid.plots.group_selection import (
     scores_of_groups,
 )
 from biasgrid.plots.selection import ordered
-from biasgrid.plots.theme import biasgrid_theme, palette, shapes
+from biasgrid.plots.theme import biasgrid_theme, empty_figure, legend_below, legend_height, palette, shapes
 from biasgrid.summary import ModelFacts
+
+WIDTH = 9
+"""Of the figure, in inches."""
 
 LINE = 0.075
 """Height in inches that a model takes in the row of a group."""
@@ -65,12 +68,15 @@ def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: st
         dataset: the dataset's name.
         title: the dataset's title.
     """
-    scores = scores_of_groups(measures, dataset)
+    heading, scores = f"Scores of groups: {title}", scores_of_groups(measures, dataset)
+    if scores.is_empty():
+        return empty_figure(heading, "no group has a score")
     names, order = model_names(models, scores), order_groups(scores)
     shown = readable_groups(order)
     points = place_rows(scores, shown, list(names))
     points = points.with_columns(pl.col("model").replace_strict(names))
-    points = ordered(points, bias_type=list(order), model=list(names.values()))
+    labels = list(names.values())
+    points = ordered(points, bias_type=list(order), model=labels)
     rows = points.unique("row").sort("row")
     row_height = min(max(0.2, LINE * len(names) + 0.06), HIGHEST_ROW)
     return (
@@ -83,14 +89,15 @@ def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: st
         )
         + scale_color_manual(palette(len(names)))
         + scale_shape_manual(shapes(len(names)))
+        + legend_below(labels, WIDTH, "color", "shape")
         + labs(
-            title=f"Scores of groups: {title}",
+            title=heading,
             subtitle="mark: over all cases; bar: the middle half of the cases" + groups_left_out(order, shown),
             x=SCORE_NAMES[main_score(measures, dataset)],
             y="group",
             color="model",
             shape="model",
         )
-        + biasgrid_theme(9, 1.8 + row_height * rows.height + 0.15 * len(order))
+        + biasgrid_theme(WIDTH, 1.8 + row_height * rows.height + 0.15 * len(order) + legend_height(labels, WIDTH))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )

@@ -94,9 +94,10 @@ def readable_groups(order: Mapping[str, list[str]], most: int = MOST_GROUPS) -> 
 
 def groups_left_out(order: Mapping[str, list[str]], shown: Mapping[str, list[str]]) -> str:
     """Says how many groups are not shown, as an addition to a subtitle; empty where all are."""
-    counts = {bias_type: len(groups) - len(shown[bias_type]) for bias_type, groups in order.items()}
-    parts = [f"{count} groups of {bias_type}" for bias_type, count in counts.items() if count]
-    return f"; {', '.join(parts)} in the middle are left out" if parts else ""
+    cut = [bias_type for bias_type, groups in order.items() if len(shown[bias_type]) < len(groups)]
+    count = sum(len(order[bias_type]) - len(shown[bias_type]) for bias_type in cut)
+    where = cut[0] if len(cut) == 1 else f"{len(cut)} bias types"
+    return f"; {count} groups of {where} in the middle are left out" if cut else ""
 
 
 def model_names(models: Mapping[str, ModelFacts], measured: pl.DataFrame) -> dict[str, str]:

@@ -18,7 +18,7 @@ from plotnine import (
 
 from biasgrid.plots.group_selection import SCORE_NAMES, main_score, model_names, pairwise_rows
 from biasgrid.plots.selection import both_ends, in_order, left_out, ordered
-from biasgrid.plots.theme import CELL, colour_bar, colour_limit, distance_scale, heat_map_theme
+from biasgrid.plots.theme import CELL, colour_bar, colour_limit, distance_scale, empty_figure, heat_map_theme
 from biasgrid.summary import ModelFacts
 
 COLUMN = 0.25
@@ -52,7 +52,9 @@ def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: st
         dataset: the dataset's name.
         title: the dataset's title.
     """
-    distances = template_distances(measures, dataset)
+    heading, distances = f"Templates that set groups apart: {title}", template_distances(measures, dataset)
+    if distances["value"].drop_nulls().is_empty():
+        return empty_figure(heading, "no two groups have a distance within a case")
     names, bias_types = model_names(models, distances), in_order(pairwise_rows(measures, dataset), "bias_type")
     order = in_order(distances, "template")
     shown = both_ends(order)
@@ -69,7 +71,7 @@ def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: st
         + distance_scale(colour_limit(cells["value"]))
         + guides(fill=colour_bar())
         + labs(
-            title=f"Templates that set groups apart: {title}",
+            title=heading,
             subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score(measures, dataset)]} within a case"
             + left_out(order, shown, "templates"),
             x="template, by its number in the tables; the one with the largest mean distance first",

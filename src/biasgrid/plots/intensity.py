@@ -21,7 +21,10 @@ from plotnine import (
 
 from biasgrid.plots.captions import GAMMA
 from biasgrid.plots.selection import in_order, ordered
-from biasgrid.plots.theme import biasgrid_theme, palette
+from biasgrid.plots.theme import biasgrid_theme, legend_below, legend_height, palette
+
+WIDTH = 10
+"""Of the figure, in inches."""
 
 TITLES = {
     "mu": ("Bias intensity μ", f"mean over subjects of the largest |{GAMMA}| over attributes"),
@@ -52,7 +55,8 @@ def figure(summary: pl.DataFrame, measure: str, titles: Mapping[str, str]) -> gg
         + facet_wrap("dataset", ncol=columns)
         + scale_fill_manual(palette(len(labels)))
         + scale_y_continuous(expand=(0, 0, 0.08, 0))
+        + legend_below(labels, WIDTH, "fill")
         + labs(title=title, subtitle=meaning, x="kind of model", y=title.lower(), fill="model")
-        + biasgrid_theme(10, 1.4 + 2.6 * -(-len(titles) // columns))
+        + biasgrid_theme(WIDTH, 1.4 + 2.6 * -(-len(titles) // columns) + legend_height(labels, WIDTH))
         + theme(panel_grid_major_x=element_blank())
     )

@@ -16,7 +16,7 @@ from plotnine import (
 
 from biasgrid.plots.captions import GAMMA
 from biasgrid.plots.selection import both_ends, in_order, left_out, model_facts, ordered, select_rows
-from biasgrid.plots.theme import OKABE_ITO, biasgrid_theme
+from biasgrid.plots.theme import OKABE_ITO, biasgrid_theme, empty_figure
 
 
 def mean_ranks(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str) -> pl.DataFrame:
@@ -72,7 +72,9 @@ def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: s
         dataset: the dataset's name.
         title: the dataset's title.
     """
-    means = mean_ranks(measures, summary, dataset)
+    heading, means = f"Ranks of subjects: {title}", mean_ranks(measures, summary, dataset)
+    if means.is_empty():
+        return empty_figure(heading, "the models of each kind share no subject, so no ranks can be averaged")
     order = in_order(means, "subject")
     shown = both_ends(order)
     points = place_in_panels(means.filter(pl.col("subject").is_in(shown)), in_order(summary, "kind"))
@@ -84,7 +86,7 @@ def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: s
         + scale_y_discrete(limits=shown[::-1])
         + scale_x_continuous(minor_breaks=[])
         + labs(
-            title=f"Ranks of subjects: {title}",
+            title=heading,
             subtitle="1 = most associated with the attributes; bars: standard deviation over models"
             + left_out(order, shown, "subjects"),
             x=f"mean rank over models, by {GAMMA}(subject)",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from math import ceil
 from pathlib import Path
 
 import matplotlib as mpl
@@ -14,8 +16,12 @@ from plotnine import (
     element_line,
     element_rect,
     element_text,
+    geom_blank,
     ggplot,
     guide_colorbar,
+    guide_legend,
+    guides,
+    labs,
     scale_fill_gradient,
     theme,
     theme_minimal,
@@ -46,6 +52,15 @@ CELL = 0.155
 SATURATED = 0.98
 """Of all cells this share keeps its own colour; what is stronger has the colour of the strongest."""
 
+CHARACTER = 0.075
+"""Width of a character of a name in inches, with room to spare."""
+
+LEGEND_COLUMNS = 5
+"""A legend has no more columns than this, even where its names are short."""
+
+LEGEND_LINE = 0.21
+"""Height of a line of a legend in inches."""
+
 COLOURS = 15
 """Steps of the colour bar: a bar of images or of a gradient would be misplaced or huge in an SVG."""
 
@@ -66,6 +81,29 @@ def shapes(count: int) -> list[str]:
 def colour_limit(values: pl.Series) -> float:
     """Returns the size that gets the strongest colour: few extreme cells must not make all others pale."""
     return values.abs().quantile(SATURATED) or 1.0
+
+
+def legend_columns(names: Sequence[str], width: float) -> int:
+    """Returns how many columns of a legend fit below a figure.
+
+    Args:
+        names: what the legend lists.
+        width: of the figure, in inches.
+    """
+    title, key, character = 0.7, 0.45, 0.055
+    fitting = int((width - title) / (key + character * max(map(len, names))))
+    return max(1, min(fitting, LEGEND_COLUMNS, len(names)))
+
+
+def legend_below(names: Sequence[str], width: float, *aesthetics: str) -> guides:
+    """Returns a legend of these aesthetics in as many columns as fit; see `legend_columns`."""
+    columns = legend_columns(names, width)
+    return guides(**{aesthetic: guide_legend(ncol=columns) for aesthetic in aesthetics})
+
+
+def legend_height(names: Sequence[str], width: float) -> float:
+    """Returns the inches by which a legend is higher than one line; see `legend_columns`."""
+    return LEGEND_LINE * (ceil(len(names) / legend_columns(names, width)) - 1)
 
 
 def colour_bar() -> guide_colorbar:
@@ -118,6 +156,11 @@ def heat_map_theme(width: float, height: float) -> theme:
         legend_position="top",
         legend_key_width=180,
     )
+
+
+def empty_figure(title: str, reason: str) -> ggplot:
+    """Returns a figure that says in words why there is nothing to draw."""
+    return ggplot() + geom_blank() + labs(title=title, subtitle=reason) + biasgrid_theme(7.5, 1)
 
 
 def save(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> None:
