@@ -78,6 +78,18 @@ def tokenizer_record(wildcards):
     return f"<results>/tokenizers/{tokenizer}.json" if tokenizer else []
 
 
+# Snakemake does not compare the params that a function makes of `input`: lists that are moved or renamed run nothing
+# again. What counts is their content, of which each rule has a digest.
+def files_of_lists(wildcards, input):
+    """The word lists of an underspecified dataset's variant."""
+    return grid.files(wildcards.dataset, wildcards.variant)
+
+
+def files_of_pack(wildcards, input):
+    """The files of a counterfactual dataset."""
+    return grid.pack_files(wildcards.dataset)
+
+
 def is_imported(model):
     """Says whether a model has dumps of predictions in place of weights."""
     return bool(grid.models[model].predictions)

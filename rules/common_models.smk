@@ -1,21 +1,6 @@
 # What the rules of models.smk share: where checkpoints lie, and what models are trained on.
 
-
-def checkpoint_files(registry, wildcard):
-    """Gives an input function: the files of a checkpoint that lies in a folder, so that changed weights are noticed."""
-
-    def files(wildcards):
-        entry = registry[wildcards[wildcard]]
-        if getattr(entry, "train", None):
-            return f"<results>/trained/{wildcards[wildcard]}/model.safetensors"
-        return checkpoint_files_in(entry.folder) if entry.folder else []
-
-    return files
-
-
-def checkpoint_files_in(folder):
-    """The files of a folder, none where it is missing."""
-    return sorted(str(path) for path in Path(folder).glob("*.*")) if Path(folder).is_dir() else []
+from biasgrid.models.checkpoint_files import files_that_count
 
 
 def source_of_model(wildcards):
@@ -28,21 +13,45 @@ def source_of_base(wildcards):
     return grid.source_of_base(wildcards.model)
 
 
-def base_files(wildcards):
-    """The files of the checkpoint that a model's training starts from, where it lies in a folder."""
-    folder = grid.models[wildcards.model].train.base.folder
-    return checkpoint_files_in(folder) if folder else []
-
-
 def base_record(wildcards):
     """The record of the checkpoint that a model's training starts from, none for models without one."""
     train = grid.models[wildcards.model].train
     return f"<results>/bases/{wildcards.model}.json" if train and train.base else []
 
 
+def facts_of_training(wildcards):
+    """What a model was trained on and by what, none for models that are not trained."""
+    return f"<results>/trained/{wildcards.model}/training.json" if grid.models[wildcards.model].train else []
+
+
 def source_of_tokenizer(wildcards):
     """Where a tokenizer's files are, and which of them are needed."""
     return grid.source_of_tokenizer(wildcards.tokenizer)
+
+
+def local_files(source):
+    """The files that count of a checkpoint in a folder, so that changed ones are noticed; none of one on the hub."""
+    if source["folder"] is None:
+        return []
+    allowed = {key: source.get(key, False) for key in ("allow_pickle", "allow_remote_code")}
+    return files_that_count(source["folder"], source["weights"], **allowed)
+
+
+def files_of_model(wildcards):
+    """The files of a model's checkpoint, where it is trained or lies in a folder."""
+    if grid.models[wildcards.model].train:
+        return f"<results>/trained/{wildcards.model}/model.safetensors"
+    return local_files(source_of_model(wildcards))
+
+
+def files_of_base(wildcards):
+    """The files of the checkpoint that a model's training starts from, where it lies in a folder."""
+    return local_files(source_of_base(wildcards))
+
+
+def files_of_tokenizer(wildcards):
+    """The files of a tokenizer, where it lies in a folder."""
+    return local_files(source_of_tokenizer(wildcards))
 
 
 def planted_strengths():

@@ -10,7 +10,7 @@ rule expand:
     resources:
         mem_mb=2000,
     params:
-        files=lambda wildcards: grid.files(wildcards.dataset, wildcards.variant),
+        files=files_of_lists,
         lists=lambda wildcards: word_lists[wildcards.dataset, wildcards.variant].digest(),
         code=code_of("expand"),
     script:
@@ -27,7 +27,7 @@ rule expand_cases:
     resources:
         mem_mb=2000,
     params:
-        files=lambda wildcards: grid.pack_files(wildcards.dataset),
+        files=files_of_pack,
         lists=lambda wildcards: word_lists[wildcards.dataset, "cases"].digest(),
         code=code_of("expand_cases"),
     script:

@@ -61,7 +61,7 @@ rule plant_cases:
 # Bases are fetched by a rule of their own, because nodes that train may have no network.
 rule fetch_base:
     input:
-        files=base_files,
+        files=files_of_base,
     output:
         update("<results>/bases/{model}.json"),
     log:
@@ -79,13 +79,14 @@ rule train:
     input:
         unpack(training_inputs),
     output:
-        multiext(
+        checkpoint=multiext(
             "<results>/trained/{model}/",
             "config.json",
             "model.safetensors",
             "tokenizer.json",
             "tokenizer_config.json",
         ),
+        training="<results>/trained/{model}/training.json",
     log:
         "<logs>/train/{model}.log",
     conda:
@@ -97,7 +98,10 @@ rule train:
         mem_mb=4000,
         device=grid.inference.device,
         jobs_per_gpu=grid.inference.jobs_per_gpu,
+        seconds_to_wait=round(60 * grid.inference.time_limit),
     params:
+        # Path variables are not filled in here, wildcards are.
+        lock=f"{grid.results}/.parts/trained/{{model}}.lock",
         task=lambda wildcards: grid.models[wildcards.model].task,
         labels=lambda wildcards: list(grid.models[wildcards.model].labels.values()),
         train=lambda wildcards: grid.models[wildcards.model].train.model_dump(mode="json"),
@@ -108,8 +112,9 @@ rule train:
 
 rule fetch_model:
     input:
-        files=checkpoint_files(grid.models, "model"),
+        files=files_of_model,
         base=base_record,
+        training=facts_of_training,
     output:
         update("<results>/models/{model}.json"),
     log:
@@ -125,7 +130,7 @@ rule fetch_model:
 
 rule fetch_tokenizer:
     input:
-        files=checkpoint_files(grid.tokenizers, "tokenizer"),
+        files=files_of_tokenizer,
     output:
         update("<results>/tokenizers/{tokenizer}.json"),
     log:

@@ -68,9 +68,10 @@ class Plain:
         return probabilities
 
     @torch.inference_mode()
-    def probabilities_at(self, ids: list[int], place: int) -> torch.Tensor:
-        """The distribution over the vocabulary at a place of some token ids."""
-        return self.model(input_ids=torch.tensor([ids])).logits[0, place].softmax(dim=0)
+    def probabilities_at(self, inputs: dict[str, list[int]], place: int) -> torch.Tensor:
+        """The distribution over the vocabulary at a place of some tokens."""
+        tensors = {name: torch.tensor([values]) for name, values in inputs.items()}
+        return self.model(**tensors).logits[0, place].softmax(dim=0)
 
     def pieces(self, text: str, word: str) -> tuple[list[int], int, list[int], list[int]]:
         """The ids of a text, the place of its mask, the ids of a word there, and the word that each is part of."""
@@ -85,9 +86,13 @@ class Plain:
     def word(self, text: str, word: str, scoring: str) -> tuple[float, int, int]:
         """Probability, rank and number of pieces of a word at the mask of a text, by the book."""
         ids, place, pieces, words = self.pieces(text, word)
+        types = self.tokenizer(text).get("token_type_ids")
         ranks, factors = [], []
         for read, shown in enumerate(shown_pieces(pieces, words, scoring, self.tokenizer.mask_token_id)):
-            at = self.probabilities_at(ids[:place] + shown + ids[place + 1 :], place + read)
+            inputs = {"input_ids": ids[:place] + shown + ids[place + 1 :]}
+            if types is not None:
+                inputs["token_type_ids"] = types[:place] + [types[place]] * len(shown) + types[place + 1 :]
+            at = self.probabilities_at(inputs, place + read)
             factors.append(float(at[pieces[read]]))
             ranks.append(1 + int((at > at[pieces[read]]).sum()))
         return prod(factors), ranks[0], len(pieces)

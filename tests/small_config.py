@@ -13,7 +13,7 @@ CONTENT = yaml.safe_load("""
 inference: {precision: float32}
 planted: {strengths: {none: 0.0, strong: 0.9}}
 tokenizers:
-  bert: {mask: "[MASK]", folder: bert}
+  bert: {mask: "[MASK]", checkpoint: bert-base-uncased, revision: main}
 models:
   answers: {task: question-answering, variant: qa, kind: QA, label: QA, checkpoint: org/answers, revision: main}
   masked: {task: fill-mask, variant: lm-bert, kind: LM, label: LM, checkpoint: bert-base-uncased, revision: main}

@@ -85,6 +85,14 @@ def test_descriptions_and_messages_do_not_count(package: Path, digest: Callable[
     assert digest("models.predict") == before
 
 
+def test_what_a_refused_download_says_does_not_count(package: Path, digest: Callable[[str], str]) -> None:
+    before = digest("models.fetch")
+    edit(package / "models" / "hub.py", "the repository is gated", "this repository is gated")
+    assert digest("models.fetch") == before
+    edit(package / "models" / "checkpoint_files.py", '"merges.txt"', '"merge.txt"')
+    assert digest("models.fetch") != before
+
+
 def test_a_value_in_a_docstrings_place_counts(package: Path, digest: Callable[[str], str]) -> None:
     (package / "stage.py").write_text("def run():\n    return 1\n")
     before = digest("stage")

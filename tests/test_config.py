@@ -27,7 +27,7 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
     assert config.filtering_tokenizer("religion", "qa") is None
     assert config.source_of_model("masked")["checkpoint"] == "bert-base-uncased"
     assert config.source_of_model("trained")["folder"] == "results/trained/trained"
-    assert config.source_of_tokenizer("bert")["folder"] == "bert"
+    assert config.source_of_tokenizer("bert")["checkpoint"] == "bert-base-uncased"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
             "variants.lm-brt: unknown tokenizer 'brt' (did you mean",
         ),
         (
-            "tokenizers/bert/folder",
+            "tokenizers/bert/checkpoint",
             None,
             "tokenizers.bert: 'bert' has no `checkpoint` or `folder`, but filters the subjects",
         ),
@@ -168,11 +168,45 @@ def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> No
     content["models"]["local"]["folder"] = str(tmp_path)
     assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}' holds no config.json; {expected}"]
     content["models"]["local"] = model | {"train": {"base": {"folder": str(tmp_path)}, "data": "squad.json"}}
-    assert faults_of(content) == [
+    assert faults_of(content)[:1] == [
         f"c.yaml, models.local.train.base.folder: '{tmp_path}' holds no config.json; {expected}"
     ]
+
+
+def test_a_selected_model_needs_its_data(tmp_path: Path) -> None:
     (tmp_path / "config.json").touch()
-    assert parse_config(content, "c.yaml").run.models == ["local"]
+    data = tmp_path / "squad.json"
+    train = {"base": {"folder": str(tmp_path)}, "data": str(data)}
+    content = changed("models/answers", CONTENT["models"]["trained"] | {"train": train})
+    assert faults_of(content) == [
+        f"c.yaml, models.answers.train.data: there is no file '{data}'; expected a file of data for question-answering"
+    ]
+    data.mkdir()
+    assert len(faults_of(content)) == 1
+    data.rmdir()
+    data.touch()
+    assert parse_config(content, "c.yaml").run.models == ["answers", "masked"]
+
+
+def test_a_tokenizer_that_is_asked_needs_its_folder(tmp_path: Path) -> None:
+    content = changed("tokenizers/bert", {"mask": "[MASK]", "folder": str(tmp_path / "none")})
+    expected = "expected a folder with one of tokenizer.json, vocab.txt, vocab.json, spiece.model"
+    (fault,) = faults_of(content)
+    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' is no folder; {expected}")
+    (tmp_path / "none").mkdir()
+    (fault,) = faults_of(content)
+    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' holds no tokenizer; {expected}")
+    content["run"]["models"] = ["answers"]
+    parse_config(content, "c.yaml")
+    content["run"]["models"] = ["masked"]
+    (tmp_path / "none" / "vocab.txt").touch()
+    parse_config(content, "c.yaml")
+
+
+@pytest.mark.parametrize("key", ["epochs", "learning_rate"])
+def test_training_ends_and_has_a_finite_learning_rate(key: str) -> None:
+    (fault,) = faults_of(changed("models/trained/train/hyperparameters", {key: float("inf")}))
+    assert f"models.trained.train.hyperparameters.{key}: " in fault
 
 
 @pytest.mark.parametrize("name", ["label", "train", "task", "checkpoint"])
@@ -211,7 +245,7 @@ def test_an_impossible_pair_of_model_and_dataset_is_a_fault() -> None:
 
 def test_with_target_scoring_no_tokenizer_filters_subjects() -> None:
     content = changed("datasets/religion/target_scoring", "pll")
-    del content["tokenizers"]["bert"]["folder"]
+    del content["tokenizers"]["bert"]["checkpoint"]
     config = parse_config(content, "c.yaml")
     assert config.filtering_tokenizer("religion", "lm-bert") is None
     assert config.choices_of("masked", "religion")["target_scoring"] == "pll"

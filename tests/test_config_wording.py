@@ -1,6 +1,5 @@
 """Wrong values in a config are told in plain words, each once and at its key."""
 
-
 from datetime import date
 from typing import Any
 

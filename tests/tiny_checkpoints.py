@@ -31,7 +31,33 @@ TOKENIZERS = {
     "modernbert": "bytes",
     "albert": "metaspace",
     "deberta-v2": "metaspace",
+    "funnel": "word pieces",
+    "roberta-prelayernorm": "bytes",
 }
+"""Architectures that have a head for every task."""
+OTHER_TOKENIZERS = {"xlnet": "metaspace", "gpt2": "bytes", "bart": "bytes"}
+"""Architectures that have none for a masked language model."""
+SIZES: dict[str, dict[str, Any]] = {
+    "distilbert": {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64},
+    "roberta": {"type_vocab_size": 1},
+    "roberta-prelayernorm": {"type_vocab_size": 1},
+    "electra": {"embedding_size": 16},
+    "albert": {"embedding_size": 16},
+    "deberta-v2": {
+        "relative_attention": True,
+        "position_biased_input": False,
+        "pos_att_type": ["p2c", "c2p"],
+        "position_buckets": 8,
+        "share_att_key": True,
+    },
+    "funnel": {"block_sizes": [1, 1], "d_head": 16, "d_inner": 64, "num_decoder_layers": 1},
+    "xlnet": {"d_inner": 64, "d_head": 16},
+    "gpt2": {"pad_token_id": None},
+    "bart": {"encoder_layers": 1, "decoder_layers": 1, "decoder_attention_heads": 2, "init_std": 0.2},
+}
+"""What an architecture sizes in its own way."""
+NOT_SIZED = {"funnel": ("max_position_embeddings", "num_hidden_layers"), "xlnet": ("max_position_embeddings",)}
+"""What it does not size at all, as its positions are relative or its layers stand in blocks."""
 NAMES = ["Ann", "Carl", "Zoë"]
 SUBJECTS = {"fill-mask": NAMES, "question-answering": [*NAMES[1:], "African-American"]}
 TEMPLATES = {
@@ -74,13 +100,13 @@ def make_tokenizer(kind: str, architecture: str) -> PreTrainedTokenizerFast:
     return {"word pieces": word_pieces, "bytes": byte_pairs, "metaspace": metaspace}[kind](architecture)
 
 
-def word_pieces(_architecture: str) -> PreTrainedTokenizerFast:
+def word_pieces(architecture: str) -> PreTrainedTokenizerFast:
     backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer()
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece()
     train(backend, trainers.WordPieceTrainer(vocab_size=150, special_tokens=list(BERT_TOKENS.values())))
-    return bert_like(backend)
+    return bert_like(backend, "[CLS]:2 $A [SEP]" if architecture == "funnel" else "[CLS] $A [SEP]")
 
 
 BERT_TOKENS = {
@@ -99,11 +125,13 @@ ROBERTA_TOKENS = {
 }
 
 
-def bert_like(backend: Tokenizer, types: bool = True) -> PreTrainedTokenizerFast:
-    """[CLS] text [SEP], [CLS] text [SEP] text [SEP]."""
+def bert_like(
+    backend: Tokenizer, first: str = "[CLS] $A [SEP]", last: str = "", types: bool = True
+) -> PreTrainedTokenizerFast:
+    """BERT: [CLS] text [SEP], [CLS] text [SEP] text [SEP]; XLNet: the same with [CLS] at the end."""
     named = [(token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
     backend.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=named
+        single=first + last, pair=f"{first} $B:1 [SEP]:1{last}", special_tokens=named
     )
     names = ["input_ids", *(["token_type_ids"] if types else []), "attention_mask"]
     return PreTrainedTokenizerFast(
@@ -113,7 +141,7 @@ def bert_like(backend: Tokenizer, types: bool = True) -> PreTrainedTokenizerFast
 
 def byte_pairs(architecture: str) -> PreTrainedTokenizerFast:
     """RoBERTa: <s> text </s></s> text </s>; ModernBERT: byte-level too, but with BERT's special tokens."""
-    names = ROBERTA_TOKENS if architecture == "roberta" else BERT_TOKENS
+    names = BERT_TOKENS if architecture == "modernbert" else ROBERTA_TOKENS
     backend = Tokenizer(models.BPE(unk_token=names["unk_token"]))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -121,7 +149,7 @@ def byte_pairs(architecture: str) -> PreTrainedTokenizerFast:
     special = [*[token for token in names.values() if token != names["mask_token"]], mask]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     train(backend, trainers.BpeTrainer(vocab_size=450, special_tokens=special, initial_alphabet=alphabet))
-    if architecture != "roberta":
+    if architecture == "modernbert":
         return bert_like(backend, types=False)
     ids = backend.get_vocab()
     backend.post_processor = processors.RobertaProcessing(
@@ -133,7 +161,7 @@ def byte_pairs(architecture: str) -> PreTrainedTokenizerFast:
     )  # fmt: skip
 
 
-def metaspace(_architecture: str) -> PreTrainedTokenizerFast:
+def metaspace(architecture: str) -> PreTrainedTokenizerFast:
     backend = Tokenizer(models.Unigram())
     backend.normalizer = normalizers.NFKC()
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
@@ -141,7 +169,12 @@ def metaspace(_architecture: str) -> PreTrainedTokenizerFast:
     mask = AddedToken("[MASK]", lstrip=True)
     special = [*[token for token in BERT_TOKENS.values() if token != "[MASK]"], mask]
     train(backend, trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="[UNK]"))
-    return bert_like(backend)
+    # So that a model which is not told the token types of a single text is noticed.
+    return (
+        bert_like(backend, "$A [SEP]", " [CLS]:2")
+        if architecture == "xlnet"
+        else bert_like(backend, "[CLS]:1 $A [SEP]")
+    )
 
 
 def train(backend: Tokenizer, trainer: Any) -> None:
@@ -154,17 +187,13 @@ def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast)
     sizes = {
         "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
         "vocab_size": len(tokenizer), "max_position_embeddings": 130, "initializer_range": 0.2,
-        "type_vocab_size": 1 if architecture == "roberta" else 2, "pad_token_id": tokenizer.pad_token_id,
+        "type_vocab_size": 2, "pad_token_id": tokenizer.pad_token_id,
         "bos_token_id": tokenizer.cls_token_id, "eos_token_id": tokenizer.sep_token_id,
         "cls_token_id": tokenizer.cls_token_id, "sep_token_id": tokenizer.sep_token_id,
     }  # fmt: skip
-    if architecture == "distilbert":
-        sizes |= {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64}
-    if architecture == "deberta-v2":
-        relative = {"relative_attention": True, "position_biased_input": False, "pos_att_type": ["p2c", "c2p"]}
-        sizes |= relative | {"position_buckets": 8, "share_att_key": True}
-    if architecture in ("electra", "albert"):
-        sizes["embedding_size"] = 16
+    sizes |= SIZES.get(architecture, {})
+    for size in NOT_SIZED.get(architecture, ()):
+        del sizes[size]
     if task == "text-classification":
         sizes |= {"id2label": dict(enumerate(LABELS)), "label2id": {label: place for place, label in enumerate(LABELS)}}
     torch.manual_seed(1)
@@ -173,7 +202,7 @@ def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast)
 
 def save_checkpoint(architecture: str, task: str, folder: Path) -> Path:
     """Writes a checkpoint of an architecture for a task, and returns its folder."""
-    tokenizer = make_tokenizer(TOKENIZERS[architecture], architecture)
+    tokenizer = make_tokenizer((TOKENIZERS | OTHER_TOKENIZERS)[architecture], architecture)
     make_model(architecture, task, tokenizer).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -16,10 +16,11 @@ WITHOUT_NUMBERS = {
     "lock",
     "logs",
     "models.gpu",
+    "models.hub",
     "progress",
     "watchdog",
 }
-"""Modules that word messages, choose where work is done, or write what they are given."""
+"""Modules that word messages, choose where work is done, or fetch and write what they are told."""
 
 
 def code_digest(script: str | Path) -> str:

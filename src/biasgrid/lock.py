@@ -1,4 +1,4 @@
-"""One run at a time in a folder of results, which must be one that can be written to, and one job in a shard."""
+"""One run at a time in a folder of results, which must be one that can be written to, and one job at one output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lock_results(folder: str | Path) -> None:
 
 @contextmanager
 def one_job(path: Path, longest: float) -> Iterator[None]:
-    """Keeps other jobs out of a shard: one that a killed Snakemake has left behind is waited for.
+    """Keeps other jobs out of a shard or training: one that a killed Snakemake has left behind is waited for.
 
     Args:
         path: the lock's file.
@@ -57,7 +57,7 @@ def one_job(path: Path, longest: float) -> Iterator[None]:
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            logger.info("another job is at work on this shard, perhaps of a run that was killed: waiting for it")
+            logger.info("another job is at work on the same, perhaps of a run that was killed: waiting for it")
             wait_for(lock, longest)
     try:
         yield

@@ -118,6 +118,7 @@ def test_weights_that_changed_since_they_were_recorded_are_refused(folder: Path)
         ),
         ("num_hidden_layers", 3, r"bert.encoder.layer.2.attention.output.LayerNorm.bias is missing, .* and 14 more"),
         ("num_hidden_layers", 1, r"bert.encoder.layer.1.attention.output.LayerNorm.bias is left over, .* and 14 more"),
+        ("num_hidden_layers", -1, r"bert.encoder.layer.0.attention.output.LayerNorm.bias is left over, .* and 30 more"),
     ],
 )
 def test_weights_of_another_model_than_the_config_describes_are_refused(
@@ -130,12 +131,41 @@ def test_weights_of_another_model_than_the_config_describes_are_refused(
         load_model(record_of(folder), "fill-mask", torch.device("cpu"))
 
 
-def test_a_config_with_a_value_of_another_type_is_named(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("hidden_size", "wide", r"Validation error for field 'hidden_size': .*'wide'\)"),
+        ("id2label", ["yes", "no"], "'list' object has no attribute 'items'"),
+        ("hidden_act", "nosuch", "there is no 'nosuch'"),
+        ("vocab_size", 0, "index 0 is out of bounds for dimension 0 with size 0"),
+        ("pad_token_id", 9999, "Padding_idx must be within num_embeddings"),
+        ("dtype", "nosuch", "module 'torch' has no attribute 'nosuch'"),
+        ("num_attention_heads", 0, "integer modulo by zero"),
+    ],
+)
+def test_a_config_with_an_impossible_value_is_named(folder: Path, key: str, value: object, problem: str) -> None:
     config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"hidden_size": "wide"}))
-    message = r"checkpoint cannot be loaded \(Validation error for field 'hidden_size': .*'wide'\)\); expected files"
+    (folder / "config.json").write_text(json.dumps(config | {key: value}))
+    message = rf"checkpoint cannot be loaded \({problem}\); expected files that transformers can read$"
     with pytest.raises(ModelError, match=message):
-        load_model(record_of(folder), "fill-mask", torch.device("cpu"))
+        load(folder)
+
+
+def load(folder: Path) -> None:
+    record = record_of(folder)
+    load_tokenizer(record)
+    load_model(record, "fill-mask", torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("file", "content"), [("tokenizer.json", "{}"), ("tokenizer.json", "[]"), ("tokenizer_config.json", "[]")]
+)
+def test_a_damaged_tokenizer_is_named(folder: Path, file: str, content: str) -> None:
+    (folder / file).write_text(content)
+    with pytest.raises(
+        ModelError, match=r"checkpoint cannot be loaded \(.*\); expected files that transformers can read$"
+    ):
+        load_tokenizer(record_of(folder))
 
 
 def test_a_tokenizer_without_mask_token_cannot_filter_subjects(folder: Path) -> None:

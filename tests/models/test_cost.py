@@ -44,6 +44,9 @@ def test_what_no_file_tells_is_unknown(tmp_path: Path) -> None:
     assert parameters(tmp_path) is None
     write_config(tmp_path, hidden_size=768)
     assert parameters(tmp_path) is None
+    for content in ("[]", "{", '{"hidden_size": "x", "num_hidden_layers": 2, "intermediate_size": [3]}'):
+        (tmp_path / "config.json").write_text(content)
+        assert parameters(tmp_path) is None
     (tmp_path / "model.safetensors").write_bytes(b"cut off")
     assert parameters(tmp_path) is None
 

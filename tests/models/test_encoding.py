@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from plain import Plain
 from shards import Cell, largest_difference
-from tiny_checkpoints import TOKENIZERS
+from tiny_checkpoints import OTHER_TOKENIZERS, TOKENIZERS
 from tokenizers import Tokenizer, normalizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -20,7 +20,7 @@ QUESTIONS = ["Who lied?", "Who was a good cook?"]
 CONTEXTS = ["Ann met Carl.", "Zoë sat by the African-American man.", "Carl lied."]
 
 
-@pytest.mark.parametrize("architecture", TOKENIZERS)
+@pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
 def test_pairs_are_assembled_as_the_tokenizer_joins_them(
     tiny_checkpoint: Callable[[str, str], Path], architecture: str
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from biasgrid.models.checkpoint import ModelError
+from biasgrid.models.checkpoint_files import files_that_count
 from biasgrid.models.fetch import make_record
 
 Checkpoints = Callable[[str, str], Path]
@@ -57,6 +58,20 @@ def test_a_record_changes_with_content_and_not_with_time(folder: Path) -> None:
     (folder / "config.json").write_text((folder / "config.json").read_text() + " ")
     after = record_of(folder)
     assert [key for key in before if before[key] != after[key]] == ["files"]
+
+
+@pytest.mark.parametrize("pickled", [True, False])
+def test_the_files_that_are_watched_are_those_of_the_record(folder: Path, pickled: bool) -> None:
+    for name in ("README.md", "code.py", "vocab.txt", "notes.json", "pytorch_model.bin"):
+        (folder / name).write_text("")
+    (folder / "merges.txt").mkdir()
+    if pickled:
+        (folder / "model.safetensors").unlink()
+    for choices in ({}, {"allow_remote_code": True}, {"weights": False}):
+        chosen = {"weights": True, "allow_pickle": True, "allow_remote_code": False} | choices
+        files = [str(folder / name) for name in record_of(folder, **chosen)["files"]]
+        assert files_that_count(folder, **chosen) == files
+    assert files_that_count(folder / "none", weights=True, allow_pickle=True, allow_remote_code=True) == []
 
 
 def test_a_tokenizers_record_needs_no_weights(folder: Path) -> None:

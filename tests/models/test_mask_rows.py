@@ -16,9 +16,9 @@ from tiny_checkpoints import ATTRIBUTES, CLUSTERS, instances_for
 from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.word_lists import Subjects, Template, WordLists
 from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.encoding import Layout, Rows, padded
+from biasgrid.models.encoding import Rows, TokenLayout, padded
 from biasgrid.models.mask_rows import Words, mask_rows, products
-from biasgrid.models.masked_pieces import Insert, Pieces, inserts_of
+from biasgrid.models.masked_pieces import Insert, Pieces, inserts_of, make_room
 from biasgrid.models.settings import TargetScoring
 from biasgrid.table_files import read_provenance
 
@@ -131,10 +131,11 @@ def test_parts_of_another_scoring_are_not_taken(cell: Cells, monkeypatch: pytest
     assert resumed.equals(ours.predict(target_scoring="pll"))
 
 
+@pytest.mark.parametrize("architecture", ["bert", "albert"])
 def test_texts_that_are_tokenized_as_a_whole_are_scored_alike(
-    cell: Cells, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    cell: Cells, architecture: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ours = several(cell("bert", TASK))
+    ours = several(cell(architecture, TASK))
     assembled = ours.predict(target_scoring="joint")
     monkeypatch.setattr("biasgrid.models.encoding.same_row", lambda *_: False)
     assert largest_difference(ours.predict(target_scoring="joint"), assembled) < 1e-6
@@ -153,6 +154,12 @@ def test_a_subject_that_the_tokenizer_cannot_write_is_refused(cell: Cells) -> No
     ours = with_names(cell("bert", TASK), ["Ann", "Carl", "愛"])
     with pytest.raises(ModelError, match="'愛' has letters that this model's tokenizer does not know; expected words"):
         ours.predict(target_scoring="joint")
+
+
+def test_what_the_mask_has_holds_for_all_that_stands_in_its_place() -> None:
+    values, masks, sizes = np.array([[5, 6, 7, 8], [5, 6, 7, 0]]), np.array([1, 2]), np.array([3, 1])
+    room = make_room(values, np.array([6, 3]), masks, sizes)
+    assert [row[:length].tolist() for row, length in zip(room, (6, 3), strict=True)] == [[5, 6, 6, 6, 7, 8], [5, 6, 7]]
 
 
 MASK, PREFIX, SUFFIX = 99, 97, 98
@@ -212,7 +219,7 @@ def test_rows_hold_each_input_of_an_instance_once_and_give_the_scores_of_its_wor
     statements = [[*before, MASK, *behind] for before, behind in asked.statements]
     first, second = (padded([(ids, [(0, 0)] * len(ids)) for ids in texts]) for texts in (asked.contexts, statements))
     context_of, statement_of, *words_of = np.array(asked.rows).T
-    rows = Rows(Layout([PREFIX], [], [SUFFIX], None), first, second, context_of, statement_of)
+    rows = Rows(TokenLayout([PREFIX], [], [SUFFIX], None), first, second, context_of, statement_of)
     masks = np.array([len(before) for before, _ in asked.statements])
     inputs = [inserts_of(ways, scoring, MASK) or [(Insert((MASK,), 0), [])] for ways in asked.words]
     encoded = mask_rows(rows, masks, {str(column): Words(inputs, of) for column, of in enumerate(words_of)})

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from plain import Plain
 from shards import Cell, largest_difference
-from tiny_checkpoints import HEADS, TOKENIZERS
+from tiny_checkpoints import HEADS, OTHER_TOKENIZERS, TOKENIZERS
 
 Cells = Callable[[str, str], Cell]
 PRONOUNS = {"female": "the", "male": "man"}
@@ -23,7 +23,7 @@ def test_masked_probabilities_are_those_of_single_rows(cell: Cells, architecture
     assert largest_difference(predicted, expected.with_columns(predicted["instance"])) < 1e-5
 
 
-@pytest.mark.parametrize("architecture", TOKENIZERS)
+@pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
 def test_span_probabilities_and_answers_are_those_of_single_rows(cell: Cells, architecture: str) -> None:
     ours = cell(architecture, "question-answering")
     plain = Plain(ours.checkpoint, "question-answering")

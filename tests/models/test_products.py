@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch.nn import functional
 
-from biasgrid.models.predict import choose_precision
 from biasgrid.models.products import OneDnnLinear, fast_products
 
 INPUTS = {
@@ -35,10 +34,3 @@ def test_layers_in_float32_go_through_one_dnn_and_others_as_torch_wants() -> Non
         with torch.profiler.profile() as calls, fast_products(layer):
             layer(torch.randn(3, 8, dtype=dtype))
         assert ("mkldnn::_linear_pointwise" in {call.name for call in calls.events()}) is expected, dtype
-
-
-def test_auto_is_bfloat16_on_processors_that_multiply_it() -> None:
-    known = torch.cpu.get_capabilities()
-    multiplies = known.get("avx512_bf16", False) or known.get("amx_bf16", False)
-    assert choose_precision("auto", torch.device("cpu")) == ("bfloat16" if multiplies else "float32")
-    assert choose_precision("float32", torch.device("cpu")) == "float32"

@@ -10,7 +10,7 @@ import torch
 from plain import Plain
 from shards import Cell, hook_model, interrupt, largest_difference
 from small_cases import golden_cell, needs_golden_files
-from tiny_checkpoints import LABELS, TOKENIZERS
+from tiny_checkpoints import LABELS, OTHER_TOKENIZERS, TOKENIZERS
 from transformers import AutoModelForSequenceClassification, BertConfig
 
 from biasgrid.models.checkpoint import ModelError
@@ -38,7 +38,7 @@ FLOATS = {"probabilities": pl.List(pl.Float32)}
 
 
 @pytest.mark.parametrize("rows", [SINGLE, PAIRS], ids=["single texts", "pairs"])
-@pytest.mark.parametrize("architecture", TOKENIZERS)
+@pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
 def test_probabilities_are_those_of_single_rows(
     case_cell: Cells, architecture: str, rows: list[dict[str, str]]
 ) -> None:
@@ -74,6 +74,12 @@ def test_classes_without_names_of_their_own_are_named_label_and_number() -> None
     assert class_order(BertConfig(num_labels=3), ["LABEL_2", "label_0", "LABEL_1"]) == [2, 0, 1]
     with pytest.raises(ModelError, match=r"the checkpoint's classes are \['LABEL_0', 'LABEL_1', 'LABEL_2'\]"):
         class_order(BertConfig(num_labels=3), ["negative", "positive", "neutral"])
+
+
+def test_classes_that_are_not_numbered_from_0_are_refused() -> None:
+    config = BertConfig(id2label={1: "yes", 2: "no"})
+    with pytest.raises(ModelError, match=r"id2label names the classes \[1, 2\]; expected 0, 1, \.\.\."):
+        class_order(config, ["yes", "no"])
 
 
 @pytest.mark.parametrize("names", [["yes", "Yes"], ["yes", "no", "maybe"], ["LABEL_1", "LABEL_0"]])

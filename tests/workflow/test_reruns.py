@@ -1,6 +1,7 @@
 """What runs again after a change, and what does not."""
 
 import os
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -34,6 +35,37 @@ def test_fresh_file_times_and_comments_run_nothing_again(project: Project):
     edit(project.folder / "workflow/scripts/predict.py", "import torch", "# A comment.\nimport torch")
     edit(project.folder / "word_lists/templates/gender-qa.txt", "\n", "\n# A comment.\n")
     assert project.planned() == {}
+
+
+def test_moved_and_renamed_word_lists_run_nothing_again(project: Project):
+    lists = project.folder / "word_lists"
+    config = project.read_config()
+    for entry in config["datasets"].values():
+        for key in ("subjects", "attributes"):
+            names = entry[key] if key == "subjects" else [entry[key]]
+            for name in names:
+                (lists / name).rename(lists / name.replace("/", "-"))
+        entry["subjects"] = [name.replace("/", "-") for name in entry["subjects"]]
+        entry["attributes"] = entry["attributes"].replace("/", "-")
+    lists.rename(project.folder / "lists")
+    project.write_config(config | {"word_lists": "lists"})
+    assert project.planned() == {}
+
+
+def test_other_files_in_a_models_folder_run_nothing_again(project: Project):
+    config = project.read_config()
+    folder = Path(config["models"]["answering"]["folder"])
+    copy = shutil.copytree(folder, project.folder / "copy")
+    config["models"]["answering"]["folder"] = str(copy)
+    project.write_config(config)
+    project.run("results/models/answering.json")
+    before = project.planned("results/models/answering.json")
+    (copy / "notes.txt").write_text("mine")
+    (copy / "runs.old").mkdir()
+    (copy / "pytorch_model.bin").write_text("not asked for beside safe weights")
+    assert before == project.planned("results/models/answering.json") == {}
+    (copy / "config.json").write_text((copy / "config.json").read_text() + " ")
+    assert project.planned("results/models/answering.json") == {"fetch_model": 1}
 
 
 def test_settings_of_speed_run_nothing_again(project: Project):

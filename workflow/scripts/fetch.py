@@ -1,6 +1,7 @@
 """Rules fetch_base, fetch_model and fetch_tokenizer: a checkpoint of the hub or a folder -> its record."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ commit = recorded_commit(snakemake.output[0], source["checkpoint"], source["revi
 record = make_record(**source, commit=commit)
 if snakemake.input.get("base"):
     record["training"]["base"] = read_record(snakemake.input.base)
+if snakemake.input.get("training"):
+    record["training"] |= json.loads(Path(snakemake.input.training).read_text())
 write_text(snakemake.output[0], json.dumps(record, indent=2, sort_keys=True) + "\n")
 # Snakemake would throw the record away where a local folder's files seem to be from the future.
 bring_to_present(snakemake.input)

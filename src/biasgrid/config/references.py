@@ -9,6 +9,7 @@ from biasgrid.config.section import Section
 from biasgrid.config.sections import Config
 from biasgrid.faults import Fault, nearest, one_of
 from biasgrid.groups.combinations import SORTS, ImpossibleCombination, check_argument, check_combination
+from biasgrid.models.checkpoint_files import CONFIG, VOCABULARIES, matching, names_in
 
 
 def reference_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -18,6 +19,8 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from label_faults(config, source)
     yield from planted_faults(config, source)
     yield from folder_faults(config, source)
+    yield from data_faults(config, source)
+    yield from tokenizer_folder_faults(config, source)
     for name, model in config.models.items():
         yield from strength_faults(config, source, name)
         yield from planted_cases_faults(config, source, name)
@@ -96,16 +99,47 @@ def planted_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def folder_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields folders of selected models that hold no checkpoint."""
-    for name in dict.fromkeys(config.run.models):
-        model = config.models.get(name)
-        folders = {"folder": model.folder if model else None}
-        if model and model.train and model.train.base:
+    for name in dict.fromkeys(known(config.run.models, config.models)):
+        model = config.models[name]
+        folders = {"folder": model.folder}
+        if model.train and model.train.base:
             folders["train.base.folder"] = model.train.base.folder
         for key, folder in folders.items():
-            if folder is not None and not Path(folder, "config.json").is_file():
+            if folder is not None and not Path(folder, CONFIG).is_file():
                 problem = "holds no config.json" if Path(folder).is_dir() else "is no folder"
                 expected = "a folder with a checkpoint: config.json, weights and tokenizer"
                 yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
+
+
+def data_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields selected models whose data to train on are no file; Snakemake would keep the weights that it has."""
+    for name in dict.fromkeys(known(config.run.models, config.models)):
+        model = config.models[name]
+        data = model.train.data if model.train else None
+        if data is not None and not Path(data).is_file():
+            problem = f"there is no file {data!r}"
+            yield Fault(source, f"models.{name}.train.data", problem, f"a file of data for {model.task}")
+
+
+def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields folders that hold no tokenizer, where one filters the subjects that a selected model is asked about."""
+    for name in filtering_tokenizers(config):
+        folder = config.tokenizers[name].folder
+        if folder is not None and not matching(names_in(folder), VOCABULARIES):
+            problem = "holds no tokenizer" if Path(folder).is_dir() else "is no folder"
+            expected = f"a folder with one of {', '.join(VOCABULARIES)}"
+            yield Fault(source, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)
+
+
+def filtering_tokenizers(config: Config) -> list[str]:
+    """Returns the tokenizers that decide which subjects selected models are asked about."""
+    asked = {
+        config.filtering_tokenizer(dataset, str(model.variant))
+        for model in (config.models[name] for name in known(config.run.models, config.models))
+        for dataset in known(config.run.datasets, config.underspecified)
+        if not model.predictions and model.variant in config.underspecified[dataset].variants
+    }
+    return [name for name in config.tokenizers if name in asked]
 
 
 def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import torch
 
-from biasgrid.models.encoding import IntArray, Rows
+from biasgrid.arrays import IntArray
+from biasgrid.models.encoding import Rows
 
 LONGEST_ANSWER = 15
 """In tokens; that of Hugging Face's pipeline."""

@@ -10,10 +10,11 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
+from biasgrid.arrays import IntArray
 from biasgrid.models.answer_spans import LONGEST_ANSWER, best_span, context_places, span_texts
 from biasgrid.models.back_end import BackEnd, inputs_of
 from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.encoding import IntArray, Rows, plain_rows
+from biasgrid.models.encoding import Rows, plain_rows
 from biasgrid.models.settings import Settings
 from biasgrid.tables.instances import CASES
 from biasgrid.tables.predictions import ANSWER_PREDICTIONS

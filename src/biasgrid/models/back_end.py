@@ -10,7 +10,8 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
-from biasgrid.models.encoding import IntArray, Rows
+from biasgrid.arrays import IntArray
+from biasgrid.models.encoding import Rows
 from biasgrid.models.settings import Settings
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
+from biasgrid.arrays import IntArray
 from biasgrid.models.back_end import BackEnd
-from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.encoding import IntArray, Rows, check_lengths, longest_input
+from biasgrid.models.checkpoint import ModelError, first_line
+from biasgrid.models.encoding import Rows, check_lengths
+from biasgrid.models.positions import longest_input
 from biasgrid.models.products import fast_products
 from biasgrid.progress import Progress
 
@@ -48,7 +51,7 @@ def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, 
     columns: dict[str, npt.NDArray[Any]] = {}
     with fast_products(back_end.model):
         for rows in batches(encoded.rows, token_budget):
-            for piece, outcome in run_within_memory(back_end, encoded, rows):
+            for piece, outcome in run_in_pieces(back_end, encoded, rows):
                 check_finite(outcome, named.gather(piece), progress.what)
                 for name, values in outcome.items():
                     columns.setdefault(name, np.zeros((len(owners), *values.shape[1:]), values.dtype))[piece] = values
@@ -66,22 +69,43 @@ def batches(rows: Rows, token_budget: int) -> Iterator[IntArray]:
             yield members[start : start + size]
 
 
-def run_within_memory(
+def run_in_pieces(
     back_end: BackEnd, encoded: Any, rows: IntArray
 ) -> Iterator[tuple[IntArray, dict[str, npt.NDArray[Any]]]]:
-    """Runs a batch, in halves where it does not fit into memory."""
+    """Runs a batch, in smaller ones where it does not fit into memory or is not what the model takes."""
     try:
         outcome = back_end.run(encoded, rows)
-    except (torch.OutOfMemoryError, RuntimeError) as error:
-        if "memory" not in str(error) or len(rows) == 1:
+    except (RuntimeError, ValueError) as error:
+        pieces = smaller_batches(rows, error)
+        if len(pieces) < 2:
             raise
-        logger.warning("%s rows do not fit into memory; trying %s", len(rows), len(rows) // 2)
     else:
         yield rows, outcome
         return
     torch.cuda.empty_cache()
-    yield from run_within_memory(back_end, encoded, rows[: len(rows) // 2])
-    yield from run_within_memory(back_end, encoded, rows[len(rows) // 2 :])
+    for piece in pieces:
+        yield from run_in_pieces(back_end, encoded, piece)
+
+
+def smaller_batches(rows: IntArray, error: Exception) -> list[IntArray]:
+    """Cuts a batch in two where it did not fit into memory, and into its rows where the model refused it.
+
+    Some models take rows one at a time only, such as GPT-2 as a classifier without a token for padding, or several
+    only if they are alike in more than their length, such as BART as a classifier.
+    """
+    if isinstance(error, ValueError) and len(rows) > 1:
+        warn_once(f"the model does not take a batch ({first_line(error)}): its rows are run one at a time, slowly")
+        return np.split(rows, len(rows))
+    if "memory" in str(error) and len(rows) > 1:
+        logger.warning("%s rows do not fit into memory; trying %s", len(rows), len(rows) // 2)
+        return np.split(rows, [len(rows) // 2])
+    return [rows]
+
+
+@cache
+def warn_once(message: str) -> None:
+    """Warns of what holds for many batches."""
+    logger.warning(message)
 
 
 def check_finite(outcome: dict[str, npt.NDArray[Any]], instances: pl.Series, model: str) -> None:

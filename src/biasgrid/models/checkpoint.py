@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 NUMBER = re.compile(r"\d+")
+LAYER = re.compile(r"\.\d+\.")
 
 
 class ModelError(UserError):
@@ -77,18 +78,43 @@ def load_tokenizer(record: dict[str, Any]) -> PreTrainedTokenizerFast:
     """Loads the tokenizer of a recorded checkpoint.
 
     Raises:
+        ModelError: see `read_tokenizer`.
+    """
+    return read_tokenizer(name_of(record), folder_of(record), **switches(record))
+
+
+def read_tokenizer(name: str, folder: str | Path, **options: bool) -> PreTrainedTokenizerFast:
+    """Loads the tokenizer of a folder.
+
+    Args:
+        name: the checkpoint's name, for messages.
+        folder: the folder.
+        options: what transformers may do while it loads.
+
+    Raises:
         ModelError: it cannot be loaded, or has no fast version, whose offsets the engine needs.
     """
     from transformers import AutoTokenizer
 
-    with refusals(name_of(record)):
-        tokenizer = AutoTokenizer.from_pretrained(folder_of(record), **switches(record))
+    with refusals(name):
+        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
     if not tokenizer.is_fast:
-        raise ModelError(f"the tokenizer of {name_of(record)} has no fast version; expected a tokenizer.json")
+        raise ModelError(f"the tokenizer of {name} has no fast version; expected a tokenizer.json")
     # A tokenizer.json may carry the padding and truncation of its training, which the engine must not see.
     tokenizer.backend_tokenizer.no_padding()
     tokenizer.backend_tokenizer.no_truncation()
     return tokenizer
+
+
+def checked_folder(record: dict[str, Any]) -> Path:
+    """Returns the local folder of a recorded checkpoint, whose files are those that were recorded.
+
+    Raises:
+        ModelError: one of them is not there or has changed.
+    """
+    folder = folder_of(record)
+    check_content(record, folder)
+    return folder
 
 
 def check_content(record: dict[str, Any], folder: Path) -> None:
@@ -129,8 +155,7 @@ def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTr
         "question-answering": AutoModelForQuestionAnswering,
         "text-classification": AutoModelForSequenceClassification,
     }
-    folder = folder_of(record)
-    check_content(record, folder)
+    folder = checked_folder(record)
     with refusals(name_of(record)), without_load_report():
         model, info = loaders[task].from_pretrained(
             folder,
@@ -165,7 +190,6 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
         ModelError: with the first contradictions.
     """
     # Layers are numbered: of two tensors that differ in a number only, either both are there or none.
-    in_model = {NUMBER.sub("N", tensor) for tensor in tensors}
     in_both = {NUMBER.sub("N", tensor) for tensor in tensors - set(info["missing_keys"])}
     problems = [
         *(
@@ -174,11 +198,7 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
             if tensor in tensors
         ),
         *(f"{tensor} is missing" for tensor in sorted(info["missing_keys"]) if NUMBER.sub("N", tensor) in in_both),
-        *(
-            f"{tensor} is left over"
-            for tensor in sorted(info["unexpected_keys"])
-            if NUMBER.sub("N", tensor) in in_model
-        ),
+        *(f"{tensor} is left over" for tensor in left_over(tensors, info["unexpected_keys"])),
     ]
     if problems:
         more = f" and {len(problems) - 2} more" if len(problems) > 2 else ""
@@ -186,6 +206,30 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
             f"{name}: the weights are not those of config.json ({', '.join(problems[:2])}{more}); expected "
             "both from one model"
         )
+
+
+def left_over(tensors: set[str], unexpected: Iterable[str]) -> list[str]:
+    """Returns the tensors of layers that a model should have: beside the layers that it has, or in place of none.
+
+    Others are no contradiction: heads of other tasks, poolers, or a decoder that the task does not need.
+
+    Args:
+        tensors: names of the model's tensors.
+        unexpected: names of the tensors that the file has and the model has not.
+    """
+    in_model = {NUMBER.sub("N", tensor) for tensor in tensors}
+    layered = {part_of(tensor) for tensor in tensors if LAYER.search(tensor)}
+    without_layers = {part_of(tensor) for tensor in tensors} - layered
+    return [
+        tensor
+        for tensor in sorted(unexpected)
+        if NUMBER.sub("N", tensor) in in_model or (LAYER.search(tensor) and part_of(tensor) in without_layers)
+    ]
+
+
+def part_of(tensor: str) -> str:
+    """Returns the part of a model that a tensor belongs to, such as `bert` or `cls`."""
+    return tensor.split(".")[0]
 
 
 def shape(size: Iterable[int]) -> str:
@@ -214,12 +258,11 @@ def without_load_report() -> Iterator[None]:
 @contextmanager
 def refusals(name: str) -> Iterator[None]:
     """Words what transformers says of a checkpoint's files that it cannot load."""
-    from huggingface_hub.errors import StrictDataclassError
-    from safetensors import SafetensorError
-
     try:
         yield
-    except (OSError, ValueError, ImportError, SafetensorError, StrictDataclassError) as error:
+    except ModelError:
+        raise
+    except Exception as error:  # files that are wrong in their own way fail wherever transformers does not check them
         raise ModelError(
             f"{name} cannot be loaded ({first_line(error)}); expected files that transformers can read"
         ) from error
@@ -230,4 +273,6 @@ def first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
+    if isinstance(error, KeyError):
+        return f"there is no {lines[0]}"
     return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]

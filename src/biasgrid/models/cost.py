@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from biasgrid.models.checkpoint import ModelError
+from biasgrid.models.checkpoint_files import CONFIG, read_json
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -30,14 +32,14 @@ def parameters(folder: Path) -> int | None:
     """
     from safetensors import SafetensorError, safe_open
 
-    config = read_json(folder / "config.json")
     count = 0
     try:
+        config = read_json(str(folder), folder / CONFIG)
         for file in sorted(folder.glob("model*.safetensors")):
             with safe_open(file, framework="numpy") as tensors:
                 shapes = {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118
             count += sum(prod(shape) for name, shape in shapes.items() if not is_embedding(name, shape, config))
-    except (OSError, SafetensorError):
+    except (OSError, ModelError, SafetensorError):
         return None
     return count or parameters_of_layers(config)
 
@@ -52,18 +54,9 @@ def parameters_of_layers(config: dict[str, Any]) -> int | None:
     width = config.get("hidden_size", config.get("dim"))
     layers = config.get("num_hidden_layers", config.get("n_layers"))
     inner = config.get("intermediate_size", config.get("hidden_dim"))
-    if width is None or layers is None or inner is None:
+    if not (isinstance(width, int) and isinstance(layers, int) and isinstance(inner, int)):
         return None
-    return int(2 * width * layers * (2 * width + inner))
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON file, empty where it is missing or damaged."""
-    try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content
+    return 2 * width * layers * (2 * width + inner)
 
 
 def load_backend(file: Path) -> Tokenizer | None:

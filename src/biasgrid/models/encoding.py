@@ -9,33 +9,38 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from biasgrid.arrays import IntArray
 from biasgrid.models.checkpoint import ModelError
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import BatchEncoding, PreTrainedTokenizerFast
 
 logger = logging.getLogger(__name__)
 
 CHECKED_ROWS = 16
 CHECKED_BORDERS = 256
 
-IntArray = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
-class Layout:
-    """What a tokenizer puts before, between and behind two segments, and the token types of the five regions."""
+class TokenLayout:
+    """What a tokenizer puts before, between and behind two segments.
+
+    Attributes:
+        prefix, middle, suffix: token ids.
+        types: the token types of each of the five regions, of which the last one holds for all further tokens; None
+            where there are none.
+    """
 
     prefix: list[int]
     middle: list[int]
     suffix: list[int]
-    types: tuple[int, int, int, int, int] | None
+    types: list[list[int]] | None
 
 
 @dataclass(frozen=True)
@@ -80,30 +85,35 @@ def matrix_of(rows: Sequence[Sequence[int]], filler: int = 0) -> IntArray:
     return matrix
 
 
-def pair_layout(tokenizer: PreTrainedTokenizerFast) -> Layout:
+def pair_layout(tokenizer: PreTrainedTokenizerFast) -> TokenLayout:
     """Reads off a sample what the tokenizer puts around a pair of texts."""
     encoding = tokenizer("one", "two")
-    sequence = encoding.sequence_ids(0)
-    first, second = sequence.index(0), sequence.index(1)
-    first_end = max(place for place, which in enumerate(sequence) if which == 0) + 1
-    second_end = max(place for place, which in enumerate(sequence) if which == 1) + 1
-    ids = encoding["input_ids"]
-    types = None
-    if "token_type_ids" in encoding:
-        kinds = encoding["token_type_ids"]
-        types = (kinds[0], kinds[first], kinds[first_end], kinds[second], kinds[-1])
-    return Layout(ids[:first], ids[first_end:second], ids[second_end:], types)
+    return layout_around(encoding, [*place_of(encoding, 0), *place_of(encoding, 1)])
 
 
-def single_layout(tokenizer: PreTrainedTokenizerFast) -> Layout:
+def single_layout(tokenizer: PreTrainedTokenizerFast) -> TokenLayout:
     """Reads off a sample what the tokenizer puts around one text, whose two halves are the segments."""
-    encoding = tokenizer("one")
+    encoding = tokenizer("one two")
+    first, end = place_of(encoding, 0)
+    return layout_around(encoding, [first, first + 1, first + 1, end])
+
+
+def place_of(encoding: BatchEncoding, text: int) -> tuple[int, int]:
+    """Returns where the tokens of a text begin and end."""
     sequence = encoding.sequence_ids(0)
-    first = sequence.index(0)
-    end = max(place for place, which in enumerate(sequence) if which == 0) + 1
-    ids = encoding["input_ids"]
-    types = (0, 0, 0, 0, 0) if "token_type_ids" in encoding else None
-    return Layout(ids[:first], [], ids[end:], types)
+    first = sequence.index(text)
+    return first, first + sequence.count(text)
+
+
+def layout_around(encoding: BatchEncoding, cuts: Sequence[int]) -> TokenLayout:
+    """Returns what stands around two segments that begin and end at four cuts."""
+
+    def regions(values: list[int]) -> list[list[int]]:
+        return [values[begin:end] for begin, end in pairwise([0, *cuts, len(values)])]
+
+    prefix, _, middle, _, suffix = regions(encoding["input_ids"])
+    types = regions(encoding["token_type_ids"]) if "token_type_ids" in encoding else None
+    return TokenLayout(prefix, middle, suffix, types)
 
 
 @dataclass(frozen=True)
@@ -118,7 +128,7 @@ class Rows:
         owner: shape (rows,), which of the encoded instances a row is of; None where each has one row, in their order.
     """
 
-    layout: Layout
+    layout: TokenLayout
     first: Segments
     second: Segments
     first_of: IntArray
@@ -176,7 +186,9 @@ class Rows:
         )
         if self.types is not None:
             return ids, self.types[rows, :length]
-        return ids, None if self.layout.types is None else np.array(self.layout.types)[region]
+        if self.layout.types is None:
+            return ids, None
+        return ids, np.choose(region, [repeat(np.array(kinds or [0])) for kinds in self.layout.types])
 
 
 def rows_of_ids(ids: IntArray, lengths: IntArray, types: IntArray | None = None, owner: IntArray | None = None) -> Rows:
@@ -191,7 +203,7 @@ def rows_of_ids(ids: IntArray, lengths: IntArray, types: IntArray | None = None,
     nowhere = np.broadcast_to(np.int64(0), (*ids.shape, 2))
     every = np.arange(len(ids))
     whole = Segments(ids, lengths, lengths, nowhere)
-    return Rows(Layout([], [], [], None), whole, padded([([], [])]), every, np.zeros_like(every), types, owner)
+    return Rows(TokenLayout([], [], [], None), whole, padded([([], [])]), every, np.zeros_like(every), types, owner)
 
 
 def whole_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str | tuple[str, str]]) -> Rows:
@@ -220,7 +232,7 @@ def plain_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ..
     types = None
     if "token_type_ids" in tokenizer.model_input_names:
         types = padded([(encoding.type_ids, encoding.offsets) for encoding in encodings]).ids
-    return Rows(Layout([], [], [], None), first, replace(second, text_lengths=own), rows, rows, types)
+    return Rows(TokenLayout([], [], [], None), first, replace(second, text_lengths=own), rows, rows, types)
 
 
 def checked(rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]) -> Rows:
@@ -254,14 +266,6 @@ def same_row(rows: Rows, row: int, others: Rows, other: int) -> bool:
     other_ids, other_types = others.assemble(np.array([other]))
     same_types = types is None or other_types is None or bool((types == other_types).all())
     return same_types and bool((ids == other_ids).all())
-
-
-def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
-    """How many tokens a model takes: its positions, less those that RoBERTa-like models reserve for padding."""
-    config = model.config
-    positions = int(getattr(config, "max_position_embeddings", 0) or tokenizer.model_max_length)
-    reserved = config.pad_token_id + 1 if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet") else 0
-    return int(min(positions - reserved, tokenizer.model_max_length))
 
 
 def check_lengths(rows: Rows, limit: int, instances: pl.Series, model: str) -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
-from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from biasgrid.models.checkpoint import ModelError, digest_file, read_record
+from biasgrid.models.checkpoint_files import (
+    CONFIG,
+    PICKLED_WEIGHTS,
+    SAFE_WEIGHTS,
+    TOKENIZER_CONFIG,
+    TOKENIZER_FILES,
+    VOCABULARIES,
+    matching,
+    names_in,
+    read_json,
+    weights_among,
+    without_weights,
+)
 from biasgrid.models.hub import download, list_files, verify
-
-CONFIG = "config.json"
-TOKENIZER_CONFIG = "tokenizer_config.json"
-VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model")
-TOKENIZER_FILES = (*VOCABULARIES, TOKENIZER_CONFIG, "special_tokens_map.json", "added_tokens.json", "merges.txt")
-SAFE_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.index.json")
-PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
 
 
 def make_record(
@@ -32,7 +36,8 @@ def make_record(
 ) -> dict[str, Any]:
     """Fetches a checkpoint and returns its record: where it is from, and a digest of each file that counts.
 
-    Later stages depend on the record, so they run again when a file's content changes and not when it is touched.
+    Later stages depend on the record, so they run again when the content of a file that counts changes, and not when
+    other files lie beside it.
 
     Args:
         checkpoint: a repository of the hub, or None where `folder` is given.
@@ -53,9 +58,9 @@ def make_record(
         ModelError: it cannot be fetched, is not what was asked for, or would run code that is not allowed.
     """
     name = str(checkpoint or folder)
-    wanted = (CONFIG, *TOKENIZER_FILES, *(["*.py"] if allow_remote_code else []))
+    wanted = without_weights(allow_remote_code)
     path = existing_folder(name) if checkpoint is None else download(checkpoint, commit or revision, wanted)
-    names = [file.name for file in path.iterdir()] if checkpoint is None else list_files(checkpoint, path)
+    names = names_in(path) if checkpoint is None else list_files(checkpoint, path)
     check_completeness(name, names, weights)
     check_code(name, path, weights, allow_remote_code)
     weight_files = choose_weights(name, names, allow_pickle) if weights else []
@@ -104,12 +109,6 @@ def existing_folder(folder: str) -> Path:
     return path
 
 
-def matching(names: Iterable[str], patterns: Iterable[str]) -> list[str]:
-    """Returns the names that match any of the patterns and lie in no folder."""
-    patterns = tuple(patterns)
-    return sorted(name for name in names if "/" not in name and any(fnmatchcase(name, one) for one in patterns))
-
-
 def check_completeness(name: str, names: Iterable[str], weights: bool) -> None:
     """Refuses a checkpoint without a tokenizer's vocabulary, or a model's without its config."""
     if weights and CONFIG not in names:
@@ -124,9 +123,11 @@ def choose_weights(name: str, names: Iterable[str], allow_pickle: bool) -> list[
     Raises:
         ModelError: there are none, or pickled ones only, which are not allowed.
     """
-    safe, pickled = matching(names, SAFE_WEIGHTS), matching(names, PICKLED_WEIGHTS)
-    if safe or (pickled and allow_pickle):
-        return safe or pickled
+    names = tuple(names)
+    chosen = weights_among(names, allow_pickle)
+    if chosen:
+        return chosen
+    pickled = matching(names, PICKLED_WEIGHTS)
     if pickled:
         raise ModelError(
             f"{name} has no weights in safetensors files, only {', '.join(pickled[:3])}, which can run code when they "
@@ -192,17 +193,6 @@ def strings(value: Any) -> Iterable[str]:
         return [value]
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
     return [word for part in parts for word in strings(part)]
-
-
-def read_json(name: str, path: Path) -> dict[str, Any]:
-    """Reads a file of a checkpoint, empty where there is none."""
-    if not path.exists():
-        return {}
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise ModelError(f"{name}: {path.name} is not JSON ({error}); expected what transformers has written") from None
-    return content if isinstance(content, dict) else {}
 
 
 def digest_of(digests: Iterable[str]) -> str:

@@ -12,10 +12,11 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
-from biasgrid.models.back_end import PAIR_COLUMNS, BackEnd
+from biasgrid.arrays import IntArray
+from biasgrid.models.back_end import PAIR_COLUMNS, BackEnd, inputs_of
 from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.distinct import distinct
-from biasgrid.models.encoding import IntArray, Rows, checked, single_layout, tokenize
+from biasgrid.models.encoding import Rows, checked, single_layout, tokenize
 from biasgrid.models.mask_head import MaskHead
 from biasgrid.models.mask_rows import MaskRows, Words, mask_rows, products
 from biasgrid.models.masked_pieces import Insert, Pieces, Reading, inserts_of, pieces_in_place
@@ -180,8 +181,7 @@ class FillMask(BackEnd):
             Per column of the predictions the probabilities of the tokens that are read (float32, shape (rows, ways)),
             0 where none is.
         """
-        ids, _ = encoded.rows.assemble(rows)
-        logits = self.head.logits(ids, encoded.place[rows], plain)
+        logits = self.head.logits(inputs_of(self.model, encoded.rows, rows), encoded.place[rows], plain)
         total = logits.logsumexp(dim=1, keepdim=True)
         kept = logits.topk(min(TOP_TOKENS, logits.shape[1])).indices if self.scoring == "unqover" else None
         return {

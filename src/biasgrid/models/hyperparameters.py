@@ -10,8 +10,10 @@ class Hyperparameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    epochs: float = Field(2, gt=0, description="passes over the data")
-    learning_rate: float = Field(3e-5, gt=0, description="first learning rate; it falls to zero in a straight line")
+    epochs: float = Field(2, gt=0, allow_inf_nan=False, description="passes over the data")
+    learning_rate: float = Field(
+        3e-5, gt=0, allow_inf_nan=False, description="first learning rate; it falls to zero in a straight line"
+    )
     batch_size: int = Field(20, gt=0, description="sequences per step")
     max_length: int = Field(384, gt=0, description="longest sequence in tokens; longer contexts are cut into windows")
     stride: int = Field(128, ge=0, description="tokens that neighbouring windows share (question answering)")

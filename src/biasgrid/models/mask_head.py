@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from biasgrid.arrays import IntArray
 from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.encoding import IntArray
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -38,11 +39,11 @@ class MaskHead:
             ].unsqueeze(1)
         return output
 
-    def logits(self, ids: IntArray, places: IntArray, plain: bool) -> torch.Tensor:
+    def logits(self, inputs: Mapping[str, torch.Tensor], places: IntArray, plain: bool) -> torch.Tensor:
         """Returns the logits at one place of each row.
 
         Args:
-            ids: shape (rows, length).
+            inputs: what the model is given, see `inputs_of`; each of shape (rows, length).
             places: shape (rows,).
             plain: whether to let the head see every position, as a check.
 
@@ -53,6 +54,6 @@ class MaskHead:
         read = torch.from_numpy(places).to(device)
         sliced = self.model.base_model is not self.model and not plain
         self.places = read if sliced else None
-        logits: torch.Tensor = self.model(input_ids=torch.from_numpy(ids).to(device)).logits
-        logits = logits[:, 0] if sliced else logits[torch.arange(len(ids), device=device), read]
+        logits: torch.Tensor = self.model(**inputs).logits
+        logits = logits[:, 0] if sliced else logits[torch.arange(len(read), device=device), read]
         return logits.float()

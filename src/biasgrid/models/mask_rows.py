@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from biasgrid.models.encoding import IntArray, Rows, Segments
-from biasgrid.models.masked_pieces import Insert, Inserts, Reading, expand, put_in
+from biasgrid.arrays import IntArray
+from biasgrid.models.encoding import Rows, Segments
+from biasgrid.models.masked_pieces import Insert, Inserts, Reading, expand, make_room, put_in
 
 
 class Words(NamedTuple):
@@ -110,7 +111,11 @@ def with_inserts(rows: Rows, masks: IntArray, inserts: Inserts, owner: IntArray,
     ids = put_in(rows.second.ids[segments], lengths, masks[segments], inserts.ids[filling], inserts.sizes[filling])
     nowhere = np.broadcast_to(np.int64(0), (*ids.shape, 2))
     second = Segments(ids, lengths, lengths, nowhere)
-    return Rows(rows.layout, rows.first, second, rows.first_of[owner], second_of, owner=owner)
+    filled = Rows(rows.layout, rows.first, second, rows.first_of[owner], second_of, owner=owner)
+    if rows.types is None:
+        return filled
+    places = rows.second_start(owner) + masks[rows.second_of[owner]]
+    return replace(filled, types=make_room(rows.types[owner], filled.lengths, places, inserts.sizes[insert_of]))
 
 
 def products(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from biasgrid.arrays import IntArray
 from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.encoding import IntArray, matrix_of
+from biasgrid.models.encoding import matrix_of
 from biasgrid.models.settings import TargetScoring
 
 if TYPE_CHECKING:
@@ -161,13 +162,30 @@ def put_in(ids: IntArray, lengths: IntArray, masks: IntArray, inserts: IntArray,
     Returns:
         Shape (rows, longest), 0 behind each row's end.
     """
-    place = np.arange(lengths.max(initial=1))[None, :]
+    text = make_room(ids, lengths, masks, sizes)
+    place = np.arange(text.shape[1])[None, :]
     within = place - masks[:, None]
-    source = np.where(within < 0, place, place - sizes[:, None] + 1)
-    text = np.take_along_axis(ids, np.clip(source, 0, ids.shape[1] - 1), axis=1)
     insert = np.take_along_axis(inserts, np.clip(within, 0, inserts.shape[1] - 1), axis=1)
     filled = np.where((within >= 0) & (within < sizes[:, None]), insert, text)
     return np.where(place < lengths[:, None], filled, 0)
+
+
+def make_room(values: IntArray, lengths: IntArray, masks: IntArray, sizes: IntArray) -> IntArray:
+    """Repeats what the tokens of rows have at their masks, such as a token type, for each token of an insert.
+
+    Args:
+        values: shape (rows, longest), a number for each token.
+        lengths: shape (rows,), how many tokens each row will have.
+        masks: shape (rows,), the place of each row's mask.
+        sizes: shape (rows,), how many tokens each insert has.
+
+    Returns:
+        Shape (rows, longest), of no meaning behind each row's end.
+    """
+    place = np.arange(lengths.max(initial=1))[None, :]
+    source = np.minimum(place, np.maximum(masks[:, None], place - sizes[:, None] + 1))
+    moved: IntArray = np.take_along_axis(values, np.minimum(source, values.shape[1] - 1), axis=1)
+    return moved
 
 
 def expand(counts: Sequence[int], kind_of: IntArray) -> tuple[IntArray, IntArray]:

@@ -25,8 +25,10 @@ from biasgrid.files import write_text
 from biasgrid.models.answer_texts import AnswerTexts
 from biasgrid.models.back_end import BackEnd
 from biasgrid.models.batches import audit, compare_audit, predict_rows
-from biasgrid.models.checkpoint import ModelError, load_model, load_tokenizer, read_record
+from biasgrid.models.checkpoint import load_model, load_tokenizer, read_record
+from biasgrid.models.devices import choose_device, name_of_device
 from biasgrid.models.fill_mask import FillMask
+from biasgrid.models.precision import choose_precision, set_precision
 from biasgrid.models.question_answering import QuestionAnswering
 from biasgrid.models.settings import Settings
 from biasgrid.models.target_words import TargetWords
@@ -127,8 +129,9 @@ def predict_shard(
         settings.model, len(instances), settings.seconds_without_progress, parts / "progress.json"
     ) as progress:
         back_end = load_back_end(decisive["model"], settings, device)
+        set_precision(back_end.model, "float32")
         audited = audit(back_end, instances, settings.model)
-        set_precision(back_end, decisive["precision"])
+        set_precision(back_end.model, decisive["precision"])
         made = predict_parts(back_end, instances, parts / state, settings.token_budget, progress)
     table = pl.concat(part.table for part in made)
     facts["audit"] = compare_audit(table, audited, decisive["precision"])
@@ -153,47 +156,10 @@ def write_timing(parts: list[Part], device: torch.device, path: Path) -> None:
     write_text(path, json.dumps(asdict(timing), indent=2) + "\n")
 
 
-def choose_device(name: str) -> torch.device:
-    """Returns the device: with `auto` the GPU where there is one.
-
-    Raises:
-        ModelError: a GPU is asked for and there is none.
-    """
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-        if name == "cpu":
-            logger.info("there is no GPU that torch can use: the CPU is used")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise ModelError("device cuda is set, but torch sees no GPU; expected one, or `device: auto` in the config")
-    return torch.device(name)
-
-
-def name_of_device(device: torch.device) -> str:
-    """Names a device: the GPU's model, or `cpu`."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
-
-
-def choose_precision(name: str, device: torch.device) -> str:
-    """Returns the precision: with `auto` bfloat16 on GPUs and processors that multiply it, else float32."""
-    if name != "auto":
-        return name
-    if device.type == "cuda":
-        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
-    capabilities = torch.cpu.get_capabilities()
-    return "bfloat16" if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else "float32"
-
-
 def load_back_end(record: dict[str, Any], settings: Settings, device: torch.device) -> BackEnd:
     """Loads model and tokenizer behind the interface that all tasks share."""
     model = load_model(record, settings.task, device)
     return BACK_ENDS[settings.instances, settings.task](model, load_tokenizer(record), settings)
-
-
-def set_precision(back_end: BackEnd, precision: str) -> None:
-    """Turns a float32 model to the precision of the run."""
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    if precision in ("float16", "bfloat16"):
-        back_end.model.to(getattr(torch, precision))
 
 
 def predict_parts(

@@ -12,10 +12,11 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
+from biasgrid.arrays import IntArray
 from biasgrid.models.answer_spans import LONGEST_ANSWER, best_span, context_places, span_texts
 from biasgrid.models.back_end import PAIR_COLUMNS, BackEnd, inputs_of
 from biasgrid.models.distinct import distinct
-from biasgrid.models.encoding import IntArray, Layout, Rows, checked, pair_layout, tokenize
+from biasgrid.models.encoding import Rows, TokenLayout, checked, pair_layout, tokenize
 from biasgrid.models.settings import Settings
 from biasgrid.models.spans import Windows, candidate_windows, widen, widening_words
 from biasgrid.tables.instances import INSTANCES
@@ -96,12 +97,12 @@ class QuestionAnswering(BackEnd):
             windows = widen(windows, rows.second, self.words)
         return SpanRows(rows, windows, second)
 
-    def _layout(self) -> Layout:
+    def _layout(self) -> TokenLayout:
         if self.scoring == "exact":
             return pair_layout(self.tokenizer)
         begin = self.tokenizer.bos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.cls_token_id
         end = self.tokenizer.eos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.sep_token_id
-        return Layout([begin], [end], [end], None)
+        return TokenLayout([begin], [end], [end], None)
 
     @torch.inference_mode()
     def run(self, encoded: SpanRows, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[Any]]:

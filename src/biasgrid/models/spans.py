@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from biasgrid.arrays import IntArray
 from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.encoding import IntArray, Segments
+from biasgrid.models.encoding import Segments
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

@@ -11,11 +11,21 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
-from biasgrid.models.back_end import BackEnd
+from biasgrid.arrays import IntArray
+from biasgrid.models.back_end import BackEnd, inputs_of
 from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.encoding import IntArray, Rows, rows_of_ids, whole_rows
+from biasgrid.models.encoding import Rows, rows_of_ids, whole_rows
 from biasgrid.models.mask_head import MaskHead
-from biasgrid.models.masked_pieces import Insert, Inserts, Reading, expand, inserts_of, pieces_in_place, put_in
+from biasgrid.models.masked_pieces import (
+    Insert,
+    Inserts,
+    Reading,
+    expand,
+    inserts_of,
+    make_room,
+    pieces_in_place,
+    put_in,
+)
 from biasgrid.models.settings import Settings
 from biasgrid.tables.instances import CASES
 from biasgrid.tables.predictions import TARGET_PREDICTIONS
@@ -75,15 +85,17 @@ class TargetWords(BackEnd):
             ModelError: a text has no mask, or several; a target is unknown to the tokenizer, or there is none.
         """
         texts = frame["text"].str.replace_all(MASK, self.tokenizer.mask_token, literal=True)
-        whole = whole_rows(self.tokenizer, texts.to_list()).first
-        masks = self._mask_places(whole.ids, frame)
+        whole = whole_rows(self.tokenizer, texts.to_list())
+        masks = self._mask_places(whole.first.ids, frame)
         asked, kind_of = self._kinds(texts, frame)
         inserts = Inserts.of([insert for kind in asked for insert in kind])
         owner, insert_of = expand([len(kind) for kind in asked], kind_of)
-        lengths = whole.lengths[owner] + inserts.sizes[insert_of] - 1
-        ids = put_in(whole.ids[owner], lengths, masks[owner], inserts.ids[insert_of], inserts.sizes[insert_of])
+        sizes = inserts.sizes[insert_of]
+        lengths = whole.lengths[owner] + sizes - 1
+        ids = put_in(whole.first.ids[owner], lengths, masks[owner], inserts.ids[insert_of], sizes)
+        types = None if whole.types is None else make_room(whole.types[owner], lengths, masks[owner], sizes)
         place = masks[owner] + inserts.places[insert_of]
-        return TargetRows(rows_of_ids(ids, lengths, owner=owner), place, insert_of, inserts, frame["targets"])
+        return TargetRows(rows_of_ids(ids, lengths, types, owner), place, insert_of, inserts, frame["targets"])
 
     def _mask_places(self, ids: IntArray, frame: pl.DataFrame) -> IntArray:
         is_mask = ids == self.tokenizer.mask_token_id
@@ -129,8 +141,7 @@ class TargetWords(BackEnd):
             `log_probability` (float32) and `rank` of the tokens that are read, shape (rows, readings); what is not
             read is of no meaning.
         """
-        ids, _ = encoded.rows.assemble(rows)
-        logits = self.head.logits(ids, encoded.place[rows], plain)
+        logits = self.head.logits(inputs_of(self.model, encoded.rows, rows), encoded.place[rows], plain)
         tokens = torch.from_numpy(encoded.inserts.tokens[encoded.insert_of[rows]]).to(logits.device)
         read = logits.gather(1, tokens)
         # One reading at a time: all of them at once may not fit into memory.

@@ -11,9 +11,10 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
+from biasgrid.arrays import IntArray
 from biasgrid.models.back_end import BackEnd, inputs_of
 from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.encoding import IntArray, Rows, whole_rows
+from biasgrid.models.encoding import Rows, whole_rows
 from biasgrid.models.settings import Settings
 from biasgrid.tables.instances import CASES
 from biasgrid.tables.predictions import CLASS_PREDICTIONS
@@ -88,8 +89,10 @@ def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
         labels: these names in the order of the dataset's classes, upper and lower case alike.
 
     Raises:
-        ModelError: the model has other classes, or a text may have several.
+        ModelError: the model has other classes, does not name each of them, or gives a text several.
     """
+    if sorted(config.id2label) != list(range(config.num_labels)):
+        raise ModelError(f"the checkpoint's id2label names the classes {sorted(config.id2label)}; expected 0, 1, ...")
     names = [str(config.id2label[place]) for place in range(config.num_labels)]
     if config.problem_type == "multi_label_classification":
         raise ModelError(f"the model gives a text any number of the classes {names}; expected exactly one")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import (
@@ -13,18 +13,23 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
-    AutoTokenizer,
     Trainer,
     TrainingArguments,
     set_seed,
 )
 from transformers.utils import logging
 
+from biasgrid.faults import Fault, InputError
 from biasgrid.files import whole_files
-from biasgrid.models.checkpoint import check_weights_fit, refusals, without_load_report
+from biasgrid.models.checkpoint import ModelError, check_weights_fit, read_tokenizer, refusals, without_load_report
 from biasgrid.models.class_lessons import class_lessons, class_names
+from biasgrid.models.devices import choose_device, name_of_device
 from biasgrid.models.hyperparameters import Hyperparameters
 from biasgrid.models.lessons import Lessons, line_lessons, question_lessons
+from biasgrid.models.positions import longest_input
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 HEADS = {
     "fill-mask": AutoModelForMaskedLM,
@@ -42,7 +47,7 @@ def train(
     threads: int,
     device: str = "auto",
     labels: Sequence[str] = (),
-) -> None:
+) -> str:
     """Fine-tunes a checkpoint in float32 and saves model and tokenizer.
 
     On a CPU the same inputs, hyper-parameters and number of threads give the same weights, byte for byte.
@@ -55,35 +60,74 @@ def train(
         out_folder: where to write; created where it is missing.
         hyperparameters: how to train.
         threads: threads to compute with on a CPU.
-        device: `cpu`, or `auto` or `cuda` for the GPU where there is one.
+        device: `cpu`, `cuda`, or `auto` for the GPU where there is one.
         labels: of text classification, the names of the classes, which the trained checkpoint has as `id2label`.
 
+    Returns:
+        What it was trained on: the GPU's model, or `cpu`.
+
     Raises:
-        InputError: the data are not what the task needs.
-        ModelError: the checkpoint cannot be loaded, or its weights are not those of its `config.json`.
+        InputError: the data are not what the task needs, or too long for the model.
+        ModelError: the checkpoint cannot be loaded or trained, its weights are not those of its `config.json`, or
+            there is no GPU where one is asked for.
     """
+    chosen = choose_device(device)
     torch.set_num_threads(threads)
     quiet = not sys.stdout.isatty()
     if quiet:
         logging.disable_progress_bar()
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False)
-    names = class_names(AutoConfig.from_pretrained(checkpoint, trust_remote_code=False), labels) if labels else ()
+    tokenizer = load_tokenizer(task, checkpoint)
+    names = load_names(checkpoint, labels) if labels else ()
     lessons = make_lessons(task, tokenizer, data_path, hyperparameters, names)
     set_seed(hyperparameters.seed)
     model = load_model(task, checkpoint, names)
+    check_lengths(lessons.rows, longest_input(model, tokenizer), data_path)
     trainer = Trainer(
         model=model,
-        args=training_arguments(out_folder, hyperparameters, quiet, device),
+        args=training_arguments(out_folder, hyperparameters, quiet, on_cpu=chosen.type == "cpu"),
         train_dataset=lessons.rows,
         data_collator=lessons.collate,
         compute_loss_func=lessons.loss,
     )
     trainer.train()
     save(model, tokenizer, Path(out_folder))
+    return name_of_device(chosen)
+
+
+def load_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedTokenizerFast:
+    """Loads the tokenizer of a checkpoint that is to be trained for a task.
+
+    Raises:
+        ModelError: see `read_tokenizer`; or it lacks a special token that training needs.
+    """
+    tokenizer = read_tokenizer(str(checkpoint), checkpoint, trust_remote_code=False)
+    if tokenizer.pad_token is None:
+        raise ModelError(
+            f"{checkpoint}: the tokenizer has no pad token; expected one, which batches are filled up with"
+        )
+    if task == "fill-mask" and tokenizer.mask_token is None:
+        raise ModelError(f"{checkpoint}: the tokenizer has no mask token; expected that of a masked LM")
+    return tokenizer
+
+
+def load_names(checkpoint: str | Path, labels: Sequence[str]) -> list[str]:
+    """Returns the names of the classes 0, 1, ... of the classifier that is trained (see `class_names`).
+
+    Raises:
+        ModelError: the checkpoint's config cannot be loaded.
+    """
+    with refusals(str(checkpoint)):
+        config = AutoConfig.from_pretrained(checkpoint, trust_remote_code=False)
+    return class_names(config, labels)
 
 
 def load_model(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
-    """Loads a checkpoint with the head of a task; `names` are those of a classifier's classes."""
+    """Loads a checkpoint with the head of a task; `names` are those of a classifier's classes.
+
+    Raises:
+        ModelError: it cannot be loaded, its weights are not those of its `config.json`, or it has none for a part of
+            the model below the head.
+    """
     options: dict[str, Any] = {}
     if names:
         options = {
@@ -103,7 +147,41 @@ def load_model(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
         )
     body = {f"{model.base_model_prefix}.{tensor}" for tensor in model.base_model.state_dict()}
     check_weights_fit(str(checkpoint), body, info)
+    check_body(str(checkpoint), body, info["missing_keys"])
     return model
+
+
+def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
+    """Refuses a checkpoint without weights for a part of the model below the head, as one of another architecture.
+
+    Args:
+        name: the checkpoint's name.
+        body: names of the tensors below the head.
+        missing: names of the model's tensors that the checkpoint does not have.
+
+    Raises:
+        ModelError: with the first of them.
+    """
+    # Masked language models come without the pooler, which stands between body and head of classifiers.
+    lacking = sorted(tensor for tensor in body.intersection(missing) if ".pooler." not in tensor)
+    if lacking:
+        raise ModelError(
+            f"{name}: the weights are not those of config.json ({len(lacking)} of {len(body)} tensors are missing, "
+            f"such as {lacking[0]}, and would begin at random); expected both from one model"
+        )
+
+
+def check_lengths(rows: Sequence[Mapping[str, Any]], limit: int, data_path: str | Path) -> None:
+    """Refuses a sequence of more tokens than the model has positions for.
+
+    Raises:
+        InputError: with the length of the longest one.
+    """
+    longest = max(len(row["input_ids"]) for row in rows)
+    if longest > limit:
+        problem = f"a sequence has {longest} tokens, and the model has positions for {limit}"
+        expected = f"hyperparameters.max_length of at most {limit}"
+        raise InputError([Fault(str(data_path), "", problem, expected)])
 
 
 def save(model: Any, tokenizer: Any, folder: Path) -> None:
@@ -126,12 +204,12 @@ def make_lessons(
 
 
 def training_arguments(
-    out_folder: str | Path, hyperparameters: Hyperparameters, quiet: bool, device: str
+    out_folder: str | Path, hyperparameters: Hyperparameters, quiet: bool, on_cpu: bool
 ) -> TrainingArguments:
     """Turns hyper-parameters into the Trainer's arguments; the others are its defaults (AdamW, linear decay)."""
     return TrainingArguments(
         output_dir=str(out_folder),
-        use_cpu=device == "cpu",
+        use_cpu=on_cpu,
         per_device_train_batch_size=hyperparameters.batch_size,
         learning_rate=hyperparameters.learning_rate,
         num_train_epochs=hyperparameters.epochs,
