@@ -84,7 +84,11 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
             "strng",
             "models.trained.train.planted: unknown strength 'strng' (did you mean 'strong'?); expected one of none, strong",
         ),
-        ("planted", None, "models.trained.train.planted: unknown strength 'strong'; expected one of"),
+        (
+            "planted",
+            None,
+            "models.trained.train.planted: unknown strength 'strong'; expected a name, but there is none yet (planted.strengths)",
+        ),
         (
             "datasets/religion/target_scoring",
             "pll-l2",

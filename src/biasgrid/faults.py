@@ -44,7 +44,8 @@ class InputError(UserError):
 
 def one_of(allowed: Iterable[str]) -> str:
     """Names what is allowed, for a fault's `expected`."""
-    return "one of " + ", ".join(sorted(allowed))
+    names = ", ".join(sorted(allowed))
+    return f"one of {names}" if names else "a name, but there is none yet"
 
 
 def nearest(value: str, allowed: Iterable[str]) -> str:
