@@ -163,7 +163,11 @@ def test_another_threshold_runs_no_inference(finished: Project, tmp_path: Path) 
     ("dataset", "change", "message"),
     [
         ("sentiment", {"labels": ["bad", "good"]}, "no selected model answers 'sentiment'"),
-        ("sentiment", {"labels": []}, "expected `labels` exactly where the task is text-classification"),
+        (
+            "sentiment",
+            {"labels": []},
+            "datasets.sentiment.labels: []; expected the names of the classes, as the task is text-classification",
+        ),
         ("words", {"task": "question-answering"}, "holds templates for 'fill-mask'"),
         ("sentiment", {"bias_types": ["gendre"]}, "has no bias type 'gendre' (did you mean 'gender'?)"),
         (

@@ -139,6 +139,14 @@ def test_faults_of_templates(tmp_path: Path, templates: Any, expected: str) -> N
     assert faults_of(tmp_path, templates) == [f"templates.json{expected}"]
 
 
+def test_group_tokens_come_into_an_answer_with_its_fillings_too(tmp_path: Path) -> None:
+    templates = pack_of({"text": "<one>", "label": "is <verb>"}, group_token=BOTH)
+    assert faults_of(tmp_path, templates, {"verb": "of <two>"}) == [
+        "templates.json, templates[0]: no <two> in its inputs, but in 'label'; expected the label's group tokens in an "
+        "input too"
+    ]
+
+
 def test_unknown_and_missing_keys_name_the_nearest(tmp_path: Path) -> None:
     content = pack_of(SAID)
     content["input_name"] = content.pop("input_names")

@@ -276,15 +276,19 @@ class Reader:
 
     def check_groups(self, where: str, inputs: Iterable[Text], answer: Text) -> None:
         """Reports a template that does not tell social groups apart."""
-        known = list(self.header.group_tokens)
-        slots = {part.token for text in inputs for part in text if isinstance(part, Slot)}
-        nested = [filling.text for token in slots for filling in self.fillings.of.get(token, [])]
-        held = group_tokens_of([*inputs, *split_texts(nested, known)])
+        held = self.group_tokens_in(inputs)
         if not held:
-            self.fault(where, "no group token in its inputs", one_of(known))
-        elif missing := group_tokens_of([answer]) - held:
+            self.fault(where, "no group token in its inputs", one_of(self.header.group_tokens))
+        elif missing := self.group_tokens_in([answer]) - held:
             problem = f"no {sorted(missing)[0]} in its inputs, but in {self.header.label_name!r}"
             self.fault(where, problem, "the label's group tokens in an input too")
+
+    def group_tokens_in(self, texts: Iterable[Text]) -> set[str]:
+        """Returns the group tokens that texts hold, by themselves or in what fills them."""
+        texts = list(texts)
+        slots = {part.token for text in texts for part in text if isinstance(part, Slot)}
+        nested = [filling.text for token in slots for filling in self.fillings.of.get(token, [])]
+        return group_tokens_of([*texts, *split_texts(nested, list(self.header.group_tokens))])
 
 
 def is_label(value: Any) -> bool:
