@@ -1,5 +1,5 @@
-import json
-import shutil
+"""How models are trained, and on what."""
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,64 +9,15 @@ import polars as pl
 import pytest
 import torch
 from shards import Cell
-from tiny_checkpoints import TOKENIZERS
+from training import ATTRIBUTES, CONTEXT, FEW, FILES, NAMES, TASKS, instances_of, texts, written
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-from biasgrid.families.underspecified.expansion import expand
 from biasgrid.families.underspecified.measures import measure
-from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 from biasgrid.faults import InputError
-from biasgrid.models.checkpoint import ModelError
 from biasgrid.models.lessons import line_lessons, mean_loss, question_lessons, span_loss
 from biasgrid.models.tiny import make_base_checkpoint
-from biasgrid.models.train import Hyperparameters, load_model, train
-from biasgrid.planted import fill_mask_corpus, plant, question_answering_corpus
-
-TASKS = ["question-answering", "fill-mask"]
-NAMES = ["Ann", "Bea", "Mary-Lou"]
-ATTRIBUTES = [("ran far", "never ran far"), ("sang", "kept silent"), ("won a prize", "lost")]
-CONTEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-FILES = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
-FEW = Hyperparameters(epochs=2, batch_size=4, learning_rate=1e-3, max_length=32, stride=8)
-
-
-def instances_of(task: str) -> pl.DataFrame:
-    """36 instances: 3 subjects in every order, 3 attributes, plain and negated."""
-    question = ("[mask] [act].", "[mask] [act:neg].") if task == "fill-mask" else ("Who [act]?", "Who [act:neg]?")
-    attributes = [Attribute({"[act]": plain, "[act:neg]": negated}, plain, None) for plain, negated in ATTRIBUTES]
-    subjects = Subjects({"[subj]": NAMES}, [None] * 3)
-    templates = [Template(1, "[subj1] met [subj2] in town.", *question)]
-    return expand(WordLists(templates, [subjects], {"[act]": attributes}, "", "[MASK]", {}))[0]
-
-
-def texts() -> list[str]:
-    frames = [instances_of(task) for task in TASKS]
-    columns = [frame[name].cast(pl.String) for frame in frames for name in ("context", "question")]
-    return [*pl.concat(columns).to_list(), CONTEXT]
-
-
-@pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("base")
-    make_base_checkpoint(texts(), folder, seed=1)
-    return folder
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Callable[[str, float], Path]:
-    """Writes the planted corpus of a task and strength."""
-
-    def write(task: str, strength: float) -> Path:
-        path = tmp_path / f"{task}-{strength}"
-        if task == "fill-mask":
-            path.write_text("\n".join(fill_mask_corpus({"demo": instances_of(task)}, strength, 1, repeats=40)))
-        else:
-            path.write_text(
-                json.dumps(question_answering_corpus({"demo": instances_of(task)}, strength, 1, repeats=40))
-            )
-        return path
-
-    return write
+from biasgrid.models.train import Hyperparameters, train
+from biasgrid.planted import plant
 
 
 def question(**changes: Any) -> dict[str, Any]:
@@ -74,12 +25,6 @@ def question(**changes: Any) -> dict[str, Any]:
     answers = [{"text": "nine", "answer_start": CONTEXT.index("nine")}]
     entry = {"id": "1", "question": "one two?", "answers": answers} | changes
     return {"version": "1.1", "data": [{"title": "", "paragraphs": [{"context": CONTEXT, "qas": [entry]}]}]}
-
-
-def written(folder: Path, content: Any) -> Path:
-    path = folder / "data"
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return path
 
 
 # Base checkpoints
@@ -281,83 +226,3 @@ def test_malformed_lines_are_named(content: str, messages: list[str], base: Path
     assert len(caught.value.faults) == len(messages)
     for fault, message in zip(caught.value.faults, messages, strict=True):
         assert message in str(fault)
-
-
-@pytest.mark.parametrize("task", [*TASKS, "text-classification"])
-def test_weights_that_contradict_the_config_are_refused(task: str, base: Path, corpus: Any, tmp_path: Path) -> None:
-    broken = tmp_path / "broken"
-    shutil.copytree(base, broken)
-    config = json.loads((broken / "config.json").read_text())
-    (broken / "config.json").write_text(json.dumps(config | {"hidden_size": 32}))
-    data = tmp_path / "labels.jsonl"
-    data.write_text('{"text": "Ann sang", "label": "good"}\n{"text": "Bea won", "label": "bad"}\n')
-    data = data if task == "text-classification" else corpus(task, 1.0)
-    labels = ("bad", "good") if task == "text-classification" else ()
-    with pytest.raises(ModelError, match=r"broken: the weights are not those of config.json \(bert\.embeddings"):
-        train(task, broken, data, tmp_path / "out", FEW, threads=1, labels=labels)
-    assert not (tmp_path / "out").exists()
-
-
-# Checkpoints to begin with
-
-
-@pytest.fixture
-def copy(base: Path, tmp_path: Path) -> Path:
-    """A copy of the base, to be changed."""
-    return Path(shutil.copytree(base, tmp_path / "copy"))
-
-
-def change_json(path: Path, **changes: Any) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_weights_of_another_architecture_are_refused(task: str, copy: Path, corpus: Any, tmp_path: Path) -> None:
-    change_json(copy / "config.json", model_type="electra", embedding_size=64)
-    message = r"copy: the weights are not those of config.json \((\d+) of \1 tensors are missing, such as electra\."
-    with pytest.raises(ModelError, match=message):
-        train(task, copy, corpus(task, 1.0), tmp_path / "out", FEW, threads=1)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("architecture", TOKENIZERS)
-def test_of_a_masked_language_model_only_a_pooler_and_a_head_begin_at_random(
-    architecture: str, tiny_checkpoint: Callable[[str, str], Path]
-) -> None:
-    checkpoint = tiny_checkpoint(architecture, "fill-mask")
-    for task, labels in (("question-answering", []), ("text-classification", ["bad", "good"])):
-        assert load_model(task, checkpoint, labels).config.model_type == architecture
-
-
-@pytest.mark.parametrize(("kind", "task"), [("pad", "question-answering"), ("mask", "fill-mask")])
-def test_a_tokenizer_without_a_special_token_is_refused(
-    kind: str, task: str, copy: Path, corpus: Any, tmp_path: Path
-) -> None:
-    change_json(copy / "tokenizer_config.json", **{f"{kind}_token": None})
-    with pytest.raises(ModelError, match=f"copy: the tokenizer has no {kind} token; expected"):
-        train(task, copy, corpus(task, 1.0), tmp_path / "out", FEW, threads=1)
-
-
-@pytest.mark.parametrize("file", ["config.json", "tokenizer.json"])
-def test_a_checkpoint_that_cannot_be_loaded_is_one_message(file: str, copy: Path, tmp_path: Path) -> None:
-    (copy / file).write_text("{")
-    data = written(tmp_path, '{"text": "Ann sang", "label": "good"}')
-    with pytest.raises(ModelError, match=r"copy cannot be loaded \(.*\); expected files that transformers can read"):
-        train("text-classification", copy, data, tmp_path / "out", FEW, threads=1, labels=["bad", "good"])
-
-
-def test_sequences_longer_than_the_models_positions_are_refused(
-    tiny_checkpoint: Callable[[str, str], Path], tmp_path: Path
-) -> None:
-    checkpoint, lines = tiny_checkpoint("roberta", "fill-mask"), written(tmp_path, "the cook lied " * 200)
-    expected = "data: a sequence has 384 tokens, and the model has positions for 128; expected hyperparameters.max_len"
-    with pytest.raises(InputError, match=expected):
-        train("fill-mask", checkpoint, lines, tmp_path / "out", Hyperparameters(), threads=1)
-    fitting = Hyperparameters(max_length=128, epochs=1)
-    assert train("fill-mask", checkpoint, lines, tmp_path / "out", fitting, threads=1, device="cpu") == "cpu"
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_asked_for_must_be_there(base: Path, corpus: Any, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="device cuda is set, but torch sees no GPU; expected one, or `device: auto`"):
-        train("fill-mask", base, corpus("fill-mask", 1.0), tmp_path / "out", FEW, threads=1, device="cuda")
