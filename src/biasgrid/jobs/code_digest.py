@@ -1,0 +1,130 @@
+"""A digest of the code that decides a stage's numbers, so that a stage runs again when it changes and only then."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
+
+PACKAGE = Path(__file__).parents[1]
+WITHOUT_NUMBERS = {
+    "checkpoints.hub",
+    "config.reading",
+    "config.references",
+    "families.underspecified.template_checks",
+    "faults",
+    "files",
+    "jobs.gpu",
+    "jobs.lock",
+    "jobs.logs",
+    "jobs.progress",
+    "jobs.watchdog",
+    "models.back_ends",
+    "section",
+    "wording",
+}
+"""Modules that check and word what users write, choose where work is done and by whom, or fetch and write what they
+are told."""
+
+
+def code_digest(script: str | Path, *modules: str) -> str:
+    """Digests a workflow script and all modules of this package that it imports, over any number of imports.
+
+    Comments, docstrings, descriptions of columns and keys, and modules that only word messages do not count; nor does
+    the version of Python that digests.
+
+    Args:
+        script: the script's file.
+        modules: modules that the script finds by their names, such as `families.underspecified.expand`.
+    """
+    file = Path(script)
+    digest = sha256(read_code(file).shape.encode())
+    for name in sorted(reachable(file, *modules)):
+        digest.update(f"{name}\n{read_code(file_of(name)).shape}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def reachable(file: Path, *modules: str) -> set[str]:
+    """Returns the modules of the package that a file and some modules need, over any number of imports."""
+    seen: set[str] = set()
+    waiting = [*read_code(file).imports, *modules]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen | WITHOUT_NUMBERS:
+            seen.add(name)
+            waiting += read_code(file_of(name)).imports
+    return seen
+
+
+def file_of(module: str) -> Path:
+    """Returns the file of a module of the package."""
+    path = PACKAGE.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+class Code(NamedTuple):
+    """What counts of a Python file.
+
+    Attributes:
+        imports: the modules of the package that it imports, by `from biasgrid.x import y`.
+        shape: its syntax tree, and the page template that goes with it, if any.
+    """
+
+    imports: list[str]
+    shape: str
+
+
+@cache
+def read_code(file: Path) -> Code:
+    """Reads a Python file, once in a process: the scripts share most of their modules."""
+    template = file.with_suffix(".html")
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    imports = imported(tree)
+    return Code(imports, dump(WithoutTexts().visit(tree)) + (template.read_text("utf-8") if template.exists() else ""))
+
+
+def imported(tree: ast.Module) -> list[str]:
+    """Returns the modules of the package that a file imports."""
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    own = [(node.module.removeprefix("biasgrid."), node.names) for node in statements if is_own(node.module)]
+    names = [name for name, _ in own]
+    return names + [f"{name}.{alias.name}" for name, aliases in own for alias in aliases if is_module(name, alias.name)]
+
+
+def is_own(module: str | None) -> TypeGuard[str]:
+    """Says whether a module belongs to this package."""
+    return module is not None and module.startswith("biasgrid.")
+
+
+def is_module(package: str, name: str) -> bool:
+    """Says whether what is imported from a package is one of its modules."""
+    return PACKAGE.joinpath(*package.split("."), name).with_suffix(".py").exists()
+
+
+class WithoutTexts(ast.NodeTransformer):
+    """Takes out of a syntax tree what only readers see."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Drops docstrings, of attributes too."""
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return ast.Pass() if is_text else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Drops descriptions."""
+        node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
+        return self.generic_visit(node)
+
+
+def dump(node: Any) -> str:
+    """Writes a syntax tree, without its empty fields: each version of Python brings others, such as `type_params`."""
+    if isinstance(node, list):
+        return f"[{', '.join(map(dump, node))}]"
+    if isinstance(node, ast.Constant):
+        return f"Constant({node.value!r})"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = [(name, getattr(node, name, None)) for name in node._fields]
+    told = [f"{name}={dump(value)}" for name, value in fields if value not in (None, [])]
+    return f"{type(node).__name__}({', '.join(told)})"

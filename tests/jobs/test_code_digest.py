@@ -1,0 +1,183 @@
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from biasgrid.jobs import code_digest as digests
+from biasgrid.models.back_ends import BACK_ENDS, modules_of
+
+OF_ANSWERS = modules_of("question-answering")
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the package, to be edited."""
+    copy = shutil.copytree(digests.PACKAGE, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(digests, "PACKAGE", Path(copy))
+    return Path(copy)
+
+
+@pytest.fixture
+def digest(package: Path) -> Callable[..., str]:
+    """Digests modules as they are now; files are parsed once in a process."""
+
+    def now(module: str, *others: str) -> str:
+        digests.read_code.cache_clear()
+        return digests.code_digest(digests.file_of(module), *others)
+
+    return now
+
+
+@pytest.fixture(autouse=True)
+def forget_copies() -> object:
+    yield
+    digests.read_code.cache_clear()
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+def test_comments_docstrings_and_layout_do_not_count(package: Path, digest: Callable[..., str]) -> None:
+    before = digest("models.predict", *OF_ANSWERS)
+    file = package / "models" / "extractive" / "candidates.py"
+    edit(file, '"""Where candidates lie', '"""Where, oh where, candidates lie')
+    edit(file, '    """Finds the tokens', '    """Looks for the tokens')
+    edit(file, "DETERMINERS =", "# the articles\n\nDETERMINERS  =")
+    assert digest("models.predict", *OF_ANSWERS) == before
+
+
+@pytest.mark.parametrize(
+    "edited", ["models/predict.py", "models/extractive/candidates.py", "engine/encoding.py", "tables/answers/span.py"]
+)
+def test_code_counts_wherever_it_is_imported_from(package: Path, digest: Callable[..., str], edited: str) -> None:
+    before = digest("models.predict", *OF_ANSWERS)
+    with (package / edited).open("a") as file:
+        file.write("\nUNUSED = 1\n")
+    assert digest("models.predict", *OF_ANSWERS) != before
+
+
+@pytest.mark.parametrize("task", BACK_ENDS)
+def test_another_back_end_or_answer_kind_changes_no_digest(
+    package: Path, digest: Callable[..., str], task: str
+) -> None:
+    before = digest("models.predict", *modules_of(task))
+    entry = 'BACK_ENDS = {\n    "another": Entry("biasgrid.models.another:Another", "sound"),'
+    edit(package / "models" / "back_ends.py", "BACK_ENDS = {", entry)
+    (package / "models" / "another.py").write_text("class Another: ...\n")
+    (package / "tables" / "answers" / "sound.py").write_text("SCHEMA = None\n")
+    assert digest("models.predict", *modules_of(task)) == before
+
+
+def test_back_ends_change_the_digests_of_their_own_tasks_alone(package: Path, digest: Callable[..., str]) -> None:
+    before = {task: digest("models.predict", *modules_of(task)) for task in BACK_ENDS}
+    assert len(set(before.values())) == len(BACK_ENDS)
+    edit(package / "models" / "masked" / "rows.py", "import numpy as np\n", "import numpy as np\n\nUNUSED = 1\n")
+    after = {task: digest("models.predict", *modules_of(task)) for task in BACK_ENDS}
+    assert [task for task in BACK_ENDS if after[task] != before[task]] == ["fill-mask"]
+
+
+@pytest.mark.parametrize("edited", ["families/underspecified/measure.py", "tables/measures.py"])
+def test_code_that_a_stage_does_not_import_does_not_count(
+    package: Path, digest: Callable[..., str], edited: str
+) -> None:
+    before, of_measures = digest("models.predict"), digest("families.underspecified.measure")
+    with (package / edited).open("a") as file:
+        file.write("\nUNUSED = 1\n")
+    assert digest("models.predict") == before
+    assert digest("families.underspecified.measure") != of_measures
+
+
+def test_imports_within_functions_and_of_modules_are_followed(package: Path, digest: Callable[..., str]) -> None:
+    (package / "outer.py").write_text("def run():\n    from biasgrid.inner import value\n    return value\n")
+    (package / "inner.py").write_text("from biasgrid.models.extractive import candidates\nvalue = 1\n")
+    assert {"inner", "models.extractive.candidates", "engine.encoding"} <= digests.reachable(digests.file_of("outer"))
+    before = digest("outer")
+    (package / "inner.py").write_text("value = 2\n")
+    assert digest("outer") != before
+
+
+def test_descriptions_and_messages_do_not_count(package: Path, digest: Callable[..., str]) -> None:
+    before = digest("models.predict", *modules_of("fill-mask"))
+    edit(package / "tables" / "instances.py", 'description="row number', 'description="number of the row')
+    edit(package / "jobs" / "progress.py", "rows/s", "rows per second")
+    edit(package / "models" / "fill_mask.py", '"""UnQover keeps', '"""The original keeps')
+    assert digest("models.predict", *modules_of("fill-mask")) == before
+
+
+def test_what_a_refused_download_says_does_not_count(package: Path, digest: Callable[..., str]) -> None:
+    before = digest("checkpoints.fetch")
+    edit(package / "checkpoints" / "hub.py", "the repository is gated", "this repository is gated")
+    assert digest("checkpoints.fetch") == before
+    edit(package / "checkpoints" / "files.py", '"merges.txt"', '"merge.txt"')
+    assert digest("checkpoints.fetch") != before
+
+
+def test_a_value_in_a_docstrings_place_counts(package: Path, digest: Callable[..., str]) -> None:
+    (package / "stage.py").write_text("def run():\n    return 1\n")
+    before = digest("stage")
+    (package / "stage.py").write_text("def run():\n    return 2\n")
+    assert digest("stage") != before
+
+
+def test_stages_have_digests_of_their_own() -> None:
+    scripts = sorted(Path("workflow/scripts").glob("*.py"))
+    assert len({digests.code_digest(script) for script in scripts}) == len(scripts) > 8
+
+
+SAMPLE = """
+\"\"\"A module with what versions of Python write otherwise in their syntax trees.\"\"\"
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Point:
+    \"\"\"A point.\"\"\"
+
+    x: int = 0
+    y: float | None = None
+
+    def far(self, *others: "Point", limit: float = 1e-3) -> bool:
+        match others:
+            case [first, *_] if first.x > 0:
+                return any(abs(self.x - other.x) > limit for other in others)
+        return f"{self.x:>3}" == b"3".decode() or not (lambda: None)()
+"""
+DIGEST_OF_SAMPLE = "68333e79740512a1"
+"""Stored: whatever the version of Python that digests, nobody's results are made again for that alone."""
+
+
+def test_the_digest_of_a_file_is_a_stored_one(tmp_path: Path) -> None:
+    (tmp_path / "sample.py").write_text(SAMPLE)
+    assert digests.code_digest(tmp_path / "sample.py") == DIGEST_OF_SAMPLE
+
+
+def interpreters() -> list[str]:
+    """All interpreters from 3.11 on that are there, on the path or of pyenv."""
+    folders = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep)]
+    folders += sorted(Path("~/.pyenv/versions").expanduser().glob("*/bin"))
+    found = {}
+    for file in (folder / f"python3.{minor}" for folder in folders for minor in range(11, 20)):
+        # Shims of pyenv are slow, and there for versions that are not.
+        if file.exists() and file.parent.name != "shims":
+            found.setdefault(file.name, str(file))
+    return list(found.values())
+
+
+@pytest.mark.parametrize("interpreter", interpreters())
+def test_all_versions_of_python_give_one_digest(interpreter: str) -> None:
+    scripts = sorted(str(path) for path in Path("workflow/scripts").glob("*.py"))
+    program = "import sys; from biasgrid.jobs.code_digest import code_digest; print(*map(code_digest, sys.argv[1:]))"
+    digested = subprocess.run(
+        [interpreter, "-c", program, *scripts],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(digests.PACKAGE.parent)},
+    ).stdout.split()
+    assert digested == [digests.code_digest(script) for script in scripts]

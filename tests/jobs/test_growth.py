@@ -1,0 +1,72 @@
+"""What is added runs nothing again of what is there: digests of all rules on a copy of the package."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from project import ROOT
+
+from biasgrid.families import FAMILIES
+from biasgrid.jobs import code_digest as digests
+from biasgrid.models.back_ends import BACK_ENDS, modules_of
+
+SCRIPTS = ROOT / "workflow" / "scripts"
+STAGES = {"expand": "expand", "measure": "measure", "plant": "planted"}
+"""Rules whose script finds a module of each family, and that module."""
+EVERY_FAMILY = [(rule, family) for rule in STAGES for family in FAMILIES]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the package, to be added to."""
+    copy = shutil.copytree(digests.PACKAGE, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(digests, "PACKAGE", Path(copy))
+    yield Path(copy)
+    digests.read_code.cache_clear()
+
+
+def digests_of_rules() -> dict[tuple[str, ...], str]:
+    """The digests of all rules, by rule and what it is of: a family, a task, a figure or nothing."""
+    digests.read_code.cache_clear()
+    figures = sorted(
+        path.stem for path in (ROOT / "src/biasgrid/plots").glob("*.py") if "CAPTION =" in path.read_text()
+    )
+    asked: dict[tuple[str, ...], list[str]] = {(path.stem,): [] for path in SCRIPTS.glob("*.py")}
+    asked |= {(rule, family): [f"families.{family}.{STAGES[rule]}"] for rule, family in EVERY_FAMILY}
+    asked |= {("predict", task): modules_of(task) for task in BACK_ENDS}
+    asked |= {("plot", figure): [f"plots.{figure}"] for figure in figures}
+    return {key: digests.code_digest(SCRIPTS / f"{key[0]}.py", *modules) for key, modules in asked.items()}
+
+
+def changed_by(package: Path, path: str, old: str, new: str) -> set[tuple[str, ...]]:
+    """Which rules have another digest after an edit, or with something added to a file, new or not."""
+    before = digests_of_rules()
+    file = package / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = file.read_text() if file.exists() else ""
+    assert old in text
+    file.write_text(text.replace(old, new, 1) if old else text + new)
+    after = digests_of_rules()
+    return {key for key in before if before[key] != after[key]}
+
+
+@pytest.mark.parametrize(
+    "path", ["families/another/expand.py", "tables/answers/vector.py", "plots/another.py", "models/another.py"]
+)
+def test_another_family_answer_kind_figure_or_back_end_runs_nothing_again(package: Path, path: str) -> None:
+    assert changed_by(package, path, "", "VALUE = 1\n") == set()
+
+
+def test_another_family_in_the_list_runs_nothing_again(package: Path) -> None:
+    old = '"underspecified", "counterfactual"'
+    assert changed_by(package, "families/__init__.py", old, f'{old}, "another"') == set()
+
+
+def test_another_score_only_measures_again(package: Path) -> None:
+    changed = changed_by(package, "groups/scores.py", "", "ANOTHER = 1\n")
+    assert changed <= {("measure", family) for family in FAMILIES}
+
+
+def test_a_figure_is_drawn_again_alone_and_its_caption_told(package: Path) -> None:
+    assert changed_by(package, "plots/ranks.py", "CAPTION =", "ANOTHER = 1\nCAPTION =") == {("plot", "ranks")}

@@ -1,0 +1,62 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from biasgrid.run.failed_jobs import Failure, failure_of
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = """
+import logging
+from biasgrid.faults import UserError
+from biasgrid.jobs.logs import start_log
+start_log("/dev/full")
+logging.info("one line")
+logging.info("another line")
+raise UserError("what the user reads")
+"""
+
+
+def test_a_log_on_a_full_disk_is_no_error_of_its_own() -> None:
+    run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert run.stderr.splitlines() == [
+        "/dev/full: lines of the log are lost (No space left on device)",
+        "what the user reads",
+    ]
+
+
+FAILS = """
+import logging
+from pathlib import Path
+from biasgrid.faults import UserError
+from biasgrid.jobs.logs import start_log
+from biasgrid.run.failed_jobs import failure_of
+start_log("log")
+logging.error("what a library says and goes on")
+assert failure_of("rule", Path("log")) is None
+raise UserError("what the user reads")
+"""
+
+
+def test_a_log_tells_that_its_job_failed_until_the_next_run_begins_it_anew(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", FAILS], cwd=tmp_path, capture_output=True, check=False)
+    assert failure_of("rule", tmp_path / "log") == Failure("rule", str(tmp_path / "log"), "what the user reads")
+    again = "from biasgrid.jobs.logs import start_log; start_log('log')"
+    subprocess.run([sys.executable, "-c", again], cwd=tmp_path, check=True)
+    assert failure_of("rule", tmp_path / "log") is None
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "workflow" / "scripts").glob("*.py")), ids=lambda path: path.stem)
+def test_every_job_begins_its_log_anew(script: Path) -> None:
+    assert "\nstart_log(snakemake.log[0])\n" in script.read_text()
+
+
+def test_an_interruption_is_no_failure(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    script = f"from biasgrid.jobs.logs import start_log; start_log({str(log)!r}); raise KeyboardInterrupt"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (run.returncode != 0, run.stderr) == (True, "interrupted\n")
+    assert "CRITICAL" not in log.read_text()
+    assert "interrupted" in log.read_text()

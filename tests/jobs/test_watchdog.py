@@ -1,0 +1,53 @@
+"""A process that makes no progress ends itself; here in a process of its own, since it really ends."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HANGS = """
+import logging, time
+from biasgrid.jobs.watchdog import Watchdog
+logging.basicConfig(filename={log!r})
+def hang_here():
+    time.sleep(600)
+with Watchdog("bert", 0.2):
+    hang_here()
+"""
+
+
+def test_a_hanging_process_ends_and_says_where_it_hung(tmp_path: Path):
+    log = tmp_path / "log"
+    process = subprocess.run(
+        [sys.executable, "-c", HANGS.format(log=str(log))], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert process.returncode == 1
+    assert "bert: no progress for 0.00333 minutes, so the job ends itself; what it has finished" in process.stderr
+    assert "hang_here" in log.read_text()
+
+
+FED = """
+import time
+from biasgrid.jobs.watchdog import Watchdog
+with Watchdog("bert", 2) as watchdog:
+    for _ in range(25):
+        time.sleep(0.1)
+        watchdog.feed()
+assert not watchdog.thread.is_alive()
+"""
+
+
+def test_a_process_that_is_fed_goes_on():
+    process = subprocess.run([sys.executable, "-c", FED], capture_output=True, text=True, timeout=60, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
+
+
+def test_a_process_that_was_suspended_is_not_taken_for_one_that_hangs():
+    process = subprocess.Popen([sys.executable, "-c", FED], stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(3)
+    process.send_signal(signal.SIGCONT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
