@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
+
+SHOWN = 100
+"""How many characters of a value are shown."""
 
 
 @dataclass(frozen=True)
@@ -52,3 +56,16 @@ def nearest(value: str, allowed: Iterable[str]) -> str:
     """Returns ` (did you mean X?)` for the allowed name most like `value`, or an empty string."""
     match = get_close_matches(value, list(allowed), n=1, cutoff=0.6)
     return f" (did you mean {match[0]!r}?)" if match else ""
+
+
+def shown(value: Any) -> str:
+    """Writes a value as a config has it, cut where it is long."""
+    if isinstance(value, str):
+        text = repr(value)
+    elif isinstance(value, dict):
+        text = "{" + ", ".join(f"{shown(key)}: {shown(item)}" for key, item in value.items()) + "}"
+    elif isinstance(value, list):
+        text = "[" + ", ".join(shown(item) for item in value) + "]"
+    else:
+        text = "null" if value is None else str(value).lower()
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."

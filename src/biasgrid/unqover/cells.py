@@ -9,12 +9,13 @@ import polars as pl
 
 from biasgrid.config import parse_config, read_config
 from biasgrid.config.references import cell_faults, selection_faults
-from biasgrid.families.underspecified.comparisons import Scoring
-from biasgrid.families.underspecified.measures import PREDICTIONS
+from biasgrid.families.underspecified.keys import ANSWERS, KEYS
 from biasgrid.faults import Fault, InputError, UserError, nearest, one_of
-from biasgrid.layout import Layout
-from biasgrid.table_files import TableError, read_provenance, read_table
-from biasgrid.tables.instances import INSTANCES
+from biasgrid.run.layout import Layout
+from biasgrid.section import Scoring
+from biasgrid.tables.completeness import read_cell
+from biasgrid.tables.files import TableError, read_provenance
+from biasgrid.tables.instances import read_instances
 from biasgrid.unqover import GroupBy
 from biasgrid.unqover.export import output_json, source_json, write_text
 from biasgrid.unqover.log import log_text
@@ -82,7 +83,7 @@ class Cells:
     def read_instances(self, path: Path) -> pl.DataFrame:
         """Reads a table of instances."""
         self.check_there([path])
-        return read_table(path, INSTANCES)
+        return read_instances(path, KEYS)
 
     def answered(self, model: str) -> Answered:
         """Reads the instances that a model answers, and its predictions."""
@@ -90,12 +91,13 @@ class Cells:
         faults = faults or list(cell_faults(self.config, str(self.path), model, self.dataset))
         if faults:
             raise InputError(faults)
-        instances = self.read_instances(self.layout.instances_of_cell(self.dataset, model))
+        instances = self.layout.instances_of_cell(self.dataset, model)
         paths = self.layout.predictions_of_cell(self.dataset, model)
-        self.check_there(paths)
-        schema = PREDICTIONS[self.config.models[model].task]
-        predictions = pl.concat(read_table(path, schema) for path in paths)
-        return Answered(instances, predictions, self.scoring(paths))
+        self.check_there([instances, *paths])
+        kind = ANSWERS[self.config.models[model].task]
+        return Answered(
+            *read_cell(instances, paths, KEYS, kind, f"{model} on {self.dataset}"), scoring=self.scoring(paths)
+        )
 
     def scoring(self, paths: list[Path]) -> Scoring:
         """Returns how the predictions were scored, which may not be what the config says by now.

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.reading import read_subjects
 from biasgrid.faults import Fault, InputError
-from biasgrid.provenance import provenance
-from biasgrid.table_files import write_table
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.predictions import MASK_PREDICTIONS, SPAN_PREDICTIONS
+from biasgrid.reading import readable
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import write_table
+from biasgrid.tables.instances import schema_of as schema_of_instances
+from biasgrid.tables.provenance import provenance
 from biasgrid.unqover.entries import Kind
 from biasgrid.unqover.reading import Imported, read_unqover
 
@@ -88,19 +90,16 @@ def digest_of(path: Path) -> str:
     Raises:
         InputError: it cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        problem = f"cannot be read ({error.strerror})"
-        raise InputError([Fault(str(path), "", problem, "a file of UnQover")]) from None
+    with readable(path, "a file of UnQover"), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_imported(imported: Imported, folder: Path, provenance: Mapping[str, Any]) -> list[Path]:
     """Writes what was read; returns the tables' paths."""
-    tables = [(folder / "instances.parquet", imported.instances, INSTANCES)]
+    instances = imported.instances
+    tables = [(folder / "instances.parquet", instances, schema_of_instances(KEYS, instances.schema))]
     if imported.predictions is not None:
-        schema = SPAN_PREDICTIONS if "answer" in imported.predictions.columns else MASK_PREDICTIONS
+        schema = schema_of("span" if "answer" in imported.predictions.columns else "choice")
         tables.append((folder / "predictions.parquet", imported.predictions, schema))
     # Those of an earlier import must not stay beside other instances.
     (folder / "predictions.parquet").unlink(missing_ok=True)

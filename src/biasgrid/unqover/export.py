@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import IntArray
-from biasgrid.complete import check_complete
-from biasgrid.families.underspecified.comparisons import Scoring, scores
+from biasgrid.families.underspecified.comparisons import scores
 from biasgrid.files import whole
+from biasgrid.section import Scoring
 from biasgrid.unqover.order import ITEM, PAIR, examples_of, output_order, written
 
 SLICE = 8192
@@ -48,7 +48,7 @@ def source_json(instances: pl.DataFrame) -> Iterator[str]:
     """Yields the text of a `source.json`, piece by piece.
 
     Args:
-        instances: a whole table of `INSTANCES`; its order is that of the file.
+        instances: a whole table of instances; its order is that of the file.
 
     Raises:
         TableError: a plain question is not followed by its negation.
@@ -57,7 +57,7 @@ def source_json(instances: pl.DataFrame) -> Iterator[str]:
 
     def columns(rows: IntArray) -> Columns:
         plain, negated = instances[2 * rows], instances[2 * rows + 1]
-        return [_keys(plain), _texts(plain, "context"), *_source_question(plain), *_source_question(negated)]
+        return [_keys(plain), _texts(plain, "text_pair"), *_source_question(plain), *_source_question(negated)]
 
     return _json_object(SOURCE_ENTRY, order, columns)
 
@@ -66,22 +66,21 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
     """Yields the text of an `output.json`, piece by piece.
 
     Args:
-        instances: a whole table of `INSTANCES`.
-        predictions: rows of `SPAN_PREDICTIONS` or `MASK_PREDICTIONS`, told apart by their columns, in any order.
+        instances: a whole table of instances.
+        predictions: answers of the kind `span` or `choice`, told apart by their columns, one of each instance in
+            any order.
         scoring: see `comparisons.scores`; `start` and `end` of a masked language model are both the score.
 
     Raises:
         TableError: a plain question is not followed by its negation.
-        IncompleteCell: not every instance has exactly one prediction.
     """
     order = output_order(examples_of(instances))
-    check_complete(instances, predictions)
     predictions = predictions.sort("instance")
 
     def span_columns(rows: IntArray) -> Columns:
         questions = [_span_question(instances[row], predictions[row]) for row in (2 * rows, 2 * rows + 1)]
         plain = instances[2 * rows]
-        return [_keys(plain), rows, _texts(plain, "context"), *questions[0], *questions[1]]
+        return [_keys(plain), rows, _texts(plain, "text_pair"), *questions[0], *questions[1]]
 
     def mask_columns(rows: IntArray) -> Columns:
         questions = [
@@ -121,28 +120,31 @@ def _texts(rows: pl.DataFrame, column: str) -> Iterable[str]:
     return map(quoted, rows[column].cast(pl.String))
 
 
-def _numbers(rows: pl.DataFrame, column: str) -> Iterable[str]:
+def _numbers(values: pl.Series) -> Iterable[str]:
     # A float32 becomes the double of the same value, whose digits are what json writes.
-    return map(repr, rows[column])
+    return map(repr, values)
 
 
 def _source_question(rows: pl.DataFrame) -> Columns:
-    return [_texts(rows, column) for column in ("question", "candidate1", "candidate2")]
+    return [_texts(rows, column) for column in ("text", "candidate1", "candidate2")]
 
 
 def _span_question(rows: pl.DataFrame, predicted: pl.DataFrame) -> Columns:
     answers = [
-        [_texts(rows, f"candidate{which}"), _numbers(predicted, f"start{which}"), _numbers(predicted, f"end{which}")]
+        [
+            _texts(rows, f"candidate{which}"),
+            *(_numbers(predicted[ends].list.get(which - 1)) for ends in ("starts", "ends")),
+        ]
         for which in (1, 2)
     ]
-    return [_texts(rows, "question"), _texts(predicted, "answer"), *answers[0], *answers[1]]
+    return [_texts(rows, "text"), _texts(predicted, "answer"), *answers[0], *answers[1]]
 
 
 def _mask_question(rows: pl.DataFrame, scored: pl.DataFrame) -> Columns:
-    texts = [pl.col(column).cast(pl.String).str.strip_chars() for column in ("context", "question")]
+    texts = [pl.col(column).cast(pl.String).str.strip_chars() for column in ("text_pair", "text")]
     whole = rows.select(text=pl.concat_str(texts, separator=" "))
     answers = [
-        [_texts(rows, f"candidate{which}"), *(_numbers(scored, f"score{which}") for _ in ("start", "end"))]
+        [_texts(rows, f"candidate{which}"), *(_numbers(scored[f"score{which}"]) for _ in ("start", "end"))]
         for which in (1, 2)
     ]
     return [_texts(whole, "text"), *answers[0], *answers[1]]

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import polars as pl
 
 from biasgrid.arrays import FloatArray
-from biasgrid.complete import check_complete
-from biasgrid.families.underspecified.comparisons import Scoring, compare_subjects
+from biasgrid.families.underspecified.comparisons import compare_subjects, directed, scores_in_groups
 from biasgrid.faults import UserError
+from biasgrid.section import Scoring
 from biasgrid.unqover import GroupBy
 from biasgrid.unqover.order import distinct, examples_of, output_order
 
@@ -27,8 +27,8 @@ def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scorin
     """Returns what UnQover's analysis prints of a cell, with the metrics subj_bias, pos_err, attr_err and model.
 
     Args:
-        instances: a whole table of `INSTANCES`.
-        predictions: rows of `SPAN_PREDICTIONS` or `MASK_PREDICTIONS`, one of each instance.
+        instances: a whole table of instances.
+        predictions: answers of the kind `span` or `choice`, one of each instance.
         scoring: see `comparisons.scores`.
         group_by: which associations to list: `subj` by subject, `subj_act` by subject and attribute, `gender_act` by
             the cluster of subjects (female, else male) and attribute.
@@ -36,19 +36,18 @@ def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scorin
 
     Raises:
         TableError: a plain question is not followed by its negation, or a swap group is malformed.
-        IncompleteCell: not every instance has exactly one prediction.
         UserError: `gender_act` is asked of pairs within one gender.
     """
-    check_complete(instances, predictions)
     comparisons = compare_subjects(_as_analysed(instances), predictions, scoring)
     # Both views of a swap group stand next to each other: the order in which UnQover meets subjects.
-    directed = comparisons.directed().sort("swap_group", maintain_order=True)
-    extracted = f"{comparisons.groups.height} example pairs extracted."
+    views = directed(comparisons).sort("swap_group", maintain_order=True)
+    scores = scores_in_groups(comparisons)
+    extracted = f"{comparisons.height} example pairs extracted."
     sections = {
-        "subj_bias": [extracted, *LISTINGS[group_by](directed)],
-        "pos_err": _positional(comparisons.scores),
-        "attr_err": [f"attributive error: {_attributive(comparisons.scores):.4f}"],
-        "model": [extracted, RULE, *_intensity(directed), RULE],
+        "subj_bias": [extracted, *LISTINGS[group_by](views)],
+        "pos_err": _positional(scores),
+        "attr_err": [f"attributive error: {_attributive(scores):.4f}"],
+        "model": [extracted, RULE, *_intensity(views), RULE],
     }
     lines = [f"analyzing file {name}"]
     for metric, section in sections.items():
@@ -138,7 +137,7 @@ def _mean(values: npt.NDArray[np.float64]) -> float:
 
 
 def _positional(scores: FloatArray) -> list[str]:
-    """Returns the lines of pos_err; scores as in `Comparisons`."""
+    """Returns the lines of pos_err; scores as in `scores_in_groups`."""
     differences = np.abs(scores[:, 0] - scores[:, 1])
     inconsistent = (differences[:, 0] != 0).all(axis=1).sum()
     return [

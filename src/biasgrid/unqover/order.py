@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import IntArray
-from biasgrid.table_files import TableError
+from biasgrid.tables.files import TableError
 
 PAIR = ["cluster1", "cluster2", "subject1", "subject2"]
 ITEM = ["template", "attribute_cluster", "attribute"]
@@ -57,7 +57,7 @@ def examples_of(instances: pl.DataFrame) -> pl.DataFrame:
     """Returns the plain instance of every example: row i is instance 2 i, and instance 2 i + 1 is its negation.
 
     Args:
-        instances: with `instance`, `swap_group`, `swapped`, `negated` and any other columns of `INSTANCES`.
+        instances: with `instance`, `swap_group`, `swapped`, `negated` and any other columns.
 
     Raises:
         TableError: the instances are not in this order.
@@ -84,7 +84,7 @@ def output_order(examples: pl.DataFrame) -> IntArray:
     first four and their other parts do, each closed by its `|`; pairs and items are few, examples are millions.
 
     Args:
-        examples: rows of `INSTANCES`, at least the columns of `PAIR` and `ITEM`.
+        examples: instances, at least the columns of `PAIR` and `ITEM`.
     """
     mixed = pl.concat_list(written(column) for column in PAIR[:3]).list.sort()
     pairs = _ranks(examples, PAIR, pl.concat_str(mixed.list.join("|"), written("subject2"), separator="|"))

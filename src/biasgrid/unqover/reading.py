@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.faults import Fault, InputError
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.predictions import SPAN_PREDICTIONS
+from biasgrid.tables import answers
+from biasgrid.tables.instances import schema_of
+from biasgrid.tables.keys import Repetitions, digest_rows
 from biasgrid.unqover.entries import KINDS, Kind, Malformed, Question, kind_of, read_key, read_number, read_questions
 from biasgrid.unqover.order import ITEM, distinct
 from biasgrid.unqover.stream import Member, members
@@ -34,8 +36,8 @@ ENTRY_COLUMNS = {
 }
 """What is read of an entry: its line in the file, its row number in `source.json`, and the fields of `Names`."""
 QUESTION_COLUMNS = {
-    "context": pl.Categorical,
-    "question": pl.Categorical,
+    "text_pair": pl.Categorical,
+    "text": pl.Categorical,
     "candidate1": pl.Categorical,
     "candidate2": pl.Categorical,
     "position1": pl.UInt16,
@@ -52,14 +54,15 @@ UNUSED: dict[Kind, set[str]] = {
     "spans": set(),
     "masks": {"end1", "end2", "answer"},
 }
+ANSWER_KINDS: dict[Kind, str] = {"spans": "span", "masks": "choice"}
 
 
 class Imported(NamedTuple):
     """What was read.
 
     Attributes:
-        instances: a table of `INSTANCES`.
-        predictions: a table of `SPAN_PREDICTIONS` or `MASK_PREDICTIONS`, None of a `source.json`.
+        instances: a whole table of the family's instances.
+        predictions: answers of the kind `span` or `choice`, None of a `source.json`.
     """
 
     instances: pl.DataFrame
@@ -98,10 +101,13 @@ def read_unqover(path: Path, expected: Kind | None = None) -> Imported:
     rows = np.arange(questions.height, dtype=np.uint32)
     questions = questions.with_columns(
         instance=pl.Series(rows),
+        key=Repetitions().keys(digest_rows(questions)),
+        system=pl.lit(None, pl.Categorical),
         negated=pl.Series(rows % 2 == 1),
         **{name: shared[name][rows // 2] for name in shared.columns},
     )
-    return Imported(questions.select(list(INSTANCES.columns)), _predictions(questions, kind))
+    instances = questions.select(list(schema_of(KEYS, questions.schema).columns))
+    return Imported(instances, _predictions(questions, ANSWER_KINDS[kind]) if kind in ANSWER_KINDS else None)
 
 
 def _batches(path: Path, entries: Iterable[Member], kind: Kind) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
@@ -194,14 +200,11 @@ def _check_halves(path: Path, groups: pl.DataFrame, lines: pl.Series) -> None:
         raise InputError([Fault(str(path), f"line {line}", problem, "once either way")])
 
 
-def _predictions(questions: pl.DataFrame, kind: Kind) -> pl.DataFrame | None:
-    """Returns the table of predictions."""
-    if kind == "source":
-        return None
-    if kind == "spans":
-        return questions.select(list(SPAN_PREDICTIONS.columns))
-    probabilities = {f"probability{which}": pl.col(f"start{which}") for which in (1, 2)}
-    # A dump does not tell the model's tokenizer, so how many tokens its subjects have is not known.
-    unknown = {"pronoun1": pl.Float32, "pronoun2": pl.Float32, "pieces1": pl.UInt8, "pieces2": pl.UInt8}
-    nothing = {name: pl.lit(None, dtype) for name, dtype in unknown.items()}
-    return questions.select("instance", **probabilities, **nothing)
+def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Returns the predictions of an answer kind; what a dump does not tell, such as the tokens of subjects, is null."""
+    numbers = {"probabilities": "start", "starts": "start", "ends": "end"}
+    schema = answers.schema_of(kind).columns
+    known = {name: pl.concat_list(f"{numbers[name]}{which}" for which in (1, 2)) for name in schema if name in numbers}
+    kept = {name: pl.col(name) for name in schema if name in questions.columns}
+    nothing = {name: pl.lit(None, column.dtype.type) for name, column in schema.items()}
+    return questions.select(**nothing | kept | known)

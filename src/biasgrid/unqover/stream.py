@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from biasgrid.faults import Fault, InputError
+from biasgrid.reading import readable
 
 WINDOW = 1 << 22
 LONGEST = 1 << 16
@@ -31,11 +32,8 @@ def members(path: Path) -> Iterator[Member]:
     Raises:
         InputError: the file cannot be read, is not UTF-8, or is not a JSON object, with line and column.
     """
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            yield from _Window(path, file).members()
-    except OSError as error:
-        raise InputError([Fault(str(path), "", f"cannot be read ({error.strerror})", LAYOUT)]) from None
+    with readable(path, LAYOUT), path.open(encoding="utf-8", newline="") as file:
+        yield from _Window(path, file).members()
 
 
 class _Window:

@@ -1,0 +1,1 @@
+"""Where weights and tokenizers come from, and how they are loaded."""

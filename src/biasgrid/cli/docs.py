@@ -1,0 +1,52 @@
+"""The documents that hold generated tables, and what makes these."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+from biasgrid.config.docs import key_tables
+from biasgrid.families import FAMILIES
+from biasgrid.families.counterfactual.observe import OBSERVATIONS
+from biasgrid.families.underspecified.declared import MEASURES as OF_SUBJECTS
+from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.docs import GROUP_TABLES
+from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.tables import answers, instances
+from biasgrid.tables.docs import Makers, column_tables, measure_table, with_tables
+from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.schema import table
+
+DOCUMENTS = ("README.md", "config/README.md", "docs/outputs.md", "docs/measures.md")
+SCHEMAS = {
+    "INSTANCES": instances.schema_of({}, {"candidate1": None, "position1": None}),
+    **{f"KEYS of {name}": table(name, import_module(f"biasgrid.families.{name}.keys").KEYS) for name in FAMILIES},
+    **{kind.name: answers.schema_of(kind.name) for kind in iter_modules(answers.__path__)},
+    "OBSERVATIONS": OBSERVATIONS,
+    "MEASURES": MEASURES,
+    "EXAMPLES": EXAMPLES,
+    "SUMMARY": SUMMARY,
+    "PLANTED": PLANTED,
+}
+"""All schemas, by the names of their constants or, of predictions, of their answer kinds."""
+
+OF_GROUPS = measures_of_groups("classes", 0.1, ())
+"""Those of any dataset, but for the title of its score."""
+
+TABLES: Makers = {
+    "keys of the config": key_tables,
+    "measures of underspecified questions": lambda: measure_table(OF_SUBJECTS),
+    "measures of groups": lambda: measure_table(
+        {**OF_GROUPS, "score": replace(OF_GROUPS["score"], title=" or ".join(SCORE_NAMES.values()))}
+    ),
+    **GROUP_TABLES,
+    **column_tables(SCHEMAS),
+}
+
+
+def generated(document: Path) -> str:
+    """Returns a document with its tables as they are now."""
+    return with_tables(document.read_text(encoding="utf-8"), TABLES)

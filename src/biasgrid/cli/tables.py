@@ -1,0 +1,198 @@
+"""Plan, status and summary as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, TypeVar
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from biasgrid.run import plan, status
+from biasgrid.run.estimates import Figure, Kind
+from biasgrid.run.failed_jobs import Failure
+
+Cell = TypeVar("Cell", plan.CellPlan, status.CellStatus)
+
+MARKS: dict[Kind, str] = {"exact": "", "sampled": "", "at most": "<= ", "about": "~"}
+MEANINGS = {
+    "<= ": "<= at most: subjects may be dropped by a tokenizer that is not fetched yet",
+    "~": "~ estimated: tokens from words, sizes from rows",
+    "-": "- not known before the model is fetched",
+}
+PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
+COLOURS: dict[status.State, str] = {
+    "failed": "bold red",
+    "running": "cyan",
+    "incomplete": "yellow",
+    "waiting": "dim",
+    "done": "green",
+}
+
+
+def shown_number(value: float, unit: str = "") -> str:
+    """Words a number in two or three digits: `7`, `950`, `5.5 M`, `33 MB`."""
+    size = 0
+    # What would be rounded to 1000 is 1 of the next prefix.
+    while value >= 999.5 and size < len(PREFIXES) - 1:
+        value, size = value / 1000, size + 1
+    digits = f"{value:.1f}" if size and value < 9.95 else f"{value:.0f}"
+    return f"{digits} {PREFIXES[size]}{unit}".rstrip()
+
+
+def shown_time(seconds: float) -> str:
+    """Words a time by its two largest units: `0 s`, `45 s`, `12 min`, `2 h 10 min`, `3 d 4 h`."""
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 24 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    hours = round(minutes / 60)
+    return f"{hours // 24:,} d {hours % 24} h"
+
+
+def shown(figure: Figure, word: Callable[[float], str] = shown_number) -> str:
+    """Words a figure with its mark, `-` where it is unknown."""
+    return "-" if figure.value is None else MARKS[figure.kind] + word(figure.value)
+
+
+def shown_bytes(value: float) -> str:
+    """Words a size."""
+    return shown_number(value, "B")
+
+
+def empty_table(texts: Sequence[str], numbers: Sequence[str], width: int) -> Table:
+    """Makes a table for a terminal of some width: columns of text, then numbers, which are aligned to the right."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2 if width >= 100 else 1, 0, 0), header_style="dim")
+    for column in texts:
+        table.add_column(column, no_wrap=True, vertical="bottom", overflow="ellipsis")
+    for column in numbers:
+        table.add_column(column, no_wrap=True, vertical="bottom", justify="right")
+    return table
+
+
+def by_dataset(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
+    """Yields the cells of each dataset."""
+    for dataset, group in groupby(cells, key=lambda cell: cell.dataset):
+        yield dataset, list(group)
+
+
+def plan_table(planned: plan.Plan, with_times: bool, width: int) -> RenderableType:
+    """Draws a plan: a line per cell under the sums of its dataset.
+
+    Args:
+        planned: the plan.
+        with_times: whether a rate was given, so that times are known.
+        width: how many characters a line may have.
+    """
+    times = ["time"] if with_times else []
+    table = empty_table(["cell"], ["instances", "tokens", "FLOP", "size", *times, "done", "meas-\nured"], width)
+    for dataset, cells in by_dataset(planned.cells):
+        sums = plan.totals_of(cells)
+        table.add_row(dataset, *plan_numbers(sums, sums.bytes, with_times), f"{sums.measured}", style="bold")
+        for cell in cells:
+            numbers = plan_numbers(cell, cell.predictions_bytes, with_times)
+            table.add_row(f"  {cell.model}", *numbers, "yes" if cell.measured else "-")
+    sums = planned.totals
+    table.add_row("total", *plan_numbers(sums, sums.bytes, with_times), f"{sums.measured}", style="bold")
+    return Group(table, Text(plan_legend(planned, with_times), style="dim"))
+
+
+def plan_numbers(of: plan.CellPlan | plan.Totals, size: Figure, with_times: bool) -> list[str]:
+    """Words the numbers of a cell, or of sums over cells."""
+    times = [shown(of.seconds, shown_time)] if with_times else []
+    counts = [shown(of.instances), shown(of.tokens), shown(of.flop), shown(size, shown_bytes)]
+    return [*counts, *times, f"{of.shards_done}/{of.shards}"]
+
+
+def plan_legend(planned: plan.Plan, with_times: bool) -> str:
+    """Words what is done of a plan and what is left, and what its columns and marks stand for."""
+    totals = planned.totals
+    left = f"time left: {shown(totals.seconds_left, shown_time)}"
+    shown_marks = {
+        MARKS[figure.kind] if figure.value is not None else "-"
+        for cell in planned.cells
+        for figure in (cell.instances, cell.tokens, cell.flop, cell.predictions_bytes)
+    }
+    lines = [
+        "",
+        f"{totals.shards_done} of {totals.shards} shards predicted, {totals.measured} of {totals.cells} cells measured",
+        left if with_times else "for times give --rate or --rows-per-second",
+        "size: of the predictions, in sums with the instances tables; done: shards",
+        *(meaning for mark, meaning in MEANINGS.items() if mark in shown_marks),
+    ]
+    return "\n".join(lines)
+
+
+def status_table(now: status.Status, width: int) -> RenderableType:
+    """Draws how far a run is: a line per cell under the sums of its dataset, then what has failed.
+
+    Args:
+        now: how far it is.
+        width: how many characters a line may have.
+    """
+    numbers = ["rows", "of", "rows/s", "left", "ex-\npanded", "meas-\nured"]
+    table = empty_table(["cell", "state"], numbers, width)
+    for dataset, cells in by_dataset(now.cells):
+        add_sums(table, dataset, status.totals_of(cells))
+        for cell in cells:
+            made = ["yes" if flag else "-" for flag in (cell.expanded, cell.measured)]
+            state = Text(cell.state, style=COLOURS[cell.state])
+            table.add_row(f"  {cell.model}", state, *status_numbers(cell), *made)
+    add_sums(table, "total", now.totals)
+    found = f"{shown_number(now.totals.found)} of these rows were found in what earlier runs had finished"
+    failures = [*(failure for cell in now.cells for failure in cell.failures), *now.failures]
+    notes = [Text(f"\n{found}", style="dim")] if now.totals.found else []
+    return Group(table, *notes, *(shown_failure(failure) for failure in failures))
+
+
+def add_sums(table: Table, name: str, sums: status.StatusTotals) -> None:
+    """Adds a line of sums."""
+    state = f"{sums.states['done']}/{sums.cells} done"
+    table.add_row(name, state, *status_numbers(sums), f"{sums.expanded}", f"{sums.measured}", style="bold")
+
+
+def status_numbers(of: status.CellStatus | status.StatusTotals) -> list[str]:
+    """Words the numbers of a cell, or of sums over cells."""
+    rate = "-" if of.rows_per_second is None else shown_number(of.rows_per_second)
+    left = "-" if of.seconds_left.value is None else shown_time(of.seconds_left.value)
+    return [shown_number(of.rows), shown(of.instances), rate, left]
+
+
+def shown_failure(failure: Failure) -> Text:
+    """Words a failure: the job's rule, the error, and where to read on."""
+    return Text.assemble("\n", (failure.rule, "bold red"), f" failed: {failure.error}\n", (failure.log, "dim"))
+
+
+def summary_tables(rows: Iterable[Mapping[str, Any]], width: int) -> RenderableType:
+    """Draws what was measured, a line per cell and bias type; a table for each set of headline measures.
+
+    Args:
+        rows: the rows of the summary (schema `SUMMARY`) that are of headline measures.
+        width: how many characters a line may have.
+    """
+    cells: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        cells.setdefault((row["dataset"], row["model"], row["bias_type"], row["scoring"]), []).append(row)
+    tables: dict[tuple[tuple[str, str], ...], list[list[Mapping[str, Any]]]] = {}
+    for cell in cells.values():
+        tables.setdefault(tuple((row["measure"], row["options"]) for row in cell), []).append(cell)
+    return Group(*(part for measures, lines in tables.items() for part in summary_table(measures, lines, width)))
+
+
+def summary_table(
+    measures: Sequence[tuple[str, str]], lines: Sequence[Sequence[Mapping[str, Any]]], width: int
+) -> Iterator[RenderableType]:
+    """Yields a table of cells with the same headline measures, and what these were computed with."""
+    told = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
+    told = {name: title for name, title in told.items() if lines[0][0][name] is not None}
+    table = empty_table([*told.values()], [name.replace("_", "\n") for name, _ in measures] + ["n"], width)
+    for cell in lines:
+        numbers = ["-" if row["value"] is None else f"{row['value']:.3f}" for row in cell]
+        table.add_row(*(cell[0][name] for name in told), *numbers, f"{cell[-1]['n']:,}")
+    yield table
+    yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")

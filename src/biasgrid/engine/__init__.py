@@ -1,0 +1,1 @@
+"""How models are run: batches of one length, an audit, arithmetic."""

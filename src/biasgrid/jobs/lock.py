@@ -1,0 +1,93 @@
+"""One run at a time in a folder of results, which must be one that can be written to, and one job at one output."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from biasgrid.faults import UserError
+from biasgrid.files import explained
+
+logger = logging.getLogger(__name__)
+
+_held: list[FileLock] = []
+
+
+def lock_results(folder: str | Path) -> None:
+    """Keeps other runs out of a folder of results until this process ends, however it ends.
+
+    Raises:
+        UserError: another run is at work there, or nothing can be written there.
+    """
+    path = Path(folder, ".lock")
+    lock = FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise UserError(
+            f"{folder}: another run is at work there; wait for it, or set `results` to another folder"
+        ) from None
+    except OSError as error:
+        raise UserError(
+            f"{folder}: cannot be written to ({error.strerror}); make it writable, or set `results` to another folder"
+        ) from None
+    _held.append(lock)
+
+
+@contextmanager
+def one_job(path: Path, longest: float) -> Iterator[None]:
+    """Keeps other jobs out of a shard or training: one that a killed Snakemake has left behind is waited for.
+
+    Args:
+        path: the lock's file.
+        longest: the longest time to wait, in seconds.
+
+    Raises:
+        UserError: the other job does not end in that time, or the file cannot be made.
+    """
+    lock = FileLock(path)
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            logger.info("another job is at work on the same, perhaps of a run that was killed: waiting for it")
+            wait_for(lock, longest)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def wait_for(lock: FileLock, longest: float) -> None:
+    """Waits for a lock.
+
+    Raises:
+        UserError: it does not come in time.
+    """
+    try:
+        lock.acquire(timeout=longest)
+    except Timeout:
+        raise UserError(
+            f"{lock.lock_file}: held for {longest / 60:.3g} minutes by another job; end that job, or where there is "
+            "none remove the file, and run again"
+        ) from None
+
+
+def check_records() -> None:
+    """Refuses a working folder in which Snakemake cannot keep its records, of which it says so less clearly.
+
+    Raises:
+        UserError: nothing can be written there.
+    """
+    records = Path(".snakemake").absolute()
+    if not os.access(records if records.exists() else records.parent, os.W_OK):
+        raise UserError(
+            f"{records}: cannot be written to; Snakemake keeps its records there, so run it in a writable folder"
+        )

@@ -1,0 +1,57 @@
+"""Logs of the workflow's scripts."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from types import TracebackType
+
+from biasgrid.faults import UserError
+from biasgrid.files import explained
+
+
+class LogFile(logging.FileHandler):
+    """A log file; where the disk is full, lines are lost and the terminal is told once."""
+
+    lost = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Goes on without a line that cannot be written."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)
+        elif not self.lost:
+            self.lost = True
+            sys.stderr.write(f"{self.baseFilename}: lines of the log are lost ({error.strerror})\n")
+
+
+def start_log(path: str) -> None:
+    """Sends log lines to a rule's log file; errors go to the terminal too, those of users without a traceback.
+
+    Raises:
+        UserError: the file cannot be made.
+    """
+    sys.excepthook = log_exception
+    with explained(path):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        log = LogFile(path, mode="w")
+    logging.basicConfig(handlers=[log], level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.captureWarnings(True)
+
+
+def log_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Logs an exception that ends a script, and shows it on the terminal.
+
+    Nothing else is critical: by these lines `biasgrid status` tells that the job has failed, whose next run begins the
+    log anew.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        logging.warning("interrupted")
+        sys.stderr.write("interrupted\n")
+    elif isinstance(error, UserError):
+        logging.critical(error)
+        sys.stderr.write(f"{error}\n")
+    else:
+        logging.critical("failed", exc_info=(kind, error, trace))
+        sys.__excepthook__(kind, error, trace)

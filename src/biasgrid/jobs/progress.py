@@ -1,0 +1,134 @@
+"""How far a job is: a bar on a terminal, sparse lines in the log, and a file that `biasgrid status` reads."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from tqdm import tqdm
+
+from biasgrid.faults import UserError
+from biasgrid.files import write_text
+from biasgrid.jobs.watchdog import Watchdog
+
+logger = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_LINES = 30
+SECONDS_BETWEEN_BEATS = 5
+
+
+class Beat(NamedTuple):
+    """What a job says of itself while it runs.
+
+    Attributes:
+        rows: how many rows are done, those of earlier runs included.
+        kept: how many of them the next job finds if this one is killed.
+        of: how many there are.
+        rows_per_second: the rate of this run.
+        at: when it was written, in seconds since 1970.
+        host: the machine's name.
+        pid: the process's number.
+    """
+
+    rows: int
+    kept: int
+    of: int
+    rows_per_second: float
+    at: float
+    host: str
+    pid: int
+
+
+class Progress:
+    """Counts rows; use it as a context manager."""
+
+    def __init__(self, what: str, total: int, seconds_without: float, file: Path | None = None):
+        """Starts counting.
+
+        Args:
+            what: what the rows are, for the bar and the log.
+            total: how many rows there are.
+            seconds_without: the longest time without progress, after which the process is ended.
+            file: where beats go; none are written without.
+        """
+        self.what, self.total, self.file = what, total, file
+        self.done = self.before = self.kept = 0
+        # A job that loads its model or computes a long batch is at work, too.
+        self.watchdog = Watchdog(what, seconds_without, self.beat_in_time)
+        self.bar = tqdm(total=total, desc=what, unit="rows", disable=not sys.stderr.isatty())
+        self.started = self.last_line = self.last_beat = time.monotonic()
+
+    def __enter__(self) -> Progress:
+        """Starts watching for a standstill."""
+        self.watchdog.__enter__()
+        self.beat()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the bar and logs the last line."""
+        self.watchdog.__exit__(kind, error, trace)
+        self.bar.close()
+        if kind is None:
+            self.log_line()
+
+    def resume(self, done: int) -> None:
+        """Starts counting here, behind the rows that an earlier run has made."""
+        self.done = self.before = self.kept = done
+        self.bar.update(done)
+        self.started = time.monotonic()
+
+    def advance(self, rows: int) -> None:
+        """Counts rows that were just made."""
+        self.watchdog.feed()
+        self.done += rows
+        self.bar.update(rows)
+        if time.monotonic() - self.last_line > SECONDS_BETWEEN_LINES:
+            self.log_line()
+
+    def keep(self, rows: int) -> None:
+        """Counts rows that were just written."""
+        self.kept += rows
+        self.beat()
+
+    @property
+    def rate(self) -> float:
+        """Rows per second of this run."""
+        return (self.done - self.before) / max(time.monotonic() - self.started, 1e-9)
+
+    def log_line(self) -> None:
+        """Logs rows done, rows per second and the time that is left."""
+        self.last_line = time.monotonic()
+        left = (self.total - self.done) / self.rate if self.rate else float("inf")
+        logger.info("%s: %s of %s rows, %.0f rows/s, %.0f s left", self.what, self.done, self.total, self.rate, left)
+
+    def beat_in_time(self) -> None:
+        """Writes a beat where the last one is some seconds old."""
+        if time.monotonic() - self.last_beat > SECONDS_BETWEEN_BEATS:
+            self.beat()
+
+    def beat(self) -> None:
+        """Writes a beat."""
+        self.last_beat = time.monotonic()
+        if self.file is not None:
+            beat = Beat(self.done, self.kept, self.total, self.rate, time.time(), socket.gethostname(), os.getpid())
+            # Where the disk is full, what counts will say so; a beat is worth no failure.
+            with suppress(UserError):
+                write_text(self.file, json.dumps(beat._asdict()))
+
+
+def read_beat(file: Path) -> Beat | None:
+    """Reads the last beat of a job, None where there is none."""
+    try:
+        return Beat(**json.loads(file.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None

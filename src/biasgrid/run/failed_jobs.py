@@ -1,0 +1,64 @@
+"""Which jobs have failed, and why: told from the logs that the workflow's scripts write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from biasgrid.plots import GRID
+from biasgrid.run.layout import RECORDS, Layout
+
+LAST_WORDS = re.compile(r"^\S+ \S+ CRITICAL (.*)", re.MULTILINE)
+"""A line of a log that a job writes only where it fails, as `biasgrid.jobs.logs` does."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that failed.
+
+    Attributes:
+        rule: its rule.
+        log: its log file.
+        error: the last error in it, in one line.
+    """
+
+    rule: str
+    log: str
+    error: str
+
+
+def failure_of(rule: str, log: Path) -> Failure | None:
+    """Returns the failure that a log tells of, None where there is none: every run of a job begins its log anew."""
+    error = last_error(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else None
+    return None if error is None else Failure(rule, str(log), error)
+
+
+def last_error(log: str) -> str | None:
+    """Returns in one line the error that a log's job failed with, None where it did not.
+
+    An error of the user's is told by its message, or where that is a heading by the first line under it; any other
+    by the last line of its traceback.
+    """
+    errors = list(LAST_WORDS.finditer(log))
+    if not errors:
+        return None
+    message, rest = errors[-1][1], log[errors[-1].end() :].strip().splitlines()
+    if message == "failed" and rest:
+        return rest[-1].strip()
+    return rest[0].strip() if message.endswith(":") and rest else message
+
+
+def other_failures(layout: Layout) -> Iterator[Failure]:
+    """Yields the failures of other rules than `predict`, but not of models and datasets that are not selected."""
+    config = layout.config
+    expanded = {name for cell in config.needed_variants() for name in cell}
+    names = {*config.run.models, *config.run.datasets, *config.tokenizers, *expanded, *RECORDS, GRID}
+    for log in sorted(layout.logs.rglob("*.log")):
+        rule, *parts = log.relative_to(layout.logs).as_posix().removesuffix(".log").split("/")
+        if rule == "predict" or not names.issuperset(parts):
+            continue
+        failure = failure_of(rule, log)
+        if failure is not None:
+            yield failure

@@ -1,0 +1,136 @@
+"""Where the files of a config's results lie: what the workflow's rules name, for all that looks at results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from biasgrid.config import Config
+
+RECORDS = ("models", "bases", "tokenizers")
+"""The folders of the records that rule fetch makes."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Where the files of a part of a cell's inference lie.
+
+    Attributes:
+        predictions: the predictions table.
+        timing: how long it took.
+        progress: how far it is, until it is done.
+        log: the log of its last run.
+    """
+
+    predictions: Path
+    timing: Path
+    progress: Path
+    log: Path
+
+
+class Layout:
+    """Knows where the files of a config lie: the one place that says so.
+
+    Where no names are given, functions return the patterns that rules name, such as `{dataset}/{model}.parquet`.
+    """
+
+    def __init__(self, config: Config):
+        """Keeps the config."""
+        self.config = config
+        self.results = Path(config.results)
+        self.logs = self.results / "logs"
+
+    def log(self, rule: str, *names: str) -> Path:
+        """Returns the log of a rule's job."""
+        return Path(self.logs, rule, *names).with_suffix(".log") if names else self.logs / f"{rule}.log"
+
+    def instances(self, dataset: str = "{dataset}", variant: str = "{variant}") -> Path:
+        """Returns the instances table of a dataset's variant."""
+        return self.results / "instances" / dataset / f"{variant}.parquet"
+
+    def instances_of_cell(self, dataset: str, model: str) -> Path:
+        """Returns the instances table that a model answers, or that its dump holds."""
+        if self.config.models[model].predictions:
+            return self.imported(dataset, model) / "instances.parquet"
+        return self.instances(dataset, self.config.variant_of(model, dataset))
+
+    def dump(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the dump of a cell that is downloaded."""
+        return self.results / "dumps" / dataset / f"{model}.json"
+
+    def imported(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the folder of the tables that a cell's dump holds."""
+        return self.results / "imported" / dataset / model
+
+    def predictions_of_cell(self, dataset: str, model: str) -> list[Path]:
+        """Returns the predictions tables of a cell, imported or of its shards."""
+        if self.config.models[model].predictions:
+            return [self.imported(dataset, model) / "predictions.parquet"]
+        return [shard.predictions for shard in self.shards(dataset, model)]
+
+    def shards(self, dataset: str, model: str) -> list[Shard]:
+        """Returns the shards of a cell's inference, in the order of their instances; an imported cell has none."""
+        if self.config.models[model].predictions:
+            return []
+        count = self.config.datasets[dataset].shards
+        return [self.shard(dataset, model, f"{number}-of-{count}") for number in range(1, count + 1)]
+
+    def shard(self, dataset: str = "{dataset}", model: str = "{model}", name: str = "{shard}-of-{shards}") -> Shard:
+        """Returns where the files of a shard lie."""
+        cell = Path(dataset, model)
+        return Shard(
+            predictions=self.results / "predictions" / cell / f"{name}.parquet",
+            timing=self.results / "timings" / cell / f"{name}.json",
+            progress=self.answers(dataset, model) / f"{name}.json",
+            log=self.logs / "predict" / cell / f"{name}.log",
+        )
+
+    def answers(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the folder of the answers that a model has given to a dataset's questions, in this run or earlier."""
+        return self.results / ".answers" / dataset / model
+
+    def measures(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the measures of a cell."""
+        return self.results / "measures" / dataset / f"{model}.parquet"
+
+    def examples(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the sentences behind a cell's strongest measures."""
+        return self.results / "examples" / dataset / f"{model}.parquet"
+
+    def observations(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns what was observed in a cell's predictions, of families that keep it."""
+        return self.results / "observations" / dataset / f"{model}.parquet"
+
+    def summary(self, ending: str) -> Path:
+        """Returns the table of the whole grid, as `parquet` or `csv`."""
+        return self.results / f"summary.{ending}"
+
+    def planted(self, dataset: str = "{dataset}") -> Path:
+        """Returns the folder of what is planted in a dataset: its table, and a folder of corpora per strength."""
+        return self.results / "planted" / dataset
+
+    def record(self, sort: str = "{sort}", name: str = "{name}") -> Path:
+        """Returns the record of a checkpoint: one of `models`, `bases` or `tokenizers`."""
+        return self.results / sort / f"{name}.json"
+
+    def lock_of_training(self, model: str = "{model}") -> Path:
+        """Returns the file that keeps a second job from training a model."""
+        return self.results / ".parts" / "trained" / f"{model}.lock"
+
+    def trained(self, model: str = "{model}") -> Path:
+        """Returns the folder of a model that the workflow trains."""
+        return self.results / "trained" / model
+
+    def figures(self, of: str = "{of}") -> Path:
+        """Returns the folder of the figures of a dataset, or of the whole `grid`."""
+        return self.results / "plots" / of
+
+    @property
+    def report(self) -> Path:
+        """The report."""
+        return self.results / "report" / "index.html"
+
+    @property
+    def manifest(self) -> Path:
+        """What was made, how and how fast."""
+        return self.results / "manifest.json"

@@ -1,0 +1,77 @@
+"""What a run has made: gathers counts, times, precision and origin of every cell from the files of its results."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from biasgrid.checkpoints.checkpoint import read_record
+from biasgrid.config import Config
+from biasgrid.run.layout import Layout
+from biasgrid.tables.files import count_rows, read_provenance
+from biasgrid.tables.provenance import provenance
+
+OF_PREDICTIONS = (
+    "task", "scoring", "labels", "target_scoring", "precision", "devices", "hardware", "audit", "dump", "biasgrid",
+    "libraries", "code", "config",
+)  # fmt: skip
+
+
+def make_manifest(config: Config, digest_of: dict[str, Any]) -> dict[str, Any]:
+    """Returns what the finished results of a config hold.
+
+    Args:
+        config: the config.
+        digest_of: the config as it was given, of which a digest is kept.
+
+    Returns:
+        The facts of `tables.provenance.provenance`, and `title`, `word_lists` (digests by dataset and variant),
+        `models` (records by name), `cells` (see `facts_of_cell`) and `totals`.
+
+    Raises:
+        TableError: a table is damaged.
+    """
+    layout = Layout(config)
+    cells = [facts_of_cell(layout, dataset, model) for model, dataset in config.cells()]
+    records = {model: layout.record("models", model) for model in config.run.models}
+    variants = {"/".join(cell): layout.instances(*cell) for cell in config.selected_variants()}
+    return provenance(
+        digest_of,
+        title=config.title,
+        word_lists={name: read_provenance(path)["word_lists"] for name, path in variants.items()},
+        models={model: read_record(path) for model, path in records.items() if path.exists()},
+        cells=cells,
+        totals={
+            "cells": len(cells),
+            **{key: sum(cell[key] for cell in cells) for key in ("instances_expected", "instances_made")},
+            "seconds": round(sum(cell["seconds"] or 0 for cell in cells), 3),
+        },
+    )
+
+
+def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
+    """Returns what a cell's files say.
+
+    Returns:
+        `dataset` and `model`; `instances_expected`, `instances_made` and how many of these were `instances_found`, made
+        by earlier runs; `seconds` of inference and `rows_per_second`, over all shards, `peak_mb` and `gpu_peak_mb`, the
+        most of any shard, and `hosts`, all null, 0 or empty for cells that were imported; and of the predictions task,
+        scoring, precision, devices, hardware, the audit (drift from float32), the dump, versions, and digests of code
+        and config, as far as they have them.
+    """
+    timings = [json.loads(shard.timing.read_text()) for shard in layout.shards(dataset, model)]
+    rows, found, seconds = (sum(timing[key] for timing in timings) for key in ("rows", "found", "seconds"))
+    made = read_provenance(layout.measures(dataset, model))["predictions"]
+    return {
+        "dataset": dataset,
+        "model": model,
+        "instances_expected": count_rows(layout.instances_of_cell(dataset, model)),
+        "instances_made": sum(map(count_rows, layout.predictions_of_cell(dataset, model))),
+        "instances_found": found,
+        "seconds": round(seconds, 3) if timings else None,
+        "rows_per_second": round((rows - found) / seconds, 1) if seconds else None,
+        "peak_mb": max((timing["peak_mb"] for timing in timings), default=None),
+        "gpu_peak_mb": max((timing["gpu_peak_mb"] or 0 for timing in timings), default=0) or None,
+        "hosts": sorted({timing["host"] for timing in timings}),
+        **{key: made[key] for key in OF_PREDICTIONS if key in made},
+    }

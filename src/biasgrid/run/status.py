@@ -1,0 +1,262 @@
+"""How far a run is: what is made, at work, failed and waiting, told from the files alone, while it runs or after."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from biasgrid.config import Config, load_word_lists
+from biasgrid.jobs.progress import Beat, read_beat
+from biasgrid.run.counts import count_instances, table_facts
+from biasgrid.run.estimates import UNKNOWN, Figure, total
+from biasgrid.run.failed_jobs import Failure, failure_of, other_failures
+from biasgrid.run.layout import Layout, Shard
+
+State = Literal["failed", "running", "incomplete", "waiting", "done"]
+STATES: tuple[State, ...] = get_args(State)
+"""From what most needs to be seen to what least does."""
+SECONDS_OF_A_BEAT = 120
+"""A job says every 5 seconds or so how far it is; one that has been silent for longer than this is not at work."""
+
+
+@dataclass(frozen=True)
+class CellStatus:
+    """How far a cell is.
+
+    Attributes:
+        dataset, model: the cell.
+        expanded: whether its instances table is there.
+        instances: how many instances it has; before they are expanded, by the word lists.
+        rows: how many of them are predicted; those of unfinished shards count.
+        found: how many of these finished shards found in what earlier runs had finished, so that none was asked again.
+        state: `done`, predicted; `running`; `failed`, with `failures`; `incomplete`, interrupted on its way; `waiting`.
+        shards: how many of its shards are in each state.
+        rows_per_second: of all its running shards together, or where none runs the mean of the finished ones.
+        seconds_left: how long it takes at this rate, null where nothing runs.
+        measured: whether its measures are there, and not older than its predictions.
+        failures: why shards failed.
+    """
+
+    dataset: str
+    model: str
+    expanded: bool
+    instances: Figure
+    rows: int
+    found: int
+    state: State
+    shards: dict[State, int]
+    rows_per_second: float | None
+    seconds_left: Figure
+    measured: bool
+    failures: list[Failure]
+
+
+@dataclass(frozen=True)
+class StatusTotals:
+    """Sums over cells, as in `CellStatus`.
+
+    Attributes:
+        cells: how many cells there are.
+        states: how many cells are in each state.
+        expanded, measured: how many have these tables.
+        rows_per_second: of all running shards together, null where none runs.
+        seconds_left: how long the rows that are left take at this rate, null where none runs.
+    """
+
+    cells: int
+    states: dict[State, int]
+    expanded: int
+    measured: int
+    instances: Figure
+    rows: int
+    found: int
+    rows_per_second: float | None
+    seconds_left: Figure
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a run is: its cells, dataset by dataset, their totals, and failures of other rules than `predict`."""
+
+    cells: list[CellStatus]
+    totals: StatusTotals
+    failures: list[Failure]
+
+
+class Times(NamedTuple):
+    """What is read of `models.predict.Timing`."""
+
+    rows: int
+    found: int
+    seconds: float
+
+
+class ShardStatus(NamedTuple):
+    """How far a shard is; `rate` is in rows per second, and None where nothing runs."""
+
+    state: State
+    rows: int
+    rate: float | None = None
+    failure: Failure | None = None
+
+
+def read_status(config: Config) -> Status:
+    """Looks how far a run is.
+
+    Raises:
+        InputError: not all instances are expanded, and the word lists by which they are counted have faults.
+    """
+    layout = Layout(config)
+    tables = {layout.instances_of_cell(dataset, model) for model, dataset in config.cells()}
+    rows = {table: Figure(facts.rows) for table in tables if (facts := table_facts(table)) is not None}
+    expected = expected_instances(layout, rows)
+    cells = []
+    for model, dataset in config.cells():
+        table = layout.instances_of_cell(dataset, model)
+        instances = rows.get(table) or expected.get(table, UNKNOWN)
+        cells.append(status_of_cell(layout, dataset, model, instances, expanded=table in rows))
+    return Status(cells, totals_of(cells), list(other_failures(layout)))
+
+
+def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Figure]:
+    """Counts the instances of tables that are not there by their word lists, which are read only if there are any."""
+    missing = [variant for variant in layout.config.selected_variants() if layout.instances(*variant) not in expanded]
+    lists = load_word_lists(layout.config) if missing else {}
+    counts = count_instances(layout, {variant: lists[variant] for variant in missing})
+    return {layout.instances(*variant): count for variant, (_, count) in counts.items()}
+
+
+def status_of_cell(layout: Layout, dataset: str, model: str, instances: Figure, expanded: bool) -> CellStatus:
+    """Looks how far a cell is."""
+    predictions, measures = layout.predictions_of_cell(dataset, model), layout.measures(dataset, model)
+    # Predictions that are imported are not made in shards.
+    shards = [status_of_shard(shard) for shard in layout.shards(dataset, model)] or [status_of_table(predictions[0])]
+    rows = sum(shard.rows for shard in shards)
+    states = counted(shard.state for shard in shards)
+    rates = [shard.rate for shard in shards if shard.rate is not None]
+    times = times_of(layout.shards(dataset, model))
+    return CellStatus(
+        dataset=dataset,
+        model=model,
+        expanded=expanded,
+        instances=instances,
+        rows=rows,
+        found=sum(shard.found for shard in times),
+        state=state_of_cell(states, whole=not expanded or rows == instances.value),
+        shards=states,
+        rows_per_second=sum(rates) if rates else mean_rate(times),
+        seconds_left=time_left(instances, rows, sum(rates)),
+        measured=is_up_to_date(measures, predictions),
+        failures=[shard.failure for shard in shards if shard.failure is not None],
+    )
+
+
+def state_of_cell(shards: Mapping[State, int], whole: bool) -> State:
+    """Returns a cell's state.
+
+    Args:
+        shards: how many of its shards are in each state.
+        whole: whether the predictions that are there would be all.
+    """
+    foremost = next(state for state in STATES if shards[state])
+    partly = foremost == "waiting" and shards["done"] > 0
+    return "incomplete" if partly or (foremost == "done" and not whole) else foremost
+
+
+def counted(states: Iterable[State]) -> dict[State, int]:
+    """Counts how often each state occurs."""
+    counts = Counter(states)
+    return {state: counts[state] for state in STATES}
+
+
+def status_of_shard(shard: Shard) -> ShardStatus:
+    """Looks how far a shard is.
+
+    A job that ends with an error has it in its log, which the next job of the shard begins anew; so an error says
+    that none is at work.
+    """
+    table = status_of_table(shard.predictions)
+    if table.state == "done":
+        return table
+    beat = read_beat(shard.progress)
+    kept = beat.kept if beat else 0
+    failure = failure_of("predict", shard.log)
+    if failure is not None:
+        return ShardStatus("failed", kept, failure=failure)
+    if beat is not None and time.time() - beat.at < SECONDS_OF_A_BEAT and not has_died(beat):
+        return ShardStatus("running", beat.rows, beat.rows_per_second)
+    return ShardStatus("incomplete" if kept else "waiting", kept)
+
+
+def has_died(beat: Beat) -> bool:
+    """Says whether the process that wrote a beat is known to be gone, which only its own machine knows."""
+    return (
+        beat.host == socket.gethostname() and not Path("/proc", str(beat.pid)).exists() and Path("/proc/self").exists()
+    )
+
+
+def status_of_table(predictions: Path) -> ShardStatus:
+    """Says whether a predictions table is there; one that cannot be read is made again, and so is not."""
+    facts = table_facts(predictions)
+    return ShardStatus("waiting", 0) if facts is None else ShardStatus("done", facts.rows)
+
+
+def times_of(shards: Sequence[Shard]) -> list[Times]:
+    """Reads how long those of the finished shards took that say so."""
+    times = []
+    for shard in shards:
+        with suppress(OSError, ValueError, KeyError):
+            timing = json.loads(shard.timing.read_text()) if shard.predictions.exists() else {}
+            times.append(Times(*(timing[name] for name in Times._fields)))
+    return times
+
+
+def mean_rate(times: Sequence[Times]) -> float | None:
+    """Returns the rows per second of finished shards, None where none says how long it took."""
+    seconds = sum(shard.seconds for shard in times)
+    return sum(shard.rows - shard.found for shard in times) / seconds if seconds else None
+
+
+def time_left(instances: Figure, rows: int, rate: float) -> Figure:
+    """Returns the seconds that the rows take that are left, unknown where nothing runs."""
+    if instances.value is None or not rate:
+        return UNKNOWN
+    return Figure(max(0, instances.value - rows) / rate, instances.kind)
+
+
+def totals_of(cells: Sequence[CellStatus]) -> StatusTotals:
+    """Sums cells up."""
+    instances, rows = total(cell.instances for cell in cells), sum(cell.rows for cell in cells)
+    rates = [cell.rows_per_second or 0 for cell in cells if cell.shards["running"]]
+    return StatusTotals(
+        cells=len(cells),
+        states=counted(cell.state for cell in cells),
+        expanded=sum(cell.expanded for cell in cells),
+        measured=sum(cell.measured for cell in cells),
+        instances=instances,
+        rows=rows,
+        found=sum(cell.found for cell in cells),
+        rows_per_second=sum(rates) if rates else None,
+        seconds_left=time_left(instances, rows, sum(rates)),
+    )
+
+
+def is_up_to_date(output: Path, inputs: Sequence[Path]) -> bool:
+    """Says whether a file is there and none of the files that it was made from has changed since."""
+    made = modified(output)
+    return made is not None and all(made >= (modified(path) or 0) for path in inputs)
+
+
+def modified(path: Path) -> float | None:
+    """Returns when a file was last changed, in seconds since 1970; None where there is none."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # A run may remove it at any moment.
+        return None

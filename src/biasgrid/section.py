@@ -1,0 +1,62 @@
+"""What all sections of a config, and entries of data files, have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+
+from biasgrid.faults import shown
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+VARIANT = r"^(qa|lm)(-[A-Za-z0-9]+)*$"
+FOLDER = r"^[^{}<>]+$"
+ADDRESS = r"^https?://\S+$"
+DIGEST = r"^[0-9a-f]{64}$"
+PATTERNS = {
+    NAME: "a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit",
+    VARIANT: "`qa` or `lm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`",
+    FOLDER: "a folder, without any of { } < > in its name",
+    ADDRESS: "an address that begins with http:// or https://, without white space",
+    DIGEST: "64 of the digits 0-9 and a-f, as `sha256sum` prints them",
+}
+"""What the patterns of texts ask for, in words."""
+
+Name = Annotated[str, Field(pattern=NAME)]
+Variant = Annotated[str, Field(pattern=VARIANT)]
+Task = Literal["fill-mask", "question-answering", "text-classification"]
+Scoring = Literal["exact", "unqover"]
+
+
+class KeysError(ValueError):
+    """Keys of a section that do not go together; says what is expected."""
+
+
+class Section(BaseModel):
+    """A part of a file: no unknown keys, no values of other types, nothing changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _naming_keys(cls, content: Any) -> Any:
+        """Puts the keys that may stand here in place of an unknown key's value: pydantic's errors tell values alone."""
+        keys = list(cls.model_fields)
+        if not isinstance(content, dict):
+            raise ValueError(f"expected a section of keys such as {', '.join(keys)}")
+        named = {key if isinstance(key, str) else shown(key): value for key, value in content.items()}
+        return {key: value if key in keys else keys for key, value in named.items()}
+
+
+def check_labels(labels: Collection[str], info: ValidationInfo) -> None:
+    """Refuses `labels` of another task than text classification, or their lack; says nothing where the task is wrong.
+
+    Raises:
+        ValueError: with what is expected.
+    """
+    task = info.data.get("task")
+    if task == "text-classification" and not labels:
+        raise ValueError("expected the names of the classes, as the task is text-classification")
+    if task not in (None, "text-classification") and labels:
+        raise ValueError(f"expected no `labels`, as the task is {task}")

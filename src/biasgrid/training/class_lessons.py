@@ -1,0 +1,113 @@
+"""What a classifier is trained on: texts, or pairs of texts, with their classes, as lines of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from biasgrid.faults import Fault, InputError, nearest, one_of
+from biasgrid.section import Section
+from biasgrid.training.lessons import Lessons, answer_collator, mean_loss, read_lines
+from biasgrid.wording import as_fault
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PretrainedConfig
+
+
+def as_list(label: Any) -> Any:
+    """Makes a list of a label that stands alone.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if isinstance(label, str):
+        return [label]
+    if isinstance(label, list):
+        return label
+    raise ValueError("expected the name of a class, or a list of names")
+
+
+class Example(Section):
+    """A text, or a pair of texts, with the names of its classes."""
+
+    text: str
+    text_pair: str | None = None
+    label: Annotated[list[str], BeforeValidator(as_list), Field(min_length=1)]
+
+    @property
+    def input(self) -> str | tuple[str, str]:
+        """What a tokenizer is given; an empty second text is none."""
+        return (self.text, self.text_pair) if self.text_pair else self.text
+
+
+def class_lessons(tokenizer: Any, path: str | Path, max_length: int, names: Sequence[str]) -> Lessons:
+    """Tokenizes texts, or pairs of texts, for a classifier; a row's labels are the numbers of its classes.
+
+    Args:
+        tokenizer: a fast tokenizer.
+        path: a file of JSON lines, each an object with `text`, for pairs `text_pair`, and `label`: the name of the
+            class, or a list of names (such as those that several annotators gave), which count alike.
+        max_length: longest sequence, in tokens; what is longer is cut off, of pairs from the longer text first.
+        names: the names of the classes 0, 1, ...
+
+    Raises:
+        InputError: the file cannot be read or has no line, or lines are not as above; each fault names its line.
+    """
+    examples = read_examples(path, names)
+    encoded = tokenizer([example.input for example in examples], truncation=True, max_length=max_length)
+    numbers = {name: number for number, name in enumerate(names)}
+    rows = [
+        {key: values[row] for key, values in encoded.items()} | {"labels": [numbers[name] for name in example.label]}
+        for row, example in enumerate(examples)
+    ]
+    return Lessons(rows, answer_collator(tokenizer), class_loss)
+
+
+def class_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
+    """Loss of the classes; labels of shape (rows, classes of a row) hold their numbers."""
+    return mean_loss(outputs.logits, labels)
+
+
+def class_names(config: PretrainedConfig, labels: Sequence[str]) -> list[str]:
+    """Returns the names of the classes 0, 1, ... of the classifier that is trained.
+
+    A checkpoint that has these classes already keeps their order: none begins with the weights of another.
+
+    Args:
+        config: the config of the checkpoint to begin with.
+        labels: the names of the classes.
+    """
+    own = [str(config.id2label[place]) for place in range(config.num_labels)]
+    return own if sorted(own) == sorted(labels) else list(labels)
+
+
+def read_examples(path: str | Path, names: Sequence[str]) -> list[Example]:
+    """Reads a file of JSON lines.
+
+    Raises:
+        InputError: see `class_lessons`.
+    """
+    faults: list[Fault] = []
+    examples = []
+    for number, line in read_lines(path):
+        try:
+            examples.append(Example.model_validate_json(line))
+        except ValidationError as error:
+            faults += [as_fault(detail, str(path), number) for detail in error.errors()]
+        else:
+            faults += label_faults(examples[-1], names, str(path), number)
+    if faults:
+        raise InputError(faults)
+    return examples
+
+
+def label_faults(example: Example, names: Sequence[str], file: str, line: int) -> Iterator[Fault]:
+    """Yields the labels that are no class."""
+    for name in dict.fromkeys(example.label):
+        if name not in names:
+            problem = f"unknown label {name!r}{nearest(name, names)}"
+            yield Fault(file, f"line {line}", problem, one_of(names))

@@ -1,0 +1,88 @@
+"""Makes a tiny BERT with random weights, the checkpoint from which the demo's models are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+from tokenizers import Regex, Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import PreTokenizer, Sequence, Split
+from tokenizers.processors import TemplateProcessing
+from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast, set_seed
+
+from biasgrid.files import whole_files
+
+MASK = "[MASK]"
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", MASK)
+
+
+def make_base_checkpoint(texts: Iterable[str], folder: str | Path, seed: int) -> None:
+    """Writes a tiny BERT with random weights, and a tokenizer that knows every word of some texts.
+
+    The same words and seed give the same bytes, whatever the order of the texts.
+
+    Args:
+        texts: the texts whose words become the vocabulary, one token each.
+        folder: where to write model and tokenizer; created where it is missing.
+        seed: seed of the weights.
+    """
+    tokenizer = make_tokenizer(texts)
+    set_seed(seed)
+    model = BertForMaskedLM(
+        BertConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=256,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            # BERT's 0.02 suits a width of 768; from so small weights, so narrow a model hardly begins to learn.
+            initializer_range=0.2,
+        )
+    )
+    # What a word is matters more to an answer than where it stands, and is learned sooner where it is louder.
+    with torch.no_grad():
+        model.bert.embeddings.position_embeddings.weight.mul_(0.5)
+        model.bert.embeddings.token_type_embeddings.weight.zero_()
+    with whole_files(folder) as partial:
+        model.save_pretrained(partial)
+        tokenizer.save_pretrained(partial)
+
+
+def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """Makes a lower-casing tokenizer with BERT's special tokens and one token per word of the texts.
+
+    Unlike BERT's own it keeps words with a hyphen whole, so that such a subject can be read at a mask.
+    """
+    backend = Tokenizer(WordLevel({token: row for row, token in enumerate(SPECIAL_TOKENS)}, unk_token="[UNK]"))
+    backend.normalizer = BertNormalizer()
+    backend.pre_tokenizer = words = split_words()
+    pieces = {piece for text in texts for piece, _ in words.pre_tokenize_str(backend.normalizer.normalize_str(text))}
+    vocabulary = [*SPECIAL_TOKENS, *sorted(pieces)]
+    backend.model = WordLevel({token: row for row, token in enumerate(vocabulary)}, unk_token="[UNK]")
+    backend.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, SPECIAL_TOKENS.index(token)) for token in ("[CLS]", "[SEP]")],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        model_max_length=512,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token=MASK,
+    )
+
+
+def split_words() -> PreTokenizer:
+    """Splits at white space and around punctuation other than hyphens."""
+    white_space = Split(Regex(r"\s+"), behavior="removed")
+    punctuation = Split(Regex(r"[^\w\s-]"), behavior="isolated")
+    return Sequence([white_space, punctuation])

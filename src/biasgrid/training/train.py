@@ -1,0 +1,225 @@
+"""Trains models: fine-tunes a checkpoint for question answering, as a masked language model or as a classifier."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import (
+    AutoConfig,
+    AutoModelForMaskedLM,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    Trainer,
+    TrainingArguments,
+    set_seed,
+)
+from transformers.utils import logging
+
+from biasgrid.checkpoints.checkpoint import ModelError, check_weights_fit, read_tokenizer, refusals, without_load_report
+from biasgrid.engine.batches import longest_input
+from biasgrid.engine.hardware import choose_device, name_of_device
+from biasgrid.faults import Fault, InputError
+from biasgrid.files import whole_files
+from biasgrid.training.class_lessons import class_lessons, class_names
+from biasgrid.training.hyperparameters import Hyperparameters
+from biasgrid.training.lessons import Lessons, line_lessons, question_lessons
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+HEADS = {
+    "fill-mask": AutoModelForMaskedLM,
+    "question-answering": AutoModelForQuestionAnswering,
+    "text-classification": AutoModelForSequenceClassification,
+}
+
+
+def train(
+    task: str,
+    checkpoint: str | Path,
+    data_paths: Sequence[str | Path],
+    out_folder: str | Path,
+    hyperparameters: Hyperparameters,
+    threads: int,
+    device: str = "auto",
+    labels: Sequence[str] = (),
+) -> str:
+    """Fine-tunes a checkpoint in float32 and saves model and tokenizer.
+
+    On a CPU the same inputs, hyper-parameters and number of threads give the same weights, byte for byte.
+
+    Args:
+        task: `question-answering`, `fill-mask` or `text-classification`.
+        checkpoint: folder of the model and tokenizer to begin with; a missing head gets new weights.
+        data_paths: what it learns, one file behind the other: SQuAD v1.1 or v2.0 JSON for question answering, where
+            all answers of a question count alike; text files for fill-mask (see `line_lessons`); JSON lines for text
+            classification (see `class_lessons`).
+        out_folder: where to write; created where it is missing.
+        hyperparameters: how to train.
+        threads: threads to compute with on a CPU.
+        device: `cpu`, `cuda`, or `auto` for the GPU where there is one.
+        labels: of text classification, the names of the classes, which the trained checkpoint has as `id2label`.
+
+    Returns:
+        What it was trained on: the GPU's model, or `cpu`.
+
+    Raises:
+        InputError: the data are not what the task needs, or too long for the model.
+        ModelError: the checkpoint cannot be loaded or trained, its weights are not those of its `config.json`, or
+            there is no GPU where one is asked for.
+    """
+    chosen = choose_device(device)
+    torch.set_num_threads(threads)
+    quiet = not sys.stdout.isatty()
+    if quiet:
+        logging.disable_progress_bar()
+    tokenizer = load_tokenizer(task, checkpoint)
+    names = load_names(checkpoint, labels) if labels else ()
+    parts = [make_lessons(task, tokenizer, path, hyperparameters, names) for path in data_paths]
+    set_seed(hyperparameters.seed)
+    model = load_model(task, checkpoint, names)
+    for path, part in zip(data_paths, parts, strict=True):
+        check_lengths(part.rows, longest_input(model, tokenizer), path)
+    trainer = Trainer(
+        model=model,
+        args=training_arguments(out_folder, hyperparameters, quiet, on_cpu=chosen.type == "cpu"),
+        train_dataset=[row for part in parts for row in part.rows],
+        data_collator=parts[0].collate,
+        compute_loss_func=parts[0].loss,
+    )
+    trainer.train()
+    save(model, tokenizer, Path(out_folder))
+    return name_of_device(chosen)
+
+
+def load_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedTokenizerFast:
+    """Loads the tokenizer of a checkpoint that is to be trained for a task.
+
+    Raises:
+        ModelError: see `read_tokenizer`; or it lacks a special token that training needs.
+    """
+    tokenizer = read_tokenizer(str(checkpoint), checkpoint, trust_remote_code=False)
+    if tokenizer.pad_token is None:
+        raise ModelError(
+            f"{checkpoint}: the tokenizer has no pad token; expected one, which batches are filled up with"
+        )
+    if task == "fill-mask" and tokenizer.mask_token is None:
+        raise ModelError(f"{checkpoint}: the tokenizer has no mask token; expected that of a masked LM")
+    return tokenizer
+
+
+def load_names(checkpoint: str | Path, labels: Sequence[str]) -> list[str]:
+    """Returns the names of the classes 0, 1, ... of the classifier that is trained (see `class_names`).
+
+    Raises:
+        ModelError: the checkpoint's config cannot be loaded.
+    """
+    with refusals(str(checkpoint)):
+        config = AutoConfig.from_pretrained(checkpoint, trust_remote_code=False)
+    return class_names(config, labels)
+
+
+def load_model(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
+    """Loads a checkpoint with the head of a task; `names` are those of a classifier's classes.
+
+    Raises:
+        ModelError: it cannot be loaded, its weights are not those of its `config.json`, or it has none for a part of
+            the model below the head.
+    """
+    options: dict[str, Any] = {}
+    if names:
+        options = {
+            "id2label": dict(enumerate(names)),
+            "label2id": {name: number for number, name in enumerate(names)},
+            "problem_type": "single_label_classification",
+        }
+    with refusals(str(checkpoint)), without_load_report():
+        model, info = HEADS[task].from_pretrained(
+            checkpoint,
+            dtype=torch.float32,
+            trust_remote_code=False,
+            # A head of another size, as that of another number of classes, is made anew.
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+            **options,
+        )
+    body = {f"{model.base_model_prefix}.{tensor}" for tensor in model.base_model.state_dict()}
+    check_weights_fit(str(checkpoint), body, info)
+    check_body(str(checkpoint), body, info["missing_keys"])
+    return model
+
+
+def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
+    """Refuses a checkpoint without weights for a part of the model below the head, as one of another architecture.
+
+    Args:
+        name: the checkpoint's name.
+        body: names of the tensors below the head.
+        missing: names of the model's tensors that the checkpoint does not have.
+
+    Raises:
+        ModelError: with the first of them.
+    """
+    # Masked language models come without the pooler, which stands between body and head of classifiers.
+    lacking = sorted(tensor for tensor in body.intersection(missing) if ".pooler." not in tensor)
+    if lacking:
+        raise ModelError(
+            f"{name}: the weights are not those of config.json ({len(lacking)} of {len(body)} tensors are missing, "
+            f"such as {lacking[0]}, and would begin at random); expected both from one model"
+        )
+
+
+def check_lengths(rows: Sequence[Mapping[str, Any]], limit: int, data_path: str | Path) -> None:
+    """Refuses a sequence of more tokens than the model has positions for.
+
+    Raises:
+        InputError: with the length of the longest one.
+    """
+    longest = max(len(row["input_ids"]) for row in rows)
+    if longest > limit:
+        problem = f"a sequence has {longest} tokens, and the model has positions for {limit}"
+        expected = f"hyperparameters.max_length of at most {limit}"
+        raise InputError([Fault(str(data_path), "", problem, expected)])
+
+
+def save(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Saves a checkpoint beside its place first, so that a reader never sees half of a file."""
+    with whole_files(folder) as partial:
+        model.save_pretrained(partial)
+        tokenizer.save_pretrained(partial)
+
+
+def make_lessons(
+    task: str, tokenizer: Any, data_path: str | Path, hyperparameters: Hyperparameters, names: Sequence[str]
+) -> Lessons:
+    """Reads and tokenizes the data of a task; `names` are those of a classifier's classes."""
+    longest = hyperparameters.max_length
+    if task == "question-answering":
+        return question_lessons(tokenizer, data_path, longest, hyperparameters.stride)
+    if task == "text-classification":
+        return class_lessons(tokenizer, data_path, longest, names)
+    return line_lessons(tokenizer, data_path, longest, hyperparameters.mask_probability)
+
+
+def training_arguments(
+    out_folder: str | Path, hyperparameters: Hyperparameters, quiet: bool, on_cpu: bool
+) -> TrainingArguments:
+    """Turns hyper-parameters into the Trainer's arguments; the others are its defaults (AdamW, linear decay)."""
+    return TrainingArguments(
+        output_dir=str(out_folder),
+        use_cpu=on_cpu,
+        per_device_train_batch_size=hyperparameters.batch_size,
+        learning_rate=hyperparameters.learning_rate,
+        num_train_epochs=hyperparameters.epochs,
+        seed=hyperparameters.seed,
+        save_strategy="no",
+        logging_strategy="no" if quiet else "steps",
+        disable_tqdm=quiet,
+        report_to="none",
+        remove_unused_columns=False,
+        dataloader_pin_memory=torch.cuda.is_available(),
+    )

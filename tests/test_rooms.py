@@ -1,0 +1,101 @@
+"""The package's rooms: its folders and the modules at its root, what they import of each other, and their size."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import biasgrid
+
+PACKAGE = Path(biasgrid.__file__).parent
+LONGEST_FILE, MOST_FILES = 300, 20
+FLOORS = [
+    {"__init__", "arrays", "faults"},
+    {"files", "reading", "section"},
+    {"checkpoints", "jobs", "tables", "wording"},
+    {"engine", "groups"},
+    {"statistics", "training"},
+    # What is asked and who answers: they never see each other.
+    {"families", "models", "plots"},
+    {"config", "report"},
+    {"run"},
+    {"unqover"},
+    {"cli"},
+]
+"""Rooms from the ground up: each imports only from the floors below its own, none from its neighbours."""
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Returns the files of all modules, by names such as `tables.files`; of folders and the package `__init__`."""
+    return {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(modules()[module].read_text())
+
+
+@cache
+def imports_of(module: str) -> set[str]:
+    """Returns the modules of the package that one imports, whether at its top or within a function."""
+    statements = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.ImportFrom)]
+    own = [node for node in statements if node.module and node.module.split(".")[0] == "biasgrid"]
+    names = {(*node.module.split(".")[1:], alias.name) for node in own if node.module for alias in node.names}
+    return {found for name in names if (found := module_named(name)) not in (None, module)}
+
+
+def module_named(name: tuple[str, ...]) -> str | None:
+    """Returns the module that a name means: itself, its folder's, or the one in which it stands."""
+    whole, folder, holder = ".".join(name), ".".join([*name, "__init__"]), ".".join(name[:-1])
+    outer = ".".join([*name[:-1], "__init__"])
+    return next((module for module in (whole, folder, holder, outer) if module in modules()), None)
+
+
+def room(module: str) -> str:
+    return module.split(".")[0]
+
+
+def imports_between_rooms() -> Iterator[tuple[str, str]]:
+    """Yields who imports whom, in another room."""
+    for module in modules():
+        yield from ((module, other) for other in imports_of(module) if room(other) != room(module))
+
+
+def test_no_file_and_no_folder_is_too_large() -> None:
+    lengths = {module: len(path.read_text().splitlines()) for module, path in modules().items()}
+    assert {module: length for module, length in lengths.items() if length > LONGEST_FILE} == {}
+    sizes = Counter(path.parent.relative_to(PACKAGE) for path in modules().values())
+    assert {folder: size for folder, size in sizes.items() if size > MOST_FILES} == {}
+
+
+def test_no_module_imports_itself_over_others() -> None:
+    # A circle would be raised as a CycleError, which names it.
+    order = list(TopologicalSorter({module: imports_of(module) for module in modules()}).static_order())
+    assert len(order) == len(modules()) > 100
+
+
+def test_every_room_has_one_floor() -> None:
+    listed = Counter(room for rooms in FLOORS for room in rooms)
+    assert {room: count for room, count in listed.items() if count > 1} == {}
+    assert {room(module) for module in modules()} - listed.keys() == set()
+
+
+def test_no_import_runs_up_or_along_a_floor() -> None:
+    floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+    wrong = [f"{one} -> {other}" for one, other in imports_between_rooms() if floor[room(one)] <= floor[room(other)]]
+    assert wrong == []
+
+
+def test_imports_are_written_in_one_way() -> None:
+    """`import biasgrid.x` and relative imports would be seen by none of these tests, nor by the digests of code."""
+    for module in modules():
+        for node in ast.walk(tree_of(module)):
+            if isinstance(node, ast.Import):
+                assert not [alias.name for alias in node.names if alias.name.startswith("biasgrid.")], module
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, module
