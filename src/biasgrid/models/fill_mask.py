@@ -1,9 +1,8 @@
-"""Masked language models: the probability of both candidates at the mask, normalised over the whole vocabulary."""
+"""Masked language models: the probability of candidates at the mask, normalised over the whole vocabulary."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +12,14 @@ import polars as pl
 import torch
 
 from biasgrid.arrays import IntArray
-from biasgrid.models.back_end import PAIR_COLUMNS, BackEnd, inputs_of
-from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.distinct import distinct
-from biasgrid.models.encoding import Rows, checked, single_layout, tokenize
-from biasgrid.models.mask_head import MaskHead
-from biasgrid.models.mask_rows import MaskRows, Words, mask_rows, products
-from biasgrid.models.masked_pieces import Insert, Pieces, Reading, inserts_of, pieces_in_place
-from biasgrid.models.settings import Settings
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.predictions import MASK_PREDICTIONS
+from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.engine.back_end import BackEnd, inputs_of, lists_of, numbered
+from biasgrid.engine.encoding import Rows, distinct
+from biasgrid.engine.settings import Settings
+from biasgrid.models.masked.head import MaskHead
+from biasgrid.models.masked.pieces import Insert, Pieces, Reading, inserts_of, pieces_in_place
+from biasgrid.models.masked.rows import MaskRows, Words, best_ranks, mask_rows, products
+from biasgrid.models.masked.texts import MASK, MaskTexts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -31,13 +28,28 @@ TOP_TOKENS = 10
 """UnQover keeps this many tokens of the mask's distribution and takes 0 for all others (its --topk)."""
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """Encoded instances.
+
+    Attributes:
+        mask_rows: what is read.
+        has_candidate: shape (instances, candidates).
+    """
+
+    mask_rows: MaskRows
+    has_candidate: npt.NDArray[np.bool_]
+
+    @property
+    def rows(self) -> Rows:
+        """The rows' tokens."""
+        return self.mask_rows.rows
+
+
 class FillMask(BackEnd):
     """Reads candidates' probabilities from a masked language model."""
 
-    instances = INSTANCES
-    columns = PAIR_COLUMNS
-    choices = ("scoring", "pronouns", "target_scoring")
-    schema = MASK_PREDICTIONS
+    choices = ("scoring", "target_scoring", "ranks", "either_case")
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
         """Prepares the model.
@@ -46,112 +58,86 @@ class FillMask(BackEnd):
             model: a masked language model.
             tokenizer: its tokenizer.
             settings: `scoring` is `exact`, or `unqover` for the top-10 cut and UnQover's matching of decoded tokens;
-                `pronouns` is the pronoun of each cluster of subjects, empty where pronouns are not asked for;
-                `target_scoring` is as in `hidden_pieces`, of words of several tokens, which are refused without it.
+                `target_scoring` is as in `hidden_pieces`, of words of several tokens, which are refused without it;
+                `ranks` take a pass over the vocabulary for each candidate.
         """
         self.model = model
         self.tokenizer = tokenizer
-        self.scoring = settings.scoring
-        self.pronouns = settings.pronouns
-        self.target_scoring = settings.target_scoring
+        self.settings = settings
         self.known: dict[tuple[str, ...], list[tuple[Insert, list[Reading]]]] = {}
         self.head = MaskHead(model, tokenizer)
-        self.beside_mask = re.compile(rf"\S*{re.escape(tokenizer.mask_token)}\S*")
 
-    def encode(self, frame: pl.DataFrame) -> MaskRows:
-        """Tokenizes instances: text = context, a space, statement.
+    def encode(self, asked: pl.DataFrame) -> Encoded:
+        """Tokenizes instances: the second text, where there is one, and a space stand before the text with the mask.
 
         Raises:
-            ModelError: a statement has no mask, or several; a word has several tokens, and the settings do not say how
-                they are scored, or the tokenizer cannot write it.
+            ModelError: a text has no mask, or several; an instance has no candidates; a candidate has several tokens,
+                and the settings do not say how they are scored, or the tokenizer cannot write it.
         """
-        contexts, context_of = distinct(frame, ["context"])
-        statements, statement_of = distinct(frame, ["question"])
-        first = contexts["context"].str.strip_chars().to_list()
-        second = statements["question"].str.strip_chars().to_list()
+        texts = MaskTexts.of(asked, self.tokenizer.mask_token)
+        rows = texts.tokenized(self.tokenizer)
+        masks = self._mask_places(rows, asked)
+        names = numbered(asked, "candidate")
+        has_candidate = np.array([asked[name].is_not_null() for name in names]).reshape(len(names), len(asked)).T
+        without = np.flatnonzero(~has_candidate.any(axis=1))
+        if len(without):
+            raise ModelError(f"instance {asked['instance'][int(without[0])]} has no candidates; expected one or more")
+        return Encoded(mask_rows(rows, masks, self._words(asked.select(names), texts)), has_candidate)
 
-        def texts(rows: IntArray) -> list[tuple[str, ...]]:
-            return [(f"{first[context_of[row]]} {second[statement_of[row]]}",) for row in rows]
-
-        spaced = [f" {text}" if self._space_belongs_to_word(first[0], text) else text for text in second]
-        assembled = Rows(
-            single_layout(self.tokenizer),
-            tokenize(self.tokenizer, first),
-            tokenize(self.tokenizer, spaced),
-            context_of,
-            statement_of,
-        )
-        rows = checked(assembled, self.tokenizer, texts)
-        masks = self._mask_places(rows, texts)
-        beside = pl.Series("beside", [self.beside_mask.findall(text)[0] for text in second], pl.Categorical)
-        return mask_rows(rows, masks, self._words(frame.with_columns(beside.gather(statement_of)), texts))
-
-    def _space_belongs_to_word(self, context: str, statement: str) -> bool:
-        """Whether the space between two texts is part of the second's first token (byte-level tokenizers)."""
-        whole = self._ids(f"{context} {statement}")
-        return whole[len(self._ids(context)) :] != self._ids(statement)
-
-    def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self.tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids
-        return ids
-
-    def _mask_places(self, rows: Rows, texts: Any) -> IntArray:
+    def _mask_places(self, rows: Rows, asked: pl.DataFrame) -> IntArray:
         is_mask = rows.second.ids == self.tokenizer.mask_token_id
         masks = is_mask.sum(axis=1)[rows.second_of]
         if (masks != 1).any():
             row = int(np.flatnonzero(masks != 1)[0])
             raise ModelError(
-                f"{texts(np.array([row]))[0][0]!r} has {masks[row]} mask tokens for this tokenizer; expected one "
-                f"{self.tokenizer.mask_token} (see `mask` of the tokenizer in the config)"
+                f"instance {asked['instance'][row]}, {asked['text'][row]!r}, has {masks[row]} masks for this tokenizer"
+                f"; expected one {MASK} or {self.tokenizer.mask_token} (see `mask` of the tokenizer in the config)"
             )
         places: IntArray = is_mask.argmax(axis=1)
         return places
 
-    def _words(self, frame: pl.DataFrame, texts: Any) -> dict[str, Words]:
-        """Returns what is asked for, per column of the predictions."""
-
-        def words(column: str, variants: Callable[[str], list[str]]) -> Words:
-            named, word_of = distinct(frame, [column, "beside"])
+    def _words(self, candidates: pl.DataFrame, texts: MaskTexts) -> list[Words]:
+        """Returns what is asked for in each column of candidates."""
+        placed = candidates.with_columns(texts.around(self.tokenizer.mask_token))
+        columns = []
+        for number, column in enumerate(candidates.columns, start=1):
+            named, word_of = distinct(placed, [column, "around"])
             example = np.unique(word_of, return_index=True)[1]
             asked = [
-                self._asked(variants(name), beside, texts(np.array([row]))[0][0])
-                for (name, beside), row in zip(named.iter_rows(), example, strict=True)
+                [] if word is None else self._asked(self._spellings(number, word), around, text)
+                for (word, around), (text,) in zip(named.iter_rows(), texts.whole(example), strict=True)
             ]
-            return Words(asked, word_of)
-
-        columns = {f"probability{which}": words(f"candidate{which}", lambda name: [name]) for which in (1, 2)}
-        if self.pronouns:
-            columns |= {f"pronoun{which}": words(f"cluster{which}", self._pronouns) for which in (1, 2)}
+            columns.append(Words(asked, word_of))
         return columns
 
-    def _pronouns(self, cluster: str) -> list[str]:
-        return [self.pronouns[cluster], self.pronouns[cluster].capitalize()]
+    def _spellings(self, number: int, word: str) -> list[str]:
+        return [word, word.capitalize()] if number in self.settings.either_case else [word]
 
-    def _asked(self, variants: list[str], beside: str, text: str) -> list[tuple[Insert, list[Reading]]]:
-        """Returns the inputs that score a word, in any of its variants.
+    def _asked(self, spellings: list[str], around: str, text: str) -> list[tuple[Insert, list[Reading]]]:
+        """Returns the inputs that score a word, in any of its spellings.
 
         Args:
-            variants: the ways to write it.
-            beside: the mask with what is joined to it, on which the word's tokens may depend.
+            spellings: the ways to write it.
+            around: the mask with what stands beside it, on which the word's tokens may depend.
             text: a text with this mask.
         """
-        key = (beside, *variants)
+        key = (around, *spellings)
         if key not in self.known:
             mask: int = self.tokenizer.mask_token_id
             # A word that has no token still has its row.
-            self.known[key] = inserts_of(self._ways(variants, text), self.target_scoring, mask) or [
+            self.known[key] = inserts_of(self._ways(spellings, text), self.settings.target_scoring, mask) or [
                 (Insert((mask,), 0), [])
             ]
         return self.known[key]
 
-    def _ways(self, variants: list[str], text: str) -> list[Pieces]:
-        """Returns the tokens of a word's variants; where some variant is one token, those of such variants alone."""
-        if self.scoring == "unqover":
-            return [Pieces(variants[0], [token], [0]) for token in self.vocabulary.get(variants[0].lower(), [])]
+    def _ways(self, spellings: list[str], text: str) -> list[Pieces]:
+        """Returns the tokens of a word's spellings; where some spelling is one token, those of such spellings alone."""
+        if self.settings.scoring == "unqover":
+            return [Pieces(spellings[0], [token], [0]) for token in self.vocabulary.get(spellings[0].lower(), [])]
         ways, refusals = {}, []
-        for variant in variants:
+        for spelling in spellings:
             try:
-                pieces = pieces_in_place(self.tokenizer, text, variant)
+                pieces = pieces_in_place(self.tokenizer, text, spelling)
                 ways[tuple(pieces.ids)] = pieces
             except ModelError as refusal:
                 refusals.append(refusal)
@@ -169,7 +155,7 @@ class FillMask(BackEnd):
         return tokens
 
     @torch.inference_mode()
-    def run(self, encoded: MaskRows, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[np.float32]]:
+    def run(self, encoded: Encoded, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[Any]]:
         """Predicts rows of one length.
 
         Args:
@@ -178,31 +164,46 @@ class FillMask(BackEnd):
             plain: whether to let the head see every position, as a check.
 
         Returns:
-            Per column of the predictions the probabilities of the tokens that are read (float32, shape (rows, ways)),
-            0 where none is.
+            Of each candidate, numbered from 1, the probabilities (`probability1`, float32) and, where asked for, the
+            ranks (`rank1`) of the tokens that are read, shape (rows, ways); of no meaning where none is.
         """
-        logits = self.head.logits(inputs_of(self.model, encoded.rows, rows), encoded.place[rows], plain)
+        asked = encoded.mask_rows
+        logits = self.head.logits(inputs_of(self.model, asked.rows, rows), asked.place[rows], plain)
         total = logits.logsumexp(dim=1, keepdim=True)
-        kept = logits.topk(min(TOP_TOKENS, logits.shape[1])).indices if self.scoring == "unqover" else None
-        return {
-            name: probabilities(logits, total, torch.from_numpy(tokens[rows]).to(logits.device), kept).cpu().numpy()
-            for name, tokens in encoded.tokens.items()
-        }
+        kept = logits.topk(min(TOP_TOKENS, logits.shape[1])).indices if self.settings.scoring == "unqover" else None
+        columns = {}
+        for number, tokens in enumerate(asked.tokens, start=1):
+            read = torch.from_numpy(tokens[rows]).to(logits.device)
+            columns[f"probability{number}"] = probabilities(logits, total, read, kept).cpu().numpy()
+            if self.settings.ranks:
+                columns[f"rank{number}"] = ranks(logits, read).cpu().numpy()
+        return columns
 
-    def table(
-        self, instances: pl.Series, encoded: MaskRows, columns: Mapping[str, npt.NDArray[np.float32]]
-    ) -> pl.DataFrame:
-        """Makes the predictions table of some instances from the columns that `run` returned."""
-        owner = encoded.rows.instance_of
-        scored = {name: products(factors, encoded.tokens[name], owner) for name, factors in columns.items()}
-        numbers = [pl.Series(name, probability, pl.Float32) for name, (probability, _) in scored.items()]
-        pieces = [pl.Series(f"pieces{which}", scored[f"probability{which}"][1], pl.UInt8) for which in (1, 2)]
-        missing = [pl.lit(None, pl.Float32).alias(name) for name in ("pronoun1", "pronoun2") if name not in scored]
-        return (
-            pl.DataFrame([instances, *numbers, *pieces])
-            .with_columns(*missing, pl.col("pieces1", "pieces2").replace(0, None))
-            .select(list(self.schema.columns))
-        )
+    def table(self, encoded: Encoded, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+        """Makes columns of the answers (`choice`) from what `run` returned."""
+        asked, known = encoded.mask_rows, encoded.has_candidate
+        owner = asked.rows.instance_of
+        scored = [
+            products(columns[f"probability{number}"], tokens, owner)
+            for number, tokens in enumerate(asked.tokens, start=1)
+        ]
+        values, pieces = (np.stack(each, axis=1) for each in zip(*scored, strict=True))
+        lists = [
+            lists_of("probabilities", values, known, pl.Float32),
+            lists_of("pieces", pieces, pieces > 0, pl.UInt8),
+        ]
+        if self.settings.ranks:
+            ranked = self._ranks(asked, columns)
+            lists.append(lists_of("ranks", ranked, ranked > 0, pl.UInt32))
+        return pl.DataFrame(lists)
+
+    def _ranks(self, asked: MaskRows, columns: dict[str, npt.NDArray[Any]]) -> IntArray:
+        owner = asked.rows.instance_of
+        each = [
+            best_ranks(columns[f"rank{number}"], asked.is_first[:, None] & (tokens >= 0), owner)
+            for number, tokens in enumerate(asked.tokens, start=1)
+        ]
+        return np.stack(each, axis=1)
 
 
 def probabilities(
@@ -221,3 +222,15 @@ def probabilities(
         counts &= (tokens.unsqueeze(2) == kept.unsqueeze(1)).any(dim=2)
     found = (logits.gather(1, tokens.clamp(min=0)) - total).exp()
     return torch.where(counts, found, 0)
+
+
+def ranks(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    """Returns 1 + how many entries of the vocabulary are more probable than each token; shape (rows, ways).
+
+    Args:
+        logits: shape (rows, vocabulary).
+        tokens: shape (rows, ways), -1 where there is none.
+    """
+    read = logits.gather(1, tokens.clamp(min=0))
+    # One way at a time: all of them at once may not fit into memory.
+    return torch.stack([(logits > token.unsqueeze(1)).sum(dim=1) + 1 for token in read.unbind(dim=1)], dim=1)

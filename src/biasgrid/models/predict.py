@@ -1,7 +1,7 @@
-"""The engine: answers one shard of a dataset's instances with one model.
+"""The stage `predict`: answers one shard of a dataset's instances with one model.
 
-A shard is made of parts of a fixed number of rows; each is written when it is done, so that a killed job goes on
-where it was.
+What earlier runs have answered is taken from the store of answers. The rest is asked in slices of a fixed number of
+rows of the shard; each is written when it is answered, so that a killed job goes on where it was.
 """
 
 from __future__ import annotations
@@ -9,44 +9,55 @@ from __future__ import annotations
 import json
 import logging
 import resource
-import shutil
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandera.polars as pa
 import polars as pl
 import torch
 
+from biasgrid.checkpoints.checkpoint import load_model, load_tokenizer, read_record
+from biasgrid.engine.back_end import BackEnd
+from biasgrid.engine.batches import audit, compare_audit, predict_rows
+from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision
+from biasgrid.engine.settings import Settings
 from biasgrid.files import write_text
-from biasgrid.models.answer_texts import AnswerTexts
-from biasgrid.models.back_end import BackEnd
-from biasgrid.models.batches import audit, compare_audit, predict_rows
-from biasgrid.models.checkpoint import load_model, load_tokenizer, read_record
-from biasgrid.models.devices import choose_device, name_of_device
-from biasgrid.models.fill_mask import FillMask
-from biasgrid.models.precision import choose_precision, set_precision
-from biasgrid.models.question_answering import QuestionAnswering
-from biasgrid.models.settings import Settings
-from biasgrid.models.target_words import TargetWords
-from biasgrid.models.text_classification import TextClassification
-from biasgrid.progress import Progress
-from biasgrid.table_files import TableError, empty_table, read_provenance, read_table, write_table
+from biasgrid.jobs.progress import Progress
+from biasgrid.models.answer_store import Answers, AnswerStore
+from biasgrid.models.back_ends import BACK_ENDS, back_end_of
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import read_provenance, write_table
+from biasgrid.tables.instances import read_asked
+from biasgrid.tables.provenance import digest
 
 logger = logging.getLogger(__name__)
 
-BACK_ENDS: dict[tuple[str, str], type[BackEnd]] = {
-    ("pairs", "fill-mask"): FillMask,
-    ("pairs", "question-answering"): QuestionAnswering,
-    ("cases", "fill-mask"): TargetWords,
-    ("cases", "question-answering"): AnswerTexts,
-    ("cases", "text-classification"): TextClassification,
-}
-"""By what the instances are, and the task."""
 PART_ROWS = 8192
+
+
+class ShardFiles(NamedTuple):
+    """Where the files of a shard lie.
+
+    Attributes:
+        instances: the instances table, of all shards.
+        model: the record of the model's checkpoint.
+        predictions: where the predictions table goes.
+        timing: where the fields of `Timing` go, as JSON.
+        answers: the folder of the cell's stores of answers.
+        progress: where the job says how far it is; removed when the shard is done.
+    """
+
+    instances: Path
+    model: Path
+    predictions: Path
+    timing: Path
+    answers: Path
+    progress: Path
 
 
 @dataclass(frozen=True)
@@ -55,8 +66,9 @@ class Timing:
 
     Attributes:
         rows: how many rows it has.
-        seconds: how long predicting them took, over all runs that made parts of it.
-        rows_per_second: the one by the other, None for no rows.
+        found: how many of them were found in shards that earlier runs have finished.
+        seconds: how long answering the others took, over all runs that did.
+        rows_per_second: the others by the seconds, None where there are none.
         peak_mb: most memory that the last run used, in MB.
         gpu_peak_mb: most memory of the GPU that it used, None on a CPU.
         device: the GPU's name, or `cpu`.
@@ -64,6 +76,7 @@ class Timing:
     """
 
     rows: int
+    found: int
     seconds: float
     rows_per_second: float | None
     peak_mb: int
@@ -72,33 +85,65 @@ class Timing:
     host: str
 
 
-class Part(NamedTuple):
-    """Finished rows of a shard, and how long they took."""
+@dataclass(frozen=True)
+class Shard:
+    """A shard that is answered.
 
-    table: pl.DataFrame
-    seconds: float
-    device: str
+    Attributes:
+        instances: what it asks.
+        settings: how to predict.
+        device: what the model runs on.
+        decisive: from `what_decides`.
+        store: the answers of earlier runs.
+    """
 
-    @property
-    def instances(self) -> int:
-        """How many instances the rows are of."""
-        return self.table["instance"].n_unique()
+    instances: pl.DataFrame
+    settings: Settings
+    device: torch.device
+    decisive: Mapping[str, Any]
+    store: AnswerStore
+
+    def ask(self, answers: Answers, progress: Progress) -> None:
+        """Adds what the model says of what it was never asked, and an audit of all that no finished shard holds."""
+        unfinished = self.instances.join(answers.finished, on="key", how="anti", maintain_order="left")
+        # A model that has nothing left to say is not even loaded.
+        if unfinished.is_empty():
+            return
+        back_end = load_back_end(self.decisive["model"], self.settings, self.device)
+        set_precision(back_end.model, "float32")
+        audited = complete(audit(back_end, unfinished, self.settings.model), self.store.schema)
+        set_precision(back_end.model, self.decisive["precision"])
+        for start, instances in self.slices(answers):
+            before = time.perf_counter()
+            said = predict_rows(back_end, instances, self.settings.token_budget, progress)
+            part = complete(said, self.store.schema), time.perf_counter() - before, name_of_device(self.device)
+            self.store.write_part(start, *part)
+            answers.add_part(*part)
+            progress.keep(len(instances))
+        precision = self.decisive["precision"]
+        answers.audits[self.store.name] = compare_audit(answers.parts.sort("instance"), audited, precision)
+
+    def slices(self, answers: Answers) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yields what is not answered, by slices of the shard, with where each begins.
+
+        Slices are the same whether a job was killed or not, and so are the batches and with them the last bits.
+        """
+        known = pl.concat([answers.finished["key"], answers.parts["key"]]).to_frame()
+        placed = self.instances.with_row_index("start").with_columns(pl.col("start") // PART_ROWS * PART_ROWS)
+        missing = placed.join(known, on="key", how="anti", maintain_order="left")
+        for (start,), rows in missing.group_by("start", maintain_order=True):
+            yield start, rows.drop("start")
 
 
 def predict_shard(
-    instances_path: Path, record_path: Path, out: Path, timing: Path, shard: int, shards: int, parts: Path,
-    settings: Settings, provenance: Mapping[str, Any],
-) -> None:  # fmt: skip
+    files: ShardFiles, shard: int, shards: int, settings: Settings, provenance: Mapping[str, Any]
+) -> None:
     """Predicts rows [N (shard-1)/shards, N shard/shards) of an instances table.
 
     Args:
-        instances_path: the instances table.
-        record_path: the record of the model's checkpoint.
-        out: where the predictions table goes.
-        timing: where the fields of `Timing` go, as JSON.
+        files: where everything lies.
         shard: which shard, counted from 1.
         shards: how many there are.
-        parts: a folder for the parts of an unfinished shard; removed when the shard is done.
         settings: how to predict.
         provenance: what the table shall carry besides what is added here.
 
@@ -106,97 +151,72 @@ def predict_shard(
         ModelError: the model cannot be used for these instances.
         TableError: the instances table is damaged.
     """
-    kind = BACK_ENDS[settings.instances, settings.task]
-    instances = read_table(instances_path, kind.instances, kind.columns)
-    first, end = len(instances) * (shard - 1) // shards, len(instances) * shard // shards
+    instances = read_asked(files.instances)
+    first, end = (len(instances) * number // shards for number in (shard - 1, shard))
     instances = instances.slice(first, end - first)
     device = choose_device(settings.device)
-    decisive: dict[str, Any] = {
-        "instances_sha256": sha256(instances_path.read_bytes()).hexdigest(),
-        "model": read_record(record_path),
+    decisive = what_decides(files.model, settings, device)
+    made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
+    folder = files.answers / digest(made_by | decisive)[:16]
+    store = AnswerStore(folder, schema_of(BACK_ENDS[settings.task].answers), instances)
+    with Progress(settings.model, len(instances), settings.seconds_without_progress, files.progress) as progress:
+        answers = store.find()
+        found = len(answers.finished)
+        if there := found + len(answers.parts):
+            logger.info("%s: %s rows are there from an earlier run", settings.model, there)
+        progress.resume(there)
+        Shard(instances, settings, device, decisive, store).ask(answers, progress)
+    facts = {
+        **provenance,
+        **decisive,
+        "instances_sha256": sha256(files.instances.read_bytes()).hexdigest(),
+        "instances": read_provenance(files.instances),
+        "audits": answers.audits,
+        "devices": sorted(answers.devices),
+    }
+    table = pl.concat([answers.finished, answers.parts]).sort("instance")
+    write_table(table, files.predictions, store.schema, facts)
+    store.keep(files.predictions)
+    write_timing(len(table), found, answers.seconds, device, files.timing)
+    files.progress.unlink(missing_ok=True)
+
+
+def what_decides(record: Path, settings: Settings, device: torch.device) -> dict[str, Any]:
+    """Returns what decides answers, besides what is asked and what code asks it."""
+    return {
+        "model": read_record(record),
         "task": settings.task,
         "precision": choose_precision(settings.precision, device),
-        **{choice: getattr(settings, choice) for choice in kind.choices},
+        **{choice: getattr(settings, choice) for choice in back_end_of(settings.task).choices},
     }
-    facts = {**provenance, **decisive, "instances": read_provenance(instances_path), "predicted": len(instances)}
-    if instances.is_empty():
-        write_table(empty_table(kind.schema), out, kind.schema, facts)
-        write_timing([], device, timing)
-        return
-    made_by = [provenance.get(key) for key in ("biasgrid", "code", "libraries")]
-    state = sha256(f"{made_by} {decisive} {shard}/{shards}".encode()).hexdigest()[:16]
-    with Progress(
-        settings.model, len(instances), settings.seconds_without_progress, parts / "progress.json"
-    ) as progress:
-        back_end = load_back_end(decisive["model"], settings, device)
-        set_precision(back_end.model, "float32")
-        audited = audit(back_end, instances, settings.model)
-        set_precision(back_end.model, decisive["precision"])
-        made = predict_parts(back_end, instances, parts / state, settings.token_budget, progress)
-    table = pl.concat(part.table for part in made)
-    facts["audit"] = compare_audit(table, audited, decisive["precision"])
-    facts["devices"] = sorted({part.device for part in made})
-    write_table(table, out, kind.schema, facts)
-    write_timing(made, device, timing)
-    shutil.rmtree(parts, ignore_errors=True)
 
 
-def write_timing(parts: list[Part], device: torch.device, path: Path) -> None:
-    """Writes how long a shard took."""
-    rows, seconds = sum(part.instances for part in parts), sum(part.seconds for part in parts)
+def load_back_end(record: dict[str, Any], settings: Settings, device: torch.device) -> BackEnd:
+    """Loads model and tokenizer behind the interface that all tasks share."""
+    model = load_model(record, settings.task, device)
+    return back_end_of(settings.task)(model, load_tokenizer(record), settings)
+
+
+def complete(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
+    """Returns answers with all columns of their schema; a back end leaves out those of which it says nothing."""
+    missing = [
+        pl.lit(None, column.dtype.type).alias(name)
+        for name, column in schema.columns.items()
+        if name not in answers.columns
+    ]
+    return answers.with_columns(missing).select(list(schema.columns))
+
+
+def write_timing(rows: int, found: int, seconds: float, device: torch.device, path: Path) -> None:
+    """Writes how long a shard took, see `Timing`."""
     timing = Timing(
         rows=rows,
+        found=found,
         seconds=round(seconds, 3),
-        rows_per_second=round(rows / seconds, 1) if seconds else None,
+        rows_per_second=round((rows - found) / seconds, 1) if seconds else None,
         peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         gpu_peak_mb=torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None,
         device=name_of_device(device),
         host=socket.gethostname(),
     )
     write_text(path, json.dumps(asdict(timing), indent=2) + "\n")
-
-
-def load_back_end(record: dict[str, Any], settings: Settings, device: torch.device) -> BackEnd:
-    """Loads model and tokenizer behind the interface that all tasks share."""
-    model = load_model(record, settings.task, device)
-    return BACK_ENDS[settings.instances, settings.task](model, load_tokenizer(record), settings)
-
-
-def predict_parts(
-    back_end: BackEnd, instances: pl.DataFrame, folder: Path, token_budget: int, progress: Progress
-) -> list[Part]:
-    """Returns all parts of a shard, reading those that an earlier run has written to the folder."""
-    paths = {start: folder / f"{start}.parquet" for start in range(0, len(instances), PART_ROWS)}
-    finished = {start: read_part(path, back_end) for start, path in paths.items()}
-    done = sum(part.instances for part in finished.values() if part is not None)
-    if done:
-        logger.info("%s: %s rows are there from an earlier run", progress.what, done)
-    progress.resume(done)
-    parts = []
-    for start, part in finished.items():
-        if part is None:
-            part = make_part(back_end, instances.slice(start, PART_ROWS), paths[start], token_budget, progress)
-        parts.append(part)
-    return parts
-
-
-def make_part(back_end: BackEnd, instances: pl.DataFrame, path: Path, token_budget: int, progress: Progress) -> Part:
-    """Predicts a part and writes it."""
-    before = time.perf_counter()
-    table = predict_rows(back_end, instances, token_budget, progress)
-    part = Part(table, time.perf_counter() - before, name_of_device(back_end.model.device))
-    made = {"seconds": part.seconds, "device": part.device, "predicted": len(instances)}
-    write_table(table, path, back_end.schema, made)
-    return part
-
-
-def read_part(path: Path, back_end: BackEnd) -> Part | None:
-    """Reads a part, None where it is missing or damaged."""
-    if not path.exists():
-        return None
-    try:
-        made = read_provenance(path)
-        return Part(read_table(path, back_end.schema), made["seconds"], made["device"])
-    except (TableError, KeyError):
-        logger.warning("%s is damaged and made again", path)
-        return None

@@ -1,4 +1,4 @@
-"""Extractive question answering: start and end probabilities of both candidates, and the most probable answer."""
+"""Extractive question answering: start and end probabilities of candidates, and the most probable answer."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ import polars as pl
 import torch
 
 from biasgrid.arrays import IntArray
-from biasgrid.models.answer_spans import LONGEST_ANSWER, best_span, context_places, span_texts
-from biasgrid.models.back_end import PAIR_COLUMNS, BackEnd, inputs_of
-from biasgrid.models.distinct import distinct
-from biasgrid.models.encoding import Rows, TokenLayout, checked, pair_layout, tokenize
-from biasgrid.models.settings import Settings
-from biasgrid.models.spans import Windows, candidate_windows, widen, widening_words
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.predictions import SPAN_PREDICTIONS
+from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.engine.back_end import BackEnd, inputs_of, lists_of, numbered
+from biasgrid.engine.encoding import Rows, TokenLayout, checked, distinct, pair_layout, tokenize
+from biasgrid.engine.settings import Settings
+from biasgrid.models.extractive.answers import LONGEST_ANSWER, best_span, context_places, span_texts
+from biasgrid.models.extractive.candidates import Windows, candidate_windows, widen, widening_words
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -35,22 +33,21 @@ class SpanRows:
 
     Attributes:
         rows: the rows' tokens; the second segment is the context.
-        windows: the candidates' windows, per distinct context.
-        contexts: the text of each distinct context.
+        windows: the candidates' windows, per second segment.
+        contexts: the text of each second segment.
+        has_candidate: shape (instances, candidates), whether there is one with a place in the context.
     """
 
     rows: Rows
     windows: Windows
     contexts: list[str]
+    has_candidate: npt.NDArray[np.bool_]
 
 
 class QuestionAnswering(BackEnd):
-    """Reads candidates' start and end probabilities from an extractive question-answering model."""
+    """Reads answers, and candidates' start and end probabilities, from an extractive question-answering model."""
 
-    instances = INSTANCES
-    columns = PAIR_COLUMNS
-    choices = ("scoring", "pronouns")
-    schema = SPAN_PREDICTIONS
+    choices = ("scoring",)
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
         """Prepares the model.
@@ -66,21 +63,19 @@ class QuestionAnswering(BackEnd):
         self.scoring = settings.scoring
         self.words = widening_words(tokenizer, model.config.model_type) if self.scoring == "unqover" else None
 
-    def encode(self, frame: pl.DataFrame) -> SpanRows:
-        """Tokenizes instances as pairs of question and context."""
-        questions, question_of = distinct(frame, ["question"])
-        columns = ["context", "candidate1", "candidate2", "position1", "position2"]
-        contexts, context_of = distinct(frame, columns)
-        lead = contexts["context"].str.len_chars() - contexts["context"].str.strip_chars_start().str.len_chars()
-        first = questions["question"].str.strip_chars().to_list()
-        second = contexts["context"].str.strip_chars().to_list()
-        rows = Rows(
-            self._layout(),
-            tokenize(self.tokenizer, first),
-            tokenize(self.tokenizer, second),
-            question_of,
-            context_of,
-        )
+    def encode(self, asked: pl.DataFrame) -> SpanRows:
+        """Tokenizes instances as pairs of question (the text) and context (the second text).
+
+        Raises:
+            ModelError: an instance has no context.
+        """
+        candidates, positions = numbered(asked, "candidate"), numbered(asked, "position")
+        questions, question_of = distinct(asked, ["text"])
+        contexts, context_of = distinct(asked, ["text_pair", *candidates, *positions])
+        first, second = questions["text"].to_list(), contexts["text_pair"].fill_null("").to_list()
+        segments = tokenize(self.tokenizer, first), tokenize(self.tokenizer, second)
+        rows = Rows(self._layout(), *segments, question_of, context_of)
+        self._check_contexts(rows, asked)
         if self.scoring == "exact":
             rows = checked(
                 rows,
@@ -89,13 +84,22 @@ class QuestionAnswering(BackEnd):
             )
             if rows.second_of is not context_of:
                 contexts, second = contexts[context_of], [second[row] for row in context_of]
-                lead = lead[context_of]
-        sizes = contexts.select(pl.col("candidate1", "candidate2").str.len_chars()).to_numpy().astype(np.int64)
-        positions = contexts.select("position1", "position2").to_numpy().astype(np.int64)
-        windows = candidate_windows(rows.second, positions - lead.to_numpy()[:, None], sizes)
+        begins = contexts.select(pl.col(positions).cast(pl.Int64)).fill_null(0).to_numpy().reshape(len(contexts), -1)
+        sizes = contexts.select(pl.col(candidates[: len(positions)]).str.len_chars().cast(pl.Int64)).fill_null(0)
+        windows = candidate_windows(rows.second, begins, sizes.to_numpy().reshape(begins.shape))
         if self.words is not None:
             windows = widen(windows, rows.second, self.words)
-        return SpanRows(rows, windows, second)
+        placed = np.array([asked[name].is_not_null() for name in positions]).reshape(len(positions), len(asked)).T
+        return SpanRows(rows, windows, second, placed)
+
+    def _check_contexts(self, rows: Rows, asked: pl.DataFrame) -> None:
+        empty = np.flatnonzero(rows.second.text_lengths[rows.second_of] == 0)
+        if len(empty):
+            instance = asked.row(int(empty[0]), named=True)
+            raise ModelError(
+                f"instance {instance['instance']}, {instance['text']!r}, has no context; expected a question and, as "
+                "the second input, the text that answers it"
+            )
 
     def _layout(self) -> TokenLayout:
         if self.scoring == "exact":
@@ -114,36 +118,34 @@ class QuestionAnswering(BackEnd):
             plain: not used: every position is read anyway.
 
         Returns:
-            start1, end1, start2, end2 (float32) and the answer's first and last token in the row; shape (rows,).
+            `starts` and `ends` of the candidates (float32, shape (rows, candidates)); `first` and `last`, the answer's
+            tokens in the row, and its `probability` (float32), shape (rows,).
         """
         output = self.model(**inputs_of(self.model, encoded.rows, rows))
         start = output.start_logits.float().softmax(dim=1)
         end = output.end_logits.float().softmax(dim=1)
-        shift = encoded.rows.second_start(rows)
-        of = encoded.rows.second_of[rows]
-        windows = encoded.windows
-        columns: dict[str, npt.NDArray[Any]] = {}
-        for which in (0, 1):
-            starts = shift + windows.start_from[of, which], shift + windows.first[of, which]
-            ends = shift + windows.last[of, which], shift + windows.end_to[of, which]
-            columns[f"start{which + 1}"] = largest_within(start, *starts)
-            columns[f"end{which + 1}"] = largest_within(end, *ends)
+        shift, windows = encoded.rows.second_start(rows)[:, None], encoded.windows.of(encoded.rows.second_of[rows])
         context = context_places(encoded.rows, rows, start.device) if self.scoring == "exact" else None
-        columns["answer_first"], columns["answer_last"] = best_span(start, end, ANSWER_TOKENS[self.scoring], context)
-        return columns
+        first, last = best_span(start, end, ANSWER_TOKENS[self.scoring], context)
+        probability = start.gather(1, first[:, None]) * end.gather(1, last[:, None])
+        return {
+            "starts": largest_within(start, shift + windows.start_from, shift + windows.first),
+            "ends": largest_within(end, shift + windows.last, shift + windows.end_to),
+            "first": first.cpu().numpy(),
+            "last": last.cpu().numpy(),
+            "probability": probability.squeeze(1).cpu().numpy(),
+        }
 
-    def table(self, instances: pl.Series, encoded: SpanRows, columns: Mapping[str, Any]) -> pl.DataFrame:
-        """Makes the predictions table of some instances from the columns that `run` returned."""
-        probabilities = [
-            pl.Series(name, columns[name], dtype=pl.Float32) for name in ("start1", "end1", "start2", "end2")
-        ]
-        spans = np.column_stack([columns["answer_first"], columns["answer_last"]])
+    def table(self, encoded: SpanRows, columns: Mapping[str, npt.NDArray[Any]]) -> pl.DataFrame:
+        """Makes columns of the answers (`span`) from what `run` returned."""
+        spans = np.column_stack([columns["first"], columns["last"]])
         answers = (
             span_texts(encoded.rows, encoded.contexts, spans)
             if self.scoring == "exact"
             else self._joined_answers(encoded, spans)
         )
-        return pl.DataFrame([instances, *probabilities, answers])
+        ends = [lists_of(name, columns[name], encoded.has_candidate, pl.Float32) for name in ("starts", "ends")]
+        return pl.DataFrame([*ends, answers, pl.Series("probability", columns["probability"], dtype=pl.Float32)])
 
     def _joined_answers(self, encoded: SpanRows, spans: IntArray) -> pl.Series:
         """The answers as UnQover writes them: tokens joined by spaces, then the marks of word pieces deleted."""
@@ -164,9 +166,17 @@ class QuestionAnswering(BackEnd):
 
 
 def largest_within(probabilities: torch.Tensor, lowest: IntArray, highest: IntArray) -> npt.NDArray[np.float32]:
-    """Returns each row's largest probability from place `lowest` to place `highest`, both inclusive."""
-    width = int((highest - lowest).max()) + 1
-    places = np.minimum(lowest[:, None] + np.arange(width), highest[:, None])
-    gathered = probabilities.gather(1, torch.from_numpy(places).to(probabilities.device))
-    largest: npt.NDArray[np.float32] = gathered.amax(dim=1).cpu().numpy()
-    return largest
+    """Returns each row's largest probabilities within windows.
+
+    Args:
+        probabilities: float32, shape (rows, length).
+        lowest: shape (rows, windows), the first place of each.
+        highest: shape (rows, windows), the last place of each.
+
+    Returns:
+        Shape (rows, windows).
+    """
+    width = int((highest - lowest).max(initial=0)) + 1
+    places = np.minimum(lowest[..., None] + np.arange(width), highest[..., None])
+    gathered = probabilities.gather(1, torch.from_numpy(places.reshape(len(places), -1)).to(probabilities.device))
+    return gathered.reshape(places.shape).amax(dim=2).cpu().numpy()

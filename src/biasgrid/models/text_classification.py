@@ -12,12 +12,10 @@ import polars as pl
 import torch
 
 from biasgrid.arrays import IntArray
-from biasgrid.models.back_end import BackEnd, inputs_of
-from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.encoding import Rows, whole_rows
-from biasgrid.models.settings import Settings
-from biasgrid.tables.instances import CASES
-from biasgrid.tables.predictions import CLASS_PREDICTIONS
+from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.engine.back_end import BackEnd, inputs_of
+from biasgrid.engine.encoding import Rows, whole_rows
+from biasgrid.engine.settings import Settings
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
@@ -33,10 +31,7 @@ class TextRows:
 class TextClassification(BackEnd):
     """Reads class probabilities from a classifier."""
 
-    instances = CASES
-    columns = ("instance", "text", "text_pair")
     choices = ("labels",)
-    schema = CLASS_PREDICTIONS
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
         """Prepares the model.
@@ -53,9 +48,9 @@ class TextClassification(BackEnd):
         self.tokenizer = tokenizer
         self.order = class_order(model.config, settings.labels)
 
-    def encode(self, frame: pl.DataFrame) -> TextRows:
+    def encode(self, asked: pl.DataFrame) -> TextRows:
         """Tokenizes instances, each as a text or a pair of texts."""
-        texts = [(text, pair) if pair else text for text, pair in frame.select("text", "text_pair").iter_rows()]
+        texts = [(text, pair) if pair else text for text, pair in asked.select("text", "text_pair").iter_rows()]
         return TextRows(whole_rows(self.tokenizer, texts))
 
     @torch.inference_mode()
@@ -73,12 +68,9 @@ class TextClassification(BackEnd):
         logits = self.model(**inputs_of(self.model, encoded.rows, rows)).logits.float()
         return {"probabilities": logits.softmax(dim=1)[:, self.order].cpu().numpy()}
 
-    def table(
-        self, instances: pl.Series, _encoded: TextRows, columns: dict[str, npt.NDArray[np.float32]]
-    ) -> pl.DataFrame:
-        """Makes the predictions table of some instances from the columns that `run` returned."""
-        probabilities = pl.Series("probabilities", columns["probabilities"]).cast(pl.List(pl.Float32))
-        return pl.DataFrame([instances, probabilities])
+    def table(self, _encoded: TextRows, columns: dict[str, npt.NDArray[np.float32]]) -> pl.DataFrame:
+        """Makes columns of the answers (`choice`) from what `run` returned."""
+        return pl.DataFrame([pl.Series("probabilities", columns["probabilities"]).cast(pl.List(pl.Float32))])
 
 
 def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:

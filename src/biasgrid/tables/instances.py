@@ -1,70 +1,100 @@
-"""What models are asked."""
+"""What models are asked: columns that they read, the same for all families, and beside them a family's own keys."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandera.polars as pa
 import polars as pl
 
-from biasgrid.tables.schema import column, table
+from biasgrid.tables.files import read_columns, read_table
+from biasgrid.tables.schema import Unique, column, table
 
-INSTANCES = table(
-    "instances",
-    {
-        "instance": column(pl.UInt32, description="row number, the instance's id", unique=True),
-        "swap_group": column(
-            pl.UInt32, description="the four instances that share template, pair of subjects and attribute"
-        ),
-        "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order"),
-        "negated": column(pl.Boolean, description="whether the question is the negated one"),
-        "template": column(pl.UInt16, description="0-based index of the template in its file"),
-        "subject1": column(pl.Categorical, description="the subject that stands first in the context"),
-        "subject2": column(pl.Categorical, description="the subject that stands second in the context"),
-        "cluster1": column(pl.Categorical, description="cluster of subject1 (such as female)", nullable=True),
-        "cluster2": column(pl.Categorical, description="cluster of subject2", nullable=True),
-        "attribute": column(pl.Categorical, description="the attribute's name: its wording in the base type"),
-        "attribute_cluster": column(
-            pl.Categorical, description="cluster of the attribute (such as crime)", nullable=True
-        ),
-        "context": column(pl.Categorical, description="the text that names both subjects"),
-        "question": column(
-            pl.Categorical, description="the question; for masked language models the statement with the mask"
-        ),
-        "candidate1": column(pl.Categorical, description="subject1 as it is written in the context"),
-        "candidate2": column(pl.Categorical, description="subject2 as it is written in the context"),
-        "position1": column(pl.UInt16, description="where candidate1 begins in the context, in characters"),
-        "position2": column(pl.UInt16, description="where candidate2 begins in the context, in characters"),
-    },
-)
+Keys = Mapping[str, pa.Column]
+"""The columns of a family, which no model reads."""
 
-CASES = table(
-    "cases",
-    {
-        "instance": column(pl.UInt32, description="row number, the instance's id", unique=True),
-        "case": column(pl.UInt32, description="template and fillings: its instances differ in nothing but the term"),
-        "swapped_case": column(
-            pl.UInt32,
-            description="the case in which the fillings of each placeholder (<x>, <x:2>) stand in reversed order, null "
-            "where that is the same",
-            nullable=True,
-        ),
-        "template": column(pl.UInt16, description="0-based index of the template in reading order"),
-        "bias_type": column(
-            pl.Categorical,
-            description="what its groups have in common (such as religion); an intersection joins several by ` & `",
-        ),
-        "group": column(
-            pl.Categorical,
-            description="the social group (such as muslim), of an intersection one of each bias type, joined by ` & `",
-        ),
-        "term": column(
-            pl.Categorical,
-            description="the group's identity term, of an intersection one of each group, joined by ` & `",
-        ),
-        "text": column(pl.String, description="the first input"),
-        "text_pair": column(pl.String, description="the second input, where there are two", nullable=True),
-        "label": column(pl.Int16, description="the right class, of classifiers", nullable=True),
-        "targets": column(
-            pl.List(pl.String), description="the words to be predicted, of masked language models", nullable=True
-        ),
-        "answer": column(pl.String, description="the right answer, of question answering", nullable=True),
-    },
-)
+ASKED = {
+    "instance": column(pl.UInt32, description="row number, the instance's id", checks=Unique),
+    "key": column(
+        pl.UInt64,
+        description="digest of what is asked and of its repetition; no other instance of the dataset has it",
+    ),
+    "system": column(
+        pl.Categorical, description="the system text of generative models, where there is one", nullable=True
+    ),
+    "text": column(
+        pl.Categorical,
+        description="what is asked: a text to be classified, a question; for masked language models with the mask",
+    ),
+    "text_pair": column(
+        pl.Categorical,
+        description="the second text, where there is one: the hypothesis, or the context that a question is about",
+        nullable=True,
+    ),
+}
+TEXTS = ("text", "text_pair")
+NUMBERED = {
+    "candidate": column(
+        pl.Categorical,
+        description="text whose probability is read, null where there are fewer: a subject as written in `text_pair`, "
+        "its pronoun, a target word",
+        nullable=True,
+    ),
+    "position": column(
+        pl.UInt16,
+        description="where the candidate begins in `text_pair`, in characters, where that counts",
+        nullable=True,
+    ),
+}
+"""What follows, from `candidate1` and `position1` on; as many as a dataset needs."""
+NUMBERED_NAME = re.compile(r"(candidate|position)([1-9]\d*)")
+
+
+def schema_of(keys: Keys, columns: Mapping[str, Any]) -> pa.DataFrameSchema:
+    """Returns the schema of a dataset's instances.
+
+    Args:
+        keys: the columns of its family.
+        columns: names and types of columns, among them its candidates and positions. A text whose type is string, not
+            categorical, is one in the schema: making categories takes longer than all else where few texts are alike.
+    """
+    plain = {
+        name: column(pl.String, description=ASKED[name].description, nullable=ASKED[name].nullable)
+        for name in TEXTS
+        if columns.get(name) == pl.String
+    }
+    return table("instances", {**ASKED, **plain, **numbered(columns), **keys})
+
+
+def numbered(columns: Iterable[str]) -> dict[str, pa.Column]:
+    """Returns the candidates and positions among some names of columns; the last one stands for all before it."""
+    names = [NUMBERED_NAME.fullmatch(name) for name in columns]
+    counts = {kind: max((int(name[2]) for name in names if name and name[1] == kind), default=0) for kind in NUMBERED}
+    return {f"{kind}{place + 1}": NUMBERED[kind] for kind, count in counts.items() for place in range(count)}
+
+
+def what_is_asked(columns: Iterable[str]) -> list[str]:
+    """Returns those columns that make an instance what it is, whatever its number."""
+    return [name for name in columns if name in ("system", *TEXTS) or NUMBERED_NAME.fullmatch(name)]
+
+
+def read_instances(path: str | Path, keys: Keys, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Reads the instances of a family, or some of their columns.
+
+    Raises:
+        TableError: see `read_table`.
+    """
+    return read_table(path, schema_of(keys, read_columns(path, "instances")), columns)
+
+
+def read_asked(path: str | Path) -> pl.DataFrame:
+    """Reads what models read of instances, whatever their family; all texts are categorical.
+
+    Raises:
+        TableError: see `read_table`.
+    """
+    schema = schema_of({}, read_columns(path, "instances"))
+    return read_table(path, schema, list(schema.columns)).cast({pl.String: pl.Categorical})

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from biasgrid.arrays import IntArray
-from biasgrid.models.checkpoint import ModelError
-from biasgrid.models.encoding import Segments
+from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.engine.encoding import Segments
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Windows:
     """Token ranges, inclusive and relative to the context, over which a candidate's probability is the largest.
 
-    Each is of shape (contexts, 2): start_from <= first for the start, last <= end_to for the end.
+    Each is of shape (contexts, candidates): start_from <= first for the start, last <= end_to for the end.
     """
 
     start_from: IntArray
@@ -28,14 +28,18 @@ class Windows:
     last: IntArray
     end_to: IntArray
 
+    def of(self, contexts: IntArray) -> Windows:
+        """Returns the windows of some contexts, with repetitions."""
+        return Windows(self.start_from[contexts], self.first[contexts], self.last[contexts], self.end_to[contexts])
+
 
 def candidate_windows(contexts: Segments, positions: IntArray, sizes: IntArray) -> Windows:
     """Finds the tokens of candidates from their places in the text.
 
     Args:
         contexts: tokenized contexts.
-        positions: shape (contexts, 2), where each candidate begins, in characters.
-        sizes: shape (contexts, 2), how long it is, in characters.
+        positions: shape (contexts, candidates), where each candidate begins, in characters.
+        sizes: shape (contexts, candidates), how long it is, in characters.
 
     Returns:
         Windows of a single token: the first and the last token of each candidate.

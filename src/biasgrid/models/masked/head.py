@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from biasgrid.arrays import IntArray
-from biasgrid.models.checkpoint import ModelError
+from biasgrid.checkpoints.checkpoint import ModelError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

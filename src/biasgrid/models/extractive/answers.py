@@ -7,7 +7,7 @@ import polars as pl
 import torch
 
 from biasgrid.arrays import IntArray
-from biasgrid.models.encoding import Rows
+from biasgrid.engine.encoding import Rows
 
 LONGEST_ANSWER = 15
 """In tokens; that of Hugging Face's pipeline."""
@@ -27,8 +27,8 @@ def context_places(encoded: Rows, rows: IntArray, device: torch.device) -> torch
 
 def best_span(
     start: torch.Tensor, end: torch.Tensor, longest: int, context: torch.Tensor | None
-) -> tuple[IntArray, IntArray]:
-    """Finds the most probable span of at most `longest` tokens.
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Finds the first and the last token of the most probable span of at most `longest` tokens.
 
     With a context mask (shape (rows, length)) the product of both probabilities within it counts; without one, as
     in UnQover (spec b.1, step 8), their sum over all positions. Ties go to the first start, then the first end.
@@ -40,7 +40,7 @@ def best_span(
     values = start.unsqueeze(2) * ends if context is not None else start.unsqueeze(2) + ends
     best = values.nan_to_num(nan=-1).flatten(1).argmax(dim=1)
     first = best // longest
-    return first.cpu().numpy(), (first + best % longest).cpu().numpy()
+    return first, first + best % longest
 
 
 def span_texts(encoded: Rows, contexts: list[str], spans: IntArray) -> pl.Series:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from biasgrid.models.checkpoint import ModelError
+from biasgrid.checkpoints.checkpoint import ModelError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -1,0 +1,1 @@
+"""What asking extractive question-answering models needs."""

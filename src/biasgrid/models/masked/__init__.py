@@ -1,0 +1,1 @@
+"""What asking masked language models needs."""

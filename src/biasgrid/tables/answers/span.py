@@ -1,0 +1,32 @@
+"""Answers that stand in a text."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from biasgrid.tables.schema import Probabilities, Probability, Unique, column, table
+
+SCHEMA = table(
+    "span predictions",
+    {
+        "instance": column(pl.UInt32, description="the instance's id", checks=Unique),
+        "key": column(pl.UInt64, description="the instance's key"),
+        "starts": column(
+            pl.List(pl.Float32),
+            description="probability that the answer starts where each candidate does; empty where there are none",
+            checks=Probabilities,
+        ),
+        "ends": column(
+            pl.List(pl.Float32),
+            description="probability that the answer ends where each candidate does",
+            checks=Probabilities,
+        ),
+        "answer": column(pl.Categorical, description="text of the most probable span"),
+        "probability": column(
+            pl.Float32,
+            description="probability of that span: of its start, times that of its end; null for imported answers",
+            checks=Probability,
+            nullable=True,
+        ),
+    },
+)

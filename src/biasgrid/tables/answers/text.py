@@ -1,0 +1,19 @@
+"""Answers in a model's own words."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from biasgrid.tables.schema import Unique, column, table
+
+SCHEMA = table(
+    "text predictions",
+    {
+        "instance": column(pl.UInt32, description="the instance's id", checks=Unique),
+        "key": column(pl.UInt64, description="the instance's key"),
+        "response": column(pl.String, description="what the model wrote"),
+        "status": column(pl.Categorical, description="how the response ended, such as `ok` or `length`"),
+        "tokens_in": column(pl.UInt32, description="how many tokens were read, where that is known", nullable=True),
+        "tokens_out": column(pl.UInt32, description="how many tokens were written, where that is known", nullable=True),
+    },
+)

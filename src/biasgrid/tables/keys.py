@@ -1,0 +1,104 @@
+"""Keys of instances: digests of what is asked, by which it is known again whatever else a dataset asks.
+
+A key depends on the texts, candidates and positions of its own row and on how often the rows before have asked the
+same: not on the other rows, their order, the machine, or the versions of libraries.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from pandas.util import hash_array
+
+from biasgrid.tables.instances import what_is_asked
+
+Digests = npt.NDArray[np.uint64]
+STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+def digest_rows(frame: pl.DataFrame) -> Digests:
+    """Digests what each row asks; other columns do not count, nor do nulls.
+
+    The digests of columns add up: a row that is made of parts has the sum of their digests.
+
+    Returns:
+        Shape (rows,).
+    """
+    digests = np.zeros(frame.height, np.uint64)
+    for name in what_is_asked(frame.columns):
+        digests += digest_column(frame[name])
+    return digests
+
+
+def digest_column(values: pl.Series) -> Digests:
+    """Digests texts or numbers; the same ones have other digests in a column of another name, nulls have 0.
+
+    Returns:
+        Shape (rows,).
+    """
+    salt = digest_texts(pl.Series([values.name]))
+    digests = np.zeros(len(values), np.uint64)
+    known, rows = values.drop_nulls(), values.is_not_null().to_numpy()
+    if known.dtype == pl.Categorical:
+        distinct, codes = known.unique(), known.to_physical().to_numpy()
+        of_code = np.zeros(int(codes.max(initial=0)) + 1, np.uint64)
+        of_code[distinct.to_physical().to_numpy()] = mixed(digest_texts(distinct.cast(pl.String)) + salt)
+        digests[rows] = of_code[codes]
+    else:
+        numbers = digest_texts(known) if known.dtype == pl.String else known.cast(pl.UInt64).to_numpy()
+        digests[rows] = mixed(numbers + salt)
+    return digests
+
+
+def digest_texts(texts: pl.Series) -> Digests:
+    """Digests texts: SipHash-2-4 (Aumasson & Bernstein, INDOCRYPT 2012) of their UTF-8, in pandas' way.
+
+    Returns:
+        Shape (texts,).
+    """
+    digests: Digests = hash_array(texts.cast(pl.Binary).to_numpy(), categorize=False)
+    return digests
+
+
+def mixed(numbers: Digests) -> Digests:
+    """Mixes the bits of numbers, so that like ones become unlike: SplitMix64 (Steele et al., OOPSLA 2014)."""
+    mixture = numbers + STEP
+    mixture = (mixture ^ (mixture >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixture = (mixture ^ (mixture >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixture ^ (mixture >> np.uint64(31))
+
+
+class Repetitions:
+    """Numbers what is asked again, part by part of a table, which makes digests into keys.
+
+    Attributes:
+        met: the digests so far, sorted.
+    """
+
+    def __init__(self) -> None:
+        self.met: Digests = np.zeros(0, np.uint64)
+
+    def keys(self, digests: Digests) -> pl.Series:
+        """Returns the keys of further rows.
+
+        Args:
+            digests: shape (rows,), from `digest_rows`.
+        """
+        return pl.Series("key", mixed(digests + self.number(digests) * STEP))
+
+    def number(self, digests: Digests) -> Digests:
+        """Returns how often the digest of each row was met before it, in these rows or earlier ones."""
+        earlier = self.met
+        # Sorting what is sorted in two runs only merges them.
+        self.met = np.sort(np.concatenate([earlier, np.sort(digests)]), kind="stable")
+        repeated = self.met[1:][self.met[1:] == self.met[:-1]]
+        again = np.flatnonzero(np.isin(digests, repeated))
+        found = digests[again]
+        before = np.searchsorted(earlier, found, "right") - np.searchsorted(earlier, found, "left")
+        order = np.argsort(found, kind="stable")
+        within = np.empty_like(order)
+        within[order] = np.arange(len(found)) - np.searchsorted(found[order], found[order])
+        numbers = np.zeros(len(digests), np.uint64)
+        numbers[again] = before + within
+        return numbers
