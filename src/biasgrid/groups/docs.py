@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from biasgrid.groups.combinations import SORTS, possible_combinations
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
 from biasgrid.groups.scores import SCORES, Kind, expected_argument
+from biasgrid.tables.docs import Makers, markdown
 
-MARKS = re.compile(r"(<!-- group measures: (\w+) -->\n).*?(<!-- end of group measures -->)", flags=re.DOTALL)
 KINDS: dict[Kind, str] = {"scalar": "one number", "set": "a set of numbers"}
-
-
-def with_measure_tables(text: str) -> str:
-    """Returns a document with the table between each pair of marks made anew.
-
-    A pair is `<!-- group measures: NAME -->` and `<!-- end of group measures -->`, with a key of `TABLES`.
-    """
-    return MARKS.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}", text)
 
 
 def records_table() -> str:
@@ -49,18 +40,13 @@ def combinations_table() -> str:
     return markdown(("distance", "between scores that are", "comparison"), rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    "records": records_table,
-    "scores": scores_table,
-    "combinations": combinations_table,
-}
-
-
 def named(names: Iterable[str]) -> str:
     """Writes names as code."""
     return ", ".join(f"`{name}`" for name in names)
 
 
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Writes a table in Markdown."""
-    return "".join(f"| {' | '.join(row)} |\n" for row in [header, ["---"] * len(header), *rows])
+GROUP_TABLES: Makers = {
+    "scores of each task": records_table,
+    "scores": scores_table,
+    "distances and comparisons": combinations_table,
+}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from biasgrid.groups.measures import COLUMNS, shared_columns
 from biasgrid.groups.scores import Scored
+from biasgrid.groups.tables import COLUMNS, shared_columns
 
 GROUP = ["bias_type", "group", "term", "occurrence"]
 
@@ -23,8 +23,8 @@ def position_changes(scored: Scored, swapped: pl.DataFrame) -> pl.DataFrame:
         swapped: `case` and `swapped_case`, for the cases that have one.
 
     Returns:
-        The columns `COLUMNS` with the comparison `position`: a row per bias type and one per group. `n` counts pairs
-        with a term, `left_out` those without a value; there are no rows where no case has a swapped one.
+        The columns `COLUMNS`: a row of `position` per bias type and one per group. `n` counts pairs with a term,
+        `left_out` those without a value; there are no rows where no case has a swapped one.
     """
     records = scored.records
     table = pl.DataFrame(
@@ -52,12 +52,12 @@ def position_changes(scored: Scored, swapped: pl.DataFrame) -> pl.DataFrame:
     )
     summed = [
         pairs.group_by(keys, maintain_order=True).agg(
-            value=pl.col("change").mean().fill_null(float("nan")),
+            value=pl.col("change").mean(),
             n=pl.col("change").count().cast(pl.Int64),
             left_out=pl.col("change").null_count().cast(pl.Int64),
         )
         for keys in (["bias_type"], ["bias_type", "group"])
     ]
-    shared = shared_columns(scored, "counterfactual", distance="absolute", comparison="position")
+    shared = shared_columns("position", scored, "counterfactual", distance="absolute")
     rows = pl.concat(summed, how="diagonal").to_dicts()
     return pl.DataFrame([shared | row for row in rows], schema=COLUMNS)

@@ -1,74 +1,139 @@
-"""What is measured of underspecified questions."""
+"""What is measured: one long and tidy table for all families, and the sentences behind it."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import pandera.polars as pa
 import polars as pl
 
-from biasgrid.tables.schema import column, table
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.schema import NeverNaN, column, table
 
-MEASURES = table(
-    "measures",
-    {
-        "model": column(pl.String, description="the model's name in the config"),
-        "dataset": column(pl.String, description="the dataset's name in the config"),
-        "measure": column(
-            pl.String, description="gamma, eta, mu, delta, epsilon, answer_probability, winner_changes or win_ratio"
-        ),
-        "subject": column(pl.String, description="the subject it is about", nullable=True),
-        "subject_cluster": column(pl.String, description="the cluster of subjects it is about", nullable=True),
-        "attribute": column(pl.String, description="the attribute it is about", nullable=True),
-        "attribute_cluster": column(pl.String, description="the cluster of attributes it is about", nullable=True),
-        "value": column(pl.Float64, description="the measure"),
-        "n": column(
-            pl.Int64, description="how many swap groups (for mu and eta of a cell: subjects) it is the mean of"
-        ),
-    },
-)
+MEASURE_KEYS = (
+    "subject", "subject_cluster", "attribute", "attribute_cluster", "bias_type", "group", "other", "template",
+)  # fmt: skip
+"""What a measure is about; over what the keys are null of it is taken together."""
 
-MEASURE_KEYS = ("subject", "subject_cluster", "attribute", "attribute_cluster")
-"""What a measure is about; the keys that are null tell what it is summed over."""
+CELL = {
+    "model": column(pl.String, description="the model's name in the config"),
+    "dataset": column(pl.String, description="the dataset's name in the config"),
+}
+NAME = {
+    "measure": column(pl.String, description="the measure's name, such as gamma, score, distance or failure_rate"),
+    "options": column(
+        pl.String,
+        description="what it was computed with, such as `score=f1, argument=macro, mode=group`; empty where there is "
+        "nothing to choose",
+    ),
+}
+KEYS = {
+    "subject": column(pl.String, description="the subject it is about", nullable=True),
+    "subject_cluster": column(pl.String, description="the cluster of subjects it is about", nullable=True),
+    "attribute": column(pl.String, description="the attribute it is about", nullable=True),
+    "attribute_cluster": column(pl.String, description="the cluster of attributes it is about", nullable=True),
+    "bias_type": column(
+        pl.String,
+        description="what the groups it is about have in common; of intersections joined by ` & `",
+        nullable=True,
+    ),
+    "group": column(pl.String, description="the group it is about", nullable=True),
+    "other": column(pl.String, description="the group or subject that this one is compared with", nullable=True),
+    "template": column(pl.UInt16, description="the template it is about", nullable=True),
+}
+VALUE = {
+    "value": column(
+        pl.Float64, description="the measure, null where nothing has a value", nullable=True, checks=NeverNaN
+    )
+}
+NUMBERS = {
+    "low": column(pl.Float64, description="lower end of its interval", nullable=True, checks=NeverNaN),
+    "high": column(pl.Float64, description="upper end of its interval", nullable=True, checks=NeverNaN),
+    "p": column(pl.Float64, description="probability of such a value without any bias", nullable=True, checks=NeverNaN),
+    "q": column(pl.Float64, description="p, corrected for how much was tested", nullable=True, checks=NeverNaN),
+    "n": column(pl.Int64, description="how many things that the measure counts it is made of"),
+    "left_out": column(pl.Int64, description="how many more have no value and are left out"),
+}
+
+MEASURES = table("measures", CELL | NAME | KEYS | VALUE | NUMBERS)
 
 EXAMPLES = table(
-    "examples behind the strongest associations",
+    "examples",
     {
-        "model": column(pl.String, description="the model's name in the config"),
-        "dataset": column(pl.String, description="the dataset's name in the config"),
-        "subject": column(pl.String, description="the subject of a strong association"),
-        "attribute": column(pl.String, description="the attribute it is associated with"),
-        "gamma": column(pl.Float64, description="gamma(subject, attribute)"),
-        "other": column(pl.String, description="the subject it is compared with in this swap group"),
-        "comparison": column(pl.Float64, description="C(subject, other) of the swap group"),
-        "swap_group": column(pl.UInt32, description="the swap group"),
-        "instance": column(pl.UInt32, description="the instance: four of them make a swap group"),
-        "context": column(pl.String, description="the text that names both subjects"),
-        "question": column(pl.String, description="the question or statement"),
-        "score": column(pl.Float64, description="the subject's score at this instance"),
-        "other_score": column(pl.Float64, description="the other subject's score at this instance"),
-        "answer": column(
-            pl.String, description="text of the most probable span, null for masked language models", nullable=True
+        **CELL,
+        **NAME,
+        **KEYS,
+        **VALUE,
+        "rank": column(pl.UInt16, description="place among the examples of the measure, 0 for the strongest"),
+        "reason": column(pl.String, description="why it was chosen: `strongest`"),
+        "role": column(pl.String, description="what the unit is an example of: `strongest`"),
+        "unit": column(pl.UInt32, description="the swap group or the case"),
+        "unit_value": column(
+            pl.Float64, description="what was measured of the unit: C of a swap group, the difference of a case"
         ),
+        "instance": column(pl.UInt32, description="an instance of the unit"),
+        "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order", nullable=True),
+        "negated": column(pl.Boolean, description="whether the question is the negated one", nullable=True),
+        "term": column(pl.String, description="the identity term in the text", nullable=True),
+        "text": column(pl.String, description="what was asked: the question, statement or first input"),
+        "text_pair": column(pl.String, description="the second text: the context, or the second input", nullable=True),
+        "expected": column(
+            pl.String, description="what is right: the class, the target words or the answer", nullable=True
+        ),
+        "said": column(
+            pl.String, description="what the model said: the most probable class or word, or its answer", nullable=True
+        ),
+        "score": column(pl.Float64, description="the score of the subject or term at this instance"),
+        "other_score": column(pl.Float64, description="that of the other subject", nullable=True),
+        "position": column(
+            pl.UInt16, description="where the subject begins in text_pair, in characters", nullable=True
+        ),
+        "length": column(pl.UInt16, description="how many characters it has there", nullable=True),
+        "other_position": column(pl.UInt16, description="where the other subject begins", nullable=True),
+        "other_length": column(pl.UInt16, description="how many characters it has", nullable=True),
     },
 )
 
 SUMMARY = table(
     "summary",
     {
-        "model": column(pl.String, description="the model's name in the config"),
-        "dataset": column(pl.String, description="the dataset's name in the config"),
+        **CELL,
         "kind": column(pl.String, description="the kind of model (such as SQuAD, NewsQA, LM)"),
         "label": column(pl.String, description="the model's label in plots"),
-        "scoring": column(pl.String, description="exact or unqover"),
-        "mu": column(
-            pl.Float64, description="bias intensity: mean over subjects of the largest |gamma| over attributes"
-        ),
-        "eta": column(pl.Float64, description="mean over subjects of the mean |eta| over attributes"),
-        "delta": column(pl.Float64, description="positional error"),
-        "epsilon": column(pl.Float64, description="attributive error"),
-        "answer_probability": column(pl.Float64, description="mean score of a subject"),
-        "winner_changes": column(pl.Float64, description="share of swap groups whose winner changes with the order"),
-        "swap_groups": column(pl.Int64, description="how many swap groups were measured"),
-        "subjects": column(pl.Int64, description="how many subjects were compared"),
-        "attributes": column(pl.Int64, description="how many attributes were asked about"),
+        "scoring": column(pl.String, description="exact or unqover, of underspecified questions", nullable=True),
+        **NAME,
+        "bias_type": KEYS["bias_type"],
+        **VALUE,
+        **NUMBERS,
+        "headline": column(pl.Boolean, description="whether the measure and its options are the dataset's headline"),
     },
-    unique=["model", "dataset"],
 )
+
+
+class Measured(NamedTuple):
+    """What a family makes of a cell.
+
+    Attributes:
+        measures: schema `MEASURES`.
+        examples: schema `EXAMPLES`.
+        observations: what the measures are made of, in the family's own columns.
+    """
+
+    measures: pl.DataFrame
+    examples: pl.DataFrame
+    observations: pl.DataFrame
+
+
+def table_of_cell(rows: pl.DataFrame, schema: pa.DataFrameSchema, model: str, dataset: str) -> pl.DataFrame:
+    """Makes a table of a cell: names it, and fills the columns that its rows lack.
+
+    Args:
+        rows: some columns of the schema.
+        schema: `MEASURES` or `EXAMPLES`.
+        model: the model's name in the config.
+        dataset: the dataset's name in the config.
+    """
+    empty = empty_table(schema)
+    named = rows.with_columns(model=pl.lit(model), dataset=pl.lit(dataset)).cast({pl.Categorical: pl.String})
+    filled = pl.concat([empty, named], how="diagonal_relaxed").cast(empty.schema)
+    return filled.with_columns(pl.col("value").fill_nan(None))

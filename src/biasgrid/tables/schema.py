@@ -10,13 +10,31 @@ import polars as pl
 Probability = pa.Check.in_range(-1e-6, 1 + 1e-5)
 
 
-def _sums_to_one(data: pa.PolarsData) -> pl.LazyFrame:
+def _within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
     each = pl.col(data.key).list
-    checked: pl.LazyFrame = data.lazyframe.select((each.min() >= -1e-6) & ((each.sum() - 1).abs() < 1e-3))
+    # Of empty lists, and such of nulls alone, there is no least and no largest; a NaN shows in the sum alone.
+    bounds = each.min().fill_null(0) >= -1e-6, each.max().fill_null(0) <= 1 + 1e-5, each.sum().is_not_nan()
+    checked: pl.LazyFrame = data.lazyframe.select(pl.all_horizontal(bounds))
     return checked
 
 
-Distribution = pa.Check(_sums_to_one, error="sums to 1, none below 0")
+def _never_nan(data: pa.PolarsData) -> pl.LazyFrame:
+    checked: pl.LazyFrame = data.lazyframe.select(~pl.col(data.key).is_nan())
+    return checked
+
+
+NeverNaN = pa.Check(_never_nan, error="no NaN: null where there is no value")
+Probabilities = pa.Check(_within_bounds, error="each in 0..1")
+
+
+def _all_differ(data: pa.PolarsData) -> pl.LazyFrame:
+    repeats = pl.col(data.key).sort().diff() == 0
+    checked: pl.LazyFrame = data.lazyframe.select(~repeats.any())
+    return checked
+
+
+Unique = pa.Check(_all_differ, error="no value twice")
+"""Of numbers; takes a tenth of the time of pandera's own check."""
 
 
 def column(dtype: Any, *, description: str, **options: Any) -> pa.Column:

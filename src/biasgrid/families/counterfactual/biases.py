@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.families.counterfactual.json_files import kind, read_object, shown
+from biasgrid.families.counterfactual.json_files import as_json, kind, read_object
 from biasgrid.families.counterfactual.packs import JOIN
 from biasgrid.families.counterfactual.placeholders import MASK, PLACEHOLDER
-from biasgrid.families.spaces import SPACING, spacing_problem
+from biasgrid.families.texts import SPACING, spacing_problem
 from biasgrid.faults import Fault, nearest, one_of
 
 Groups = dict[str, list[str]]
@@ -64,7 +64,7 @@ def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list
     terms = [term for term in content if isinstance(term, str)]
     for term, count in Counter(terms).items():
         if count > 1:
-            faults.append(Fault(file, where, f"{shown(term)} stands {count} times", "every term once in a group"))
+            faults.append(Fault(file, where, f"{as_json(term)} stands {count} times", "every term once in a group"))
     return terms
 
 
@@ -73,8 +73,8 @@ def problem_of(term: Any) -> str | None:
     if not isinstance(term, str):
         return f"is {kind(term)}"
     if MASK in term:
-        return f"{shown(term)} holds a mask"
-    return f"{shown(term)} holds a placeholder, which nothing fills" if PLACEHOLDER.search(term) else None
+        return f"{as_json(term)} holds a mask"
+    return f"{as_json(term)} holds a placeholder, which nothing fills" if PLACEHOLDER.search(term) else None
 
 
 def check_names(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
@@ -83,9 +83,9 @@ def check_names(file: str, where: str, what: str, names: Iterable[str], faults: 
         # At the end of a name the sign would make a join with the one that follows it.
         if JOIN in f" {name} ":
             expected = f"none there: {JOIN!r} joins the parts of an intersection"
-            faults.append(Fault(file, where, f"the {what} {shown(name)} holds & as a word", expected))
+            faults.append(Fault(file, where, f"the {what} {as_json(name)} holds & as a word", expected))
         elif problem := spacing_problem(name):
-            faults.append(Fault(file, where, f"the {what} {shown(name)} {problem}", SPACING))
+            faults.append(Fault(file, where, f"the {what} {as_json(name)} {problem}", SPACING))
 
 
 def check_group_tokens(file: str, biases: dict[str, Groups], tokens: Collection[str], faults: list[Fault]) -> None:
@@ -96,5 +96,5 @@ def check_group_tokens(file: str, biases: dict[str, Groups], tokens: Collection[
                 # What has the form of a placeholder is reported as one.
                 held = [token for token in tokens if token in term and not PLACEHOLDER.search(term)]
                 for token in held:
-                    problem = f"the term {shown(term)} holds the group token {token}"
+                    problem = f"the term {as_json(term)} holds the group token {token}"
                     faults.append(Fault(file, f"{bias_type}.{group}", problem, "terms without group tokens"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from biasgrid.families.counterfactual.json_files import read_text
-from biasgrid.faults import Fault
+from biasgrid.faults import Fault, InputError
+from biasgrid.reading import read_text
 
 EXPECTED = "a folder of files with one filling per line, or one such file"
 
@@ -73,6 +73,10 @@ def files_with_tokens(path: Path) -> list[tuple[Path, list[str]]]:
 
 def read_lines(file: Path, faults: list[Fault]) -> list[Filling]:
     """Returns the lines of a file that are not blank, stripped."""
-    text = read_text(file, EXPECTED, faults) or ""
+    try:
+        text = read_text(file, EXPECTED)
+    except InputError as error:
+        faults += error.faults
+        return []
     lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), start=1)]
     return [Filling(line, str(file), number) for number, line in lines if line]

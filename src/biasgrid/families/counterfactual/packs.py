@@ -26,12 +26,14 @@ class PackFiles:
         fillings: a folder of files with one filling per line, or one such file; None for templates without slots.
         biases: a JSON file of bias types, their groups, and the identity terms of these.
         bias_types: which of its bias types to ask about; None for all.
+        task: the task of the models that are asked; None checks nothing that only these models ask of templates.
     """
 
     templates: Path
     fillings: Path | None
     biases: Path
     bias_types: tuple[str, ...] | None = None
+    task: str | None = None
 
 
 @dataclass(frozen=True)

@@ -25,21 +25,13 @@ from biasgrid.families.counterfactual.packs import Pack, PackFiles
 from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, split_texts
 from biasgrid.families.counterfactual.template_checks import TaskChecks, check_distinct
 from biasgrid.families.counterfactual.templates import read_templates
-from biasgrid.faults import Fault, InputError
+from biasgrid.faults import Fault
 
 MOST_INSTANCES = 2**32 - 1
 
 
-def read_pack(files: PackFiles, task: str | None = None) -> Pack:
-    """Reads the files of a dataset.
-
-    Args:
-        files: which they are.
-        task: the task of the models that are asked; None checks nothing that only these models ask of templates.
-
-    Raises:
-        InputError: with every fault that is in the files.
-    """
+def read(files: PackFiles) -> tuple[Pack, list[Fault]]:
+    """Reads the files of a dataset and returns them with every fault that is in them."""
     faults: list[Fault] = []
     biases = read_biases(files.biases, files.bias_types, faults)
     fillings = read_fillings(files.fillings, faults)
@@ -50,15 +42,13 @@ def read_pack(files: PackFiles, task: str | None = None) -> Pack:
     used = {token: fill(fillings.of.get(token, []), list(group_tokens), faults) for token in tokens}
     check_group_tokens(str(files.biases), biases, group_tokens, faults)
     check_distinct(located, faults)
-    if header and task:
-        TaskChecks(task, header, used, biases, faults).check(located)
+    if header and files.task:
+        TaskChecks(files.task, header, used, biases, faults).check(located)
     pack = Pack(group_tokens, templates, used, biases)
     if not faults and pack.instances > MOST_INSTANCES:
         problem = f"{pack.instances:,} instances"
         faults.append(Fault(str(files.templates), "", problem, f"at most {MOST_INSTANCES:,}: fewer placeholders"))
-    if faults:
-        raise InputError(dict.fromkeys(faults))
-    return pack
+    return pack, list(dict.fromkeys(faults))
 
 
 def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: list[Fault]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from biasgrid.families.counterfactual.biases import Groups
-from biasgrid.families.counterfactual.json_files import shown
+from biasgrid.families.counterfactual.json_files import as_json
 from biasgrid.families.counterfactual.placeholders import (
     MASK,
     GroupSlot,
@@ -17,7 +17,7 @@ from biasgrid.families.counterfactual.placeholders import (
     split_texts,
 )
 from biasgrid.families.counterfactual.templates import Header, Located
-from biasgrid.families.spaces import SPACING, spacing_problem
+from biasgrid.families.texts import SPACING, spacing_problem
 from biasgrid.faults import Fault
 
 FIRST_MARK = 0x100000
@@ -71,7 +71,7 @@ class TaskChecks:
     def has_inputs(self, located: Located, count: int, expected: str) -> bool:
         """Reports another number of inputs than models read; says whether it is right."""
         if len(located.template.inputs) != count:
-            names = shown(self.header.input_names)
+            names = as_json(self.header.input_names)
             self.faults.append(Fault(located.file, "input_names", f"is {names}", f"{expected}, for {self.task}"))
         return len(located.template.inputs) == count
 
@@ -94,12 +94,12 @@ class TaskChecks:
             problem = spacing_problem(word)
             (parts,) = split_texts([word], list(self.header.group_tokens))
             if count > 1:
-                twice = f"the target word {shown(word)} stands {count} times"
+                twice = f"the target word {as_json(word)} stands {count} times"
                 self.faults.append(Fault(located.file, where, twice, "every target word once"))
             if problem:
-                self.faults.append(Fault(located.file, where, f"the target word {shown(word)} {problem}", SPACING))
+                self.faults.append(Fault(located.file, where, f"the target word {as_json(word)} {problem}", SPACING))
             elif MASK in word or not all(isinstance(part, str) for part in parts):
-                held = f"the target word {shown(word)} holds a placeholder"
+                held = f"the target word {as_json(word)} holds a placeholder"
                 self.faults.append(Fault(located.file, where, held, "words, which are taken as they are"))
 
     def check_answer(self, located: Located, answer: Text, context: Text) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.families.counterfactual.fillings import Fillings
-from biasgrid.families.counterfactual.json_files import kind, read_object, shown
+from biasgrid.families.counterfactual.json_files import as_json, kind, read_object
 from biasgrid.families.counterfactual.packs import Template
 from biasgrid.families.counterfactual.placeholders import (
     MASK,
@@ -115,11 +115,11 @@ def read_header(file: str, content: dict[str, Any], bias_types: Collection[str],
     tokens = read_group_tokens(file, content["group_token"], bias_types, faults)
     names = content["input_names"]
     if not is_names(names) or len(set(names)) != len(names) or len(names) > 2:
-        faults.append(Fault(file, "input_names", f"is {shown(names)}", "a list of one or two different names"))
+        faults.append(Fault(file, "input_names", f"is {as_json(names)}", "a list of one or two different names"))
         names = []
     label = content["label_name"]
     if not isinstance(label, str) or not label or label in names:
-        faults.append(Fault(file, "label_name", f"is {shown(label)}", "a name that is not an input's"))
+        faults.append(Fault(file, "label_name", f"is {as_json(label)}", "a name that is not an input's"))
     return Header(tokens, tuple(names), label) if len(faults) == before else None
 
 
@@ -135,7 +135,7 @@ def read_group_tokens(
     if isinstance(content, str) and content.strip():
         return {content: None}
     if not isinstance(content, dict) or not content or not all(token.strip() for token in content):
-        faults.append(Fault(file, "group_token", f"is {shown(content)}", GROUP_TOKEN))
+        faults.append(Fault(file, "group_token", f"is {as_json(content)}", GROUP_TOKEN))
         return {}
     for token, bias_type in content.items():
         where = f"group_token.{token}"
@@ -245,7 +245,7 @@ class Reader:
         if label not in content:
             self.fault(where, f"no {label!r}{nearest(label, others)}", f"the label {label!r}, as label_name says")
         elif not is_label(content[label]):
-            self.fault(f"{where}.{label}", f"is {shown(content[label])}", LABEL)
+            self.fault(f"{where}.{label}", f"is {as_json(content[label])}", LABEL)
         return len(self.faults) == before
 
     def check_placeholders(self, where: str, text: Text) -> bool:

@@ -6,63 +6,61 @@ negated question. Below, x1 is the subject that stands first where `swapped` is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from biasgrid.arrays import FloatArray
-from biasgrid.table_files import TableError
-
-Scoring = Literal["exact", "unqover"]
+from biasgrid.section import Scoring
+from biasgrid.tables.files import TableError
 
 PLACE = ["swap_group", "swapped", "negated"]
-KEYS = ["subject1", "subject2", "cluster1", "cluster2", "attribute", "attribute_cluster"]
+COMPARED = ["template", "subject1", "subject2", "cluster1", "cluster2", "attribute", "attribute_cluster"]
 
 
-@dataclass(frozen=True)
-class Comparisons:
-    """The swap groups of a cell, in the order of their ids.
+def directed(observations: pl.DataFrame) -> pl.DataFrame:
+    """Returns every swap group twice, once as seen from each subject; C(x2, x1) is exactly -C(x1, x2).
 
-    Attributes:
-        groups: one row per swap group: `swap_group`, `subject1` (x1), `subject2` (x2), their `cluster1` and
-            `cluster2`, `attribute`, `attribute_cluster` and `comparison`, the float64 C(x1, x2) in [-1, 1].
-        scores: S, shape (groups, 2 orders, 2 questions, 2 subjects): not swapped and swapped, plain and
-            negated, x1 and x2.
-    """
+    Args:
+        observations: from `compare_subjects`.
 
-    groups: pl.DataFrame
-    scores: FloatArray
-
-    def directed(self) -> pl.DataFrame:
-        """Returns every swap group twice, once as seen from each subject; C(x2, x1) is exactly -C(x1, x2).
-
-        The columns are `swap_group`, `subject`, `other`, `subject_cluster`, `other_cluster`, `attribute`,
+    Returns:
+        `swap_group`, `template`, `subject`, `other`, `subject_cluster`, `other_cluster`, `attribute`,
         `attribute_cluster` and `comparison`, C(subject, other).
-        """
-        sides = [("1", "2", pl.col("comparison")), ("2", "1", -pl.col("comparison"))]
-        return pl.concat(
-            self.groups.select(
-                "swap_group",
-                subject=f"subject{one}",
-                other=f"subject{two}",
-                subject_cluster=f"cluster{one}",
-                other_cluster=f"cluster{two}",
-                attribute="attribute",
-                attribute_cluster="attribute_cluster",
-                comparison=comparison,
-            )
-            for one, two, comparison in sides
+    """
+    sides = [("1", "2", pl.col("comparison")), ("2", "1", -pl.col("comparison"))]
+    return pl.concat(
+        observations.select(
+            "swap_group",
+            "template",
+            "attribute",
+            "attribute_cluster",
+            subject=f"subject{one}",
+            other=f"subject{two}",
+            subject_cluster=f"cluster{one}",
+            other_cluster=f"cluster{two}",
+            comparison=comparison,
         )
+        for one, two, comparison in sides
+    )
+
+
+def scores_in_groups(observations: pl.DataFrame) -> FloatArray:
+    """Returns S, shape (groups, 2 orders, 2 questions, 2 subjects).
+
+    The orders are not swapped and swapped, the questions plain and negated, the subjects x1 and x2.
+
+    Args:
+        observations: from `compare_subjects`.
+    """
+    return observations["scores"].to_numpy().reshape(-1, 2, 2, 2)
 
 
 def scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
     """Returns how much a model chose each subject of each instance.
 
     Args:
-        predictions: rows of `SPAN_PREDICTIONS` or `MASK_PREDICTIONS`, told apart by their columns.
+        predictions: answers of the kind `span` or `choice`, told apart by their columns.
         scoring: with "unqover" a subject of a masked language model has at least the probability of its
             pronoun, where there is one (UnQover's `use_he_she`).
 
@@ -77,14 +75,20 @@ def scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
 
 def _score(columns: list[str], which: int, scoring: Scoring) -> pl.Expr:
     # The schemas let rounding push a probability a little below 0, where the root would have no value.
-    if f"start{which}" in columns:
-        ends = [pl.col(f"{end}{which}").cast(pl.Float64).clip(lower_bound=0) for end in ("start", "end")]
-        return (ends[0] * ends[1]).sqrt()
-    names = [f"probability{which}", *([f"pronoun{which}"] if scoring == "unqover" else [])]
-    return pl.max_horizontal(names).cast(pl.Float64).clip(lower_bound=0)
+    if "starts" in columns:
+        start, end = (_candidate(column, which).cast(pl.Float64).clip(lower_bound=0) for column in ("starts", "ends"))
+        return (start * end).sqrt()
+    # The candidates behind both subjects are their pronouns.
+    candidates = [which, which + 2] if scoring == "unqover" else [which]
+    scored = pl.max_horizontal(_candidate("probabilities", candidate) for candidate in candidates)
+    return scored.cast(pl.Float64).clip(lower_bound=0)
 
 
-def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring) -> Comparisons:
+def _candidate(column: str, which: int) -> pl.Expr:
+    return pl.col(column).list.get(which - 1, null_on_oob=True)
+
+
+def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
     """Compares the subjects of every swap group (Li et al., Findings of EMNLP 2020).
 
     With S(x; e, q) the score of subject x in order e for question q,
@@ -93,24 +97,34 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     A preference for a place cancels in the means, what does not depend on the attribute in the difference.
 
     Args:
-        instances: rows of `INSTANCES`, whole swap groups in any order; needs no `template` and no texts.
+        instances: the family's instances, whole swap groups in any order; needs no texts.
         predictions: one row for each of these instances; further ones are ignored.
         scoring: see `scores`.
+
+    Returns:
+        A row per swap group, in the order of their ids: `swap_group`, `template`, `subject1` (x1), `subject2` (x2),
+        their `cluster1` and `cluster2`, `attribute`, `attribute_cluster`, the float64 `comparison` C(x1, x2) in
+        [-1, 1], and `scores`, an array of the 8 float64 S (see `scores_in_groups`).
 
     Raises:
         TableError: a swap group has not exactly its four instances.
     """
-    ordered = instances.select("instance", *PLACE, *KEYS).sort(PLACE)
+    ordered = instances.select("instance", *PLACE, *COMPARED).sort(PLACE)
     check_swap_groups(ordered)
-    found = scores(predictions, scoring).join(
-        ordered.select("instance"), on="instance", how="right", maintain_order="right"
-    )
-    by_place = found.select("score1", "score2").to_numpy().reshape(-1, 2, 2, 2)
+    said = scores(predictions, scoring)
+    # Much faster than a join: the row of each instance, by its number.
+    rows = np.zeros(int(said["instance"].max()) + 1, dtype=np.int64)  # type: ignore[arg-type]
+    rows[said["instance"].to_numpy()] = np.arange(len(said))
+    by_place = said.select("score1", "score2").to_numpy()[rows[ordered["instance"].to_numpy()]].reshape(-1, 2, 2, 2)
     by_subject = np.stack([by_place[:, 0], by_place[:, 1, :, ::-1]], axis=1)
     difference = by_subject[:, :, 0].mean(axis=1) - by_subject[:, :, 1].mean(axis=1)
     comparison = (difference[:, 0] - difference[:, 1]) / 2
-    groups = ordered.gather_every(4).select("swap_group", *KEYS, comparison=pl.lit(pl.Series(comparison)))
-    return Comparisons(groups, by_subject)
+    return ordered.gather_every(4).select(
+        "swap_group",
+        *COMPARED,
+        comparison=pl.lit(pl.Series(comparison)),
+        scores=pl.lit(pl.Series(by_subject.reshape(-1, 8))),
+    )
 
 
 def check_swap_groups(ordered: pl.DataFrame) -> None:

@@ -5,7 +5,7 @@ The expansion builds the instances of a design; a plan only counts them and look
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, compress, product
@@ -43,6 +43,7 @@ class Design:
         items: what every pair is asked; the two questions of an example stand next to each other, plain first.
         filler: the text before every context, or an empty one.
         mask: the mask token of masked language models, None for question answering.
+        pronouns: of masked language models that are asked for pronouns too, the pronoun of each cluster.
         dropped: names of the subjects that are not a single token.
     """
 
@@ -51,6 +52,7 @@ class Design:
     items: list[Item]
     filler: str
     mask: str | None
+    pronouns: Mapping[str, str]
     dropped: list[str]
 
     @cached_property
@@ -130,7 +132,8 @@ def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
         for negated in (False, True)
     ]
     subjects = [first(subject_list, lists.limit.get("subjects")) for subject_list in kept]
-    return Design(templates, subjects, items, lists.filler, lists.mask, [name for names in dropped for name in names])
+    names = [name for side in dropped for name in side]
+    return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names)
 
 
 def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken | None) -> tuple[Subjects, list[str]]:

@@ -4,65 +4,65 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.families.underspecified.comparisons import Scoring, compare_subjects, scores
-from biasgrid.tables.measures import EXAMPLES
+from biasgrid.families.underspecified.comparisons import directed, scores
+from biasgrid.section import Scoring
 
 ASSOCIATIONS = 10
 SWAP_GROUPS = 2
 
 
-def strongest_examples(
-    instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring, measures: pl.DataFrame
-) -> pl.DataFrame:
-    """Returns, for the strongest associations of a cell, the swap groups that show them most clearly.
+def strongest_associations(
+    instances: pl.DataFrame, predictions: pl.DataFrame, observations: pl.DataFrame, measures: pl.DataFrame,
+    scoring: Scoring,
+) -> pl.DataFrame:  # fmt: skip
+    """Finds the swap groups that show the strongest associations of a cell most clearly.
 
     Args:
-        instances: rows of `INSTANCES`; `template`, candidates and positions are not needed.
-        predictions: rows of `SPAN_PREDICTIONS` or `MASK_PREDICTIONS`, one for each instance.
+        instances: the family's instances.
+        predictions: answers of the kind `span` or `choice`, one for each instance.
+        observations: from `compare_subjects`.
+        measures: the cell's measures.
         scoring: see `comparisons.scores`.
-        measures: the cell's measures (schema `MEASURES`).
 
     Returns:
-        The four instances of each of these swap groups (schema `EXAMPLES`), strongest association first.
-
-    Raises:
-        TableError: a swap group has not exactly its four instances.
+        The four instances of each of these swap groups, strongest association first: columns of `EXAMPLES`. `other`
+        and `template` are those of the swap group, `value` is the gamma of the association.
     """
-    associations = strongest_associations(measures)
-    asked = instances.filter(is_among("attribute", associations["attribute"])).filter(
-        is_among("subject1", associations["subject"]) | is_among("subject2", associations["subject"])
+    associations = largest_gammas(measures)
+    about = observations.filter(
+        is_among("attribute", associations["attribute"]),
+        is_among("subject1", associations["subject"]) | is_among("subject2", associations["subject"]),
     )
+    groups = clearest_groups(associations, directed(about))
+    asked = instances.filter(is_among("swap_group", groups["swap_group"]))
     given = predictions.join(asked, on="instance", how="semi")
-    groups = clearest_groups(associations, compare_subjects(asked, given, scoring).directed())
     return with_sentences(groups, asked, given, scoring)
 
 
-def strongest_associations(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns `model`, `dataset`, `subject`, `attribute` and `gamma` of the strongest associations.
+def largest_gammas(measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns `rank`, `subject`, `attribute` and `value` of the strongest associations.
 
     Only positive ones: each C(x1, x2) counts for x1 and reversed for x2, so that a negative gamma says again
     what the positive gammas of the subject's partners say.
     """
     gamma = measures.filter(pl.col("measure") == "gamma", pl.col("value") > 0).drop_nulls(["subject", "attribute"])
     strongest = gamma.sort("value", "subject", "attribute", descending=[True, False, False]).head(ASSOCIATIONS)
-    return strongest.select(
-        "model", "dataset", pl.col("subject", "attribute").cast(pl.Categorical), gamma=pl.col("value")
-    )
+    return strongest.select(pl.col("subject", "attribute").cast(pl.Categorical), "value").with_row_index("rank")
 
 
-def is_among(column: str, names: pl.Series) -> pl.Expr:
-    """Says of each row whether its name is one of `names`."""
-    return pl.col(column).is_in(names.implode())
+def is_among(column: str, values: pl.Series) -> pl.Expr:
+    """Says of each row whether its value is one of `values`."""
+    return pl.col(column).is_in(values.implode())
 
 
-def clearest_groups(associations: pl.DataFrame, directed: pl.DataFrame) -> pl.DataFrame:
+def clearest_groups(associations: pl.DataFrame, comparisons: pl.DataFrame) -> pl.DataFrame:
     """Returns, for each association, the swap groups with the largest C for it.
 
     Args:
-        associations: from `strongest_associations`.
-        directed: from `Comparisons.directed`.
+        associations: from `largest_gammas`.
+        comparisons: from `directed`.
     """
-    groups = associations.with_row_index("rank").join(directed, on=["subject", "attribute"])
+    groups = associations.join(comparisons, on=["subject", "attribute"])
     ordered = groups.sort("rank", "comparison", "swap_group", descending=[False, True, False])
     return ordered.group_by("rank", maintain_order=True).head(SWAP_GROUPS)
 
@@ -71,16 +71,26 @@ def with_sentences(
     groups: pl.DataFrame, instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring
 ) -> pl.DataFrame:
     """Returns the instances of swap groups with their texts, scores and answers."""
-    if "answer" not in predictions.columns:
-        predictions = predictions.with_columns(answer=pl.lit(None, pl.String))
-    answers = predictions.select("instance", "answer").join(scores(predictions, scoring), on="instance")
-    sentences = instances.select("swap_group", "instance", "subject1", "context", "question").join(
-        answers, on="instance"
-    )
-    is_first = pl.col("subject") == pl.col("subject1")
-    rows = groups.join(sentences, on="swap_group").with_columns(
-        score=pl.when(is_first).then("score1").otherwise("score2"),
-        other_score=pl.when(is_first).then("score2").otherwise("score1"),
-    )
+    answer = pl.col("answer") if "answer" in predictions.columns else pl.lit(None, pl.String)
+    said = predictions.select("instance", said=answer).join(scores(predictions, scoring), on="instance")
+    lengths = {f"length{which}": pl.col(f"candidate{which}").cast(pl.String).str.len_chars() for which in (1, 2)}
+    sentences = instances.drop("template").with_columns(**lengths).join(said, on="instance")
+    rows = groups.join(sentences, on="swap_group")
     ordered = rows.sort("rank", "comparison", "swap_group", "instance", descending=[False, True, False, False])
-    return ordered.select(list(EXAMPLES.columns)).cast({pl.Categorical: pl.String})
+    return ordered.select(
+        "subject", "attribute", "other", "template", "value", "rank", "instance", "swapped", "negated", "text",
+        "text_pair", "said",
+        *(of_subject(name, prefix) for name in ("score", "position", "length") for prefix in ("", "other_")),
+        measure=pl.lit("gamma"),
+        options=pl.lit(""),
+        reason=pl.lit("strongest"),
+        role=pl.lit("strongest"),
+        unit="swap_group",
+        unit_value="comparison",
+    )  # fmt: skip
+
+
+def of_subject(name: str, prefix: str) -> pl.Expr:
+    """Returns what is told of both subjects of an instance, of the one an example is about or of the other."""
+    is_first = (pl.col("subject") == pl.col("subject1")) != (prefix == "other_")
+    return pl.when(is_first).then(f"{name}1").otherwise(f"{name}2").alias(f"{prefix}{name}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from biasgrid.families.spaces import wide_space
+from biasgrid.families.texts import wide_space
 from biasgrid.families.underspecified.template_checks import Slots, check_templates
 from biasgrid.families.underspecified.word_lists import (
     PLACEHOLDER,
@@ -24,7 +24,8 @@ from biasgrid.families.underspecified.word_lists import (
     base_head,
     negated_head,
 )
-from biasgrid.faults import Fault
+from biasgrid.faults import Fault, InputError
+from biasgrid.reading import read_text
 
 
 @dataclass(frozen=True)
@@ -39,21 +40,14 @@ class Entry:
 def read_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
     """Returns the kept lines of a word list with their 1-based numbers."""
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        faults.append(Fault(str(path), "", f"cannot be read ({error.strerror})", "a word list"))
+        text = read_text(path, "a word list")
+    except InputError as error:
+        faults += error.faults
         return []
-    kept, before = [], len(faults)
-    for number, raw in enumerate(data.split(b"\n"), start=1):
-        try:
-            line = raw.decode("utf-8-sig").strip()
-        except UnicodeDecodeError as error:
-            faults.append(Fault(str(path), f"line {number}", f"byte {error.start + 1} is not UTF-8", "UTF-8 text"))
-            continue
-        if line and not line.startswith("#"):
-            kept.append((number, line))
-    if not kept and len(faults) == before:
-        problem = "only comments" if data.strip() else "the file is empty"
+    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), start=1)]
+    kept = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if not kept:
+        problem = "only comments" if text.strip() else "the file is empty"
         faults.append(Fault(str(path), "", problem, "one item per line"))
     return kept
 
@@ -224,7 +218,7 @@ def read_filler(path: Path, faults: list[Fault]) -> str:
     return lines[0][1] if lines else ""
 
 
-def read_word_lists(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
+def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     """Reads all word lists of a variant and returns them with every fault that is in them."""
     faults: list[Fault] = []
     templates = read_templates(files.templates, faults)
@@ -241,4 +235,4 @@ def read_word_lists(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
         for name in sorted(both):
             problem = f"subject {name!r} stands in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
-    return WordLists(templates, subjects, attributes, filler, files.mask, files.limit), faults
+    return WordLists(templates, subjects, attributes, filler, files.mask, files.limit, files.pronouns), faults

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from biasgrid.families.spaces import wide_space
+from biasgrid.families.texts import wide_space
 from biasgrid.families.underspecified.word_lists import (
     MASK,
     PLACEHOLDER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -81,6 +81,7 @@ class WordListFiles:
         filler: a file whose only line is put before every context.
         mask: the mask token of masked language models, None for question answering.
         limit: how many `templates`, `subjects` (of each list) and `attributes` (of each type) to keep.
+        pronouns: of masked language models that are asked for pronouns too, the pronoun of each cluster of subjects.
     """
 
     templates: Path
@@ -89,6 +90,7 @@ class WordListFiles:
     filler: Path | None
     mask: str | None
     limit: dict[str, int]
+    pronouns: dict[str, str] = field(default_factory=dict)
 
     def paths(self) -> list[Path]:
         """All files that are read."""
@@ -105,6 +107,7 @@ class WordLists:
     filler: str
     mask: str | None
     limit: dict[str, int]
+    pronouns: dict[str, str] = field(default_factory=dict)
 
     def digest(self) -> str:
         """A digest of the content alone: comments, blank lines and file names do not count."""
@@ -115,5 +118,6 @@ class WordLists:
             "filler": self.filler,
             "mask": self.mask,
             "limit": self.limit,
+            "pronouns": self.pronouns,
         }
         return sha256(json.dumps(content).encode()).hexdigest()[:16]

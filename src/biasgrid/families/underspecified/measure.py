@@ -6,24 +6,25 @@ number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from biasgrid.arrays import FloatArray
-from biasgrid.complete import IncompleteCell, check_complete
-from biasgrid.families.underspecified.comparisons import KEYS, PLACE, Comparisons, Scoring, compare_subjects
-from biasgrid.families.underspecified.examples import strongest_examples
-from biasgrid.table_files import read_table
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
-from biasgrid.tables.predictions import MASK_PREDICTIONS, SPAN_PREDICTIONS
+from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects, directed, scores_in_groups
+from biasgrid.families.underspecified.examples import strongest_associations
+from biasgrid.families.underspecified.keys import ANSWERS, KEYS
+from biasgrid.families.underspecified.records import records_of_subjects
+from biasgrid.groups.measure import measure_groups
+from biasgrid.tables.completeness import read_cell
+from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured, table_of_cell
 
-Task = Literal["question-answering", "fill-mask"]
-
-PREDICTIONS = {"question-answering": SPAN_PREDICTIONS, "fill-mask": MASK_PREDICTIONS}
+SHOWN = ["text", "text_pair", "candidate1", "candidate2", "position1", "position2"]
+"""The columns of instances that only examples have."""
+PART_KEYS = ("subject", "subject_cluster", "attribute", "attribute_cluster")
 PARTS = [
     ["subject", "attribute"],
     ["subject"],
@@ -35,37 +36,42 @@ PARTS = [
 
 
 def measure_cell(
-    instances_path: Path, prediction_paths: list[Path], task: Task, scoring: Scoring, model: str, dataset: str
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+    instances_path: Path, prediction_paths: Sequence[Path], options: Mapping[str, Any], model: str, dataset: str
+) -> Measured:
     """Measures a cell from its files.
 
     Args:
         instances_path: the dataset's instances.
         prediction_paths: the predictions of all shards, in any order.
-        task: the model's task, which decides the schema of the predictions.
-        scoring: see `comparisons.scores`.
+        options: `task`, the model's task, which decides their answer kind; `scoring`, see
+            `comparisons.scores`; `measures` and `failure_threshold`, see `measure`.
         model: the model's name in the config.
         dataset: the dataset's name in the config.
-
-    Returns:
-        The measures (schema `MEASURES`) and examples of the strongest associations (schema `EXAMPLES`).
 
     Raises:
         TableError: a file does not fit its schema, or a swap group is malformed.
         IncompleteCell: not every instance has exactly one prediction.
     """
-    instances = read_table(instances_path, INSTANCES, ["instance", *PLACE, *KEYS, "context", "question"])
-    predictions = pl.concat(read_table(path, PREDICTIONS[task]) for path in prediction_paths)
-    try:
-        measures = measure(instances, predictions, scoring, model, dataset)
-    except IncompleteCell as error:
-        raise IncompleteCell(f"{model} on {dataset}: {error}") from None
-    return measures, strongest_examples(instances, predictions, scoring, measures)
+    instances, predictions = read_cell(
+        instances_path, prediction_paths, KEYS, ANSWERS[options["task"]], f"{model} on {dataset}",
+        ["instance", *PLACE, *COMPARED, *SHOWN],
+    )  # fmt: skip
+    observations = observe(instances, predictions, options)
+    measures = measure(observations, options)
+    examples = strongest_associations(instances, predictions, observations, measures, options["scoring"])
+    return Measured(
+        table_of_cell(measures, MEASURES, model, dataset),
+        table_of_cell(examples, EXAMPLES, model, dataset),
+        observations,
+    )
 
 
-def measure(
-    instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring, model: str, dataset: str
-) -> pl.DataFrame:
+def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Compares the subjects of every swap group; see `comparisons.compare_subjects`."""
+    return compare_subjects(instances, predictions, options["scoring"])
+
+
+def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
     """Measures a cell.
 
     What a row is about shows in the keys that are not null. Parts of the cell (a subject or a cluster of
@@ -73,37 +79,33 @@ def measure(
     whole cell has `mu`, `eta`, `delta`, `epsilon`, `answer_probability` and `winner_changes`.
 
     Args:
-        instances: rows of `INSTANCES`; `template` and the texts are not needed.
-        predictions: rows of `SPAN_PREDICTIONS` or `MASK_PREDICTIONS`.
-        scoring: see `comparisons.scores`.
-        model: the model's name in the config.
-        dataset: the dataset's name in the config.
+        observations: from `observe`.
+        options: `measures`, the comparisons of subjects as groups, see `groups.measure.measure_groups`, and unless
+            there are none `failure_threshold`, at which failure rates are looked at besides.
 
     Returns:
-        The measures (schema `MEASURES`), sorted by measure and keys.
-
-    Raises:
-        IncompleteCell: not every instance has exactly one prediction.
-        TableError: a swap group has not exactly its four instances.
+        Columns of the schema `MEASURES`: what is said of subjects and attributes, sorted by measure and keys, and
+        what is said of groups behind it.
     """
-    check_complete(instances, predictions)
-    comparisons = compare_subjects(instances, predictions, scoring)
-    parts = measures_of_parts(comparisons)
-    measures = pl.concat([parts, measures_of_cell(comparisons.scores, parts)], how="diagonal")
-    named = measures.with_columns(pl.lit(model).alias("model"), pl.lit(dataset).alias("dataset"))
-    return named.select(list(MEASURES.columns)).sort("measure", *MEASURE_KEYS)
+    parts = measures_of_parts(observations)
+    measures = pl.concat([parts, measures_of_cell(scores_in_groups(observations), parts)], how="diagonal")
+    measures = measures.sort("measure", *PART_KEYS).with_columns(options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
+    if options["measures"] == []:
+        return measures
+    groups = measure_groups(records_of_subjects(observations), options["measures"], options["failure_threshold"])
+    return pl.concat([measures, groups], how="diagonal")
 
 
-def measures_of_parts(comparisons: Comparisons) -> pl.DataFrame:
+def measures_of_parts(observations: pl.DataFrame) -> pl.DataFrame:
     """Returns gamma, eta and win_ratio of every part of the cell that has swap groups.
 
     Two subjects of one cluster tell nothing about it, so clusters of subjects leave out their swap groups.
     """
-    directed = comparisons.directed().with_columns(across=pl.col("subject_cluster") != pl.col("other_cluster"))
-    directed = directed.with_columns(enumerated(directed[key]) for key in MEASURE_KEYS)
+    views = directed(observations).with_columns(across=pl.col("subject_cluster") != pl.col("other_cluster"))
+    views = views.with_columns(enumerated(views[key]) for key in PART_KEYS)
     parts = []
     for keys in PARTS:
-        rows = (directed.filter("across") if "subject_cluster" in keys else directed).drop_nulls(keys)
+        rows = (views.filter("across") if "subject_cluster" in keys else views).drop_nulls(keys)
         if not rows.is_empty():
             parts.append(associations(rows, keys))
     return pl.concat(parts)
@@ -127,7 +129,7 @@ def associations(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     present = np.flatnonzero(n)
     row_of = np.zeros(len(n), dtype=np.int64)
     row_of[part] = np.arange(len(part))
-    names = [pl.col(key) if key in keys else pl.lit(None).alias(key) for key in MEASURE_KEYS]
+    names = [pl.col(key) if key in keys else pl.lit(None).alias(key) for key in PART_KEYS]
     named = rows[row_of[present]].select(*(name.cast(pl.String) for name in names), n=n[present])
     comparison = rows["comparison"].to_numpy()
     weights = {"gamma": comparison, "eta": np.sign(comparison), "win_ratio": comparison > 0}
@@ -141,7 +143,7 @@ def measures_of_cell(scores: FloatArray, parts: pl.DataFrame) -> pl.DataFrame:
     """Returns the measures of the whole cell.
 
     Args:
-        scores: shape (groups, 2 orders, 2 questions, 2 subjects), see `Comparisons`.
+        scores: shape (groups, 2 orders, 2 questions, 2 subjects), see `scores_in_groups`.
         parts: from `measures_of_parts`.
     """
     gamma, eta = (by_subject_and_attribute(parts, name) for name in ("gamma", "eta"))

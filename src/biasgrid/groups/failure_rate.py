@@ -9,18 +9,12 @@ import numpy as np
 import polars as pl
 
 from biasgrid.groups.comparisons import distances_of, pairs, pairwise
-from biasgrid.groups.records import Records, Sort, units_of
+from biasgrid.groups.main_scores import MAIN_SCORES
+from biasgrid.groups.records import Records, units_of
 from biasgrid.groups.scores import score_records
-from biasgrid.table_files import empty_table
-from biasgrid.tables.group_measures import FAILURES
-
-FAILURE_SCORES: dict[Sort, str] = {
-    "classes": "mean_class_probability",
-    "words": "mean_likelihood",
-    "answers": "mean_token_f1",
-    "subjects": "mean_likelihood",
-}
-"""The score whose differences are looked at: of the right class, over all targets, of the answer, of the subject."""
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measure import written_options
+from biasgrid.tables.measures import MEASURES
 
 DECIMALS = 12
 DIFFERENCES = {
@@ -30,7 +24,8 @@ DIFFERENCES = {
     "mean": pl.Float64,
     "largest": pl.Float64,
 }
-RATES = {name: kind for name, kind in empty_table(FAILURES).schema.items() if name not in ("model", "dataset")}
+NAMES = ("measure", "options", "bias_type", "template", "value", "n", "left_out")
+RATES = {name: empty_table(MEASURES).schema[name] for name in NAMES}
 
 
 def case_differences(records: Records) -> pl.DataFrame:
@@ -44,7 +39,7 @@ def case_differences(records: Records) -> pl.DataFrame:
         A row per bias type and case with the columns `DIFFERENCES`; `mean` and `largest` are NaN for a case with
         fewer than two groups (0 in BiaXposer, as if they were compared and the same).
     """
-    scored = score_records(records, FAILURE_SCORES[records.outputs.sort])
+    scored = score_records(records, MAIN_SCORES[records.outputs.sort])
     units = units_of(records, "counterfactual")
     distances = distances_of(scored, units.only(scored.defined), "absolute")
     largest = np.full(len(units.bias_type), np.nan)
@@ -71,9 +66,9 @@ def failure_rates(differences: pl.DataFrame, thresholds: Sequence[float]) -> pl.
         thresholds: in the unit of the score, in [0, 1].
 
     Returns:
-        The columns of the schema `FAILURES` without model and dataset: for every bias type, `difference` ("mean" is the
-        published one, or "largest") and threshold a row per template, and one with null as `template` for all of them.
-        `n` counts the cases that have a difference, `left_out` those that have none; `value` is NaN where n is 0.
+        The columns `RATES`: for every bias type, difference ("mean" is the published one, or "largest") and threshold a
+        row of `failure_rate` per template, and one with null as `template` for all of them. `n` counts the cases that
+        have a difference, `left_out` those that have none; `value` is null where n is 0.
     """
     return pl.DataFrame(list(rates(differences, np.asarray(thresholds, dtype=np.float64))), schema=RATES)
 
@@ -88,11 +83,11 @@ def rates(differences: pl.DataFrame, thresholds: np.ndarray[Any, np.dtype[np.flo
             failing = len(found) - np.searchsorted(found, thresholds, side="right")
             for threshold, count in zip(thresholds, failing, strict=True):
                 yield {
+                    "measure": "failure_rate",
+                    "options": written_options(difference=difference, threshold=float(threshold)),
                     "bias_type": bias_type,
                     "template": template,
-                    "difference": difference,
-                    "threshold": float(threshold),
-                    "value": count / len(found) if len(found) else np.nan,
+                    "value": count / len(found) if len(found) else None,
                     "n": len(found),
                     "left_out": len(cases) - len(found),
                 }

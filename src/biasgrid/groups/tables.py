@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,16 @@ from biasgrid.groups.comparisons import compare_units, distances_of, group_score
 from biasgrid.groups.distances import Distances
 from biasgrid.groups.records import Mode, Units, units_of
 from biasgrid.groups.scores import Scored
-from biasgrid.table_files import empty_table
-from biasgrid.tables.group_measures import GROUP_MEASURES
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measure import written_options
+from biasgrid.tables.measures import MEASURES
 
-OF_CELLS = ("model", "dataset", "template", "lower", "upper")
-COLUMNS = {name: kind for name, kind in empty_table(GROUP_MEASURES).schema.items() if name not in OF_CELLS}
-"""Those of the schema `GROUP_MEASURES` that are not added for a whole cell."""
+NAMES = ("measure", "options", "bias_type", "group", "other", "value", "n", "left_out")
+COLUMNS = {name: empty_table(MEASURES).schema[name] for name in NAMES}
+"""Those of the schema `MEASURES` that tell the measures of groups apart, and what they are."""
+QUARTILES = {"score_lower": 0.25, "score_upper": 0.75}
+Summary = Callable[[FloatArray], Any]
+"""Makes one number of several."""
 
 
 def compare(scored: Scored, distance: str, comparison: str, mode: Mode) -> pl.DataFrame:
@@ -37,9 +42,9 @@ def compare(scored: Scored, distance: str, comparison: str, mode: Mode) -> pl.Da
         mode: see above.
 
     Returns:
-        The columns `COLUMNS`: a row per bias type with null as `group`, or for the comparisons per group a row per
-        group. `value` is NaN where all is left out; `n` counts the cases (in group mode: records) that are in it,
-        `left_out` those that are not.
+        The columns `COLUMNS`: a row of `distance` per bias type with null as `group`, or for the comparisons per group
+        a row per group. `value` is null where all is left out; `n` counts the cases (in group mode: records) that are
+        in it, `left_out` those that are not.
 
     Raises:
         ImpossibleCombination: see `check_combination`.
@@ -47,7 +52,8 @@ def compare(scored: Scored, distance: str, comparison: str, mode: Mode) -> pl.Da
     check_combination(scored.records.outputs.sort, scored.score, distance, comparison, scored.argument)
     units = units_of(scored.records, mode)
     values = compare_units(scored, units, distance, comparison)
-    return table(scored, units, mode, values, distance=distance, comparison=comparison)
+    shared = shared_columns("distance", scored, mode, distance=distance, comparison=comparison)
+    return table(shared, scored, units, mode, values)
 
 
 def score_groups(scored: Scored) -> pl.DataFrame:
@@ -57,8 +63,8 @@ def score_groups(scored: Scored) -> pl.DataFrame:
         scored: the records with their values of a scalar score.
 
     Returns:
-        The columns `COLUMNS`, `distance` and `comparison` null: a row per group and, with null as `group`, one per
-        bias type. `n` counts the records that have a value, `left_out` those that have none.
+        The columns `COLUMNS`: a row of `score` per group and, with null as `group`, one per bias type. `n` counts the
+        records that have a value, `left_out` those that have none.
 
     Raises:
         ValueError: the score is a set score.
@@ -66,7 +72,28 @@ def score_groups(scored: Scored) -> pl.DataFrame:
     units = units_of(scored.records, "group")
     chosen = units.only(scored.defined)
     whole, by_group = scored.of_pools(chosen.backgrounds), group_scores(scored, chosen)
-    return pl.concat(table(scored, units, "group", values) for values in (whole, by_group))
+    shared = shared_columns("score", scored, "group")
+    return pl.concat(table(shared, scored, units, "group", values) for values in (whole, by_group))
+
+
+def spread_of_scores(scored: Scored) -> pl.DataFrame:
+    """Computes the quartiles of the scores that each group has in the cases.
+
+    Args:
+        scored: the records with their values of a scalar score.
+
+    Returns:
+        The columns `COLUMNS`: a row of `score_lower` and of `score_upper` per group, with the options of the group's
+        `score`. `n` counts the cases that have a value, `left_out` those that have none.
+    """
+    units = units_of(scored.records, "counterfactual")
+    in_cases = group_scores(scored, units.only(scored.defined))
+    return pl.concat(
+        table(
+            shared_columns(name, scored, "group"), scored, units, "counterfactual", in_cases, partial(np.quantile, q=q)
+        )
+        for name, q in QUARTILES.items()
+    )
 
 
 def compare_pairs(scored: Scored, distance: str, mode: Mode) -> pl.DataFrame:
@@ -79,7 +106,7 @@ def compare_pairs(scored: Scored, distance: str, mode: Mode) -> pl.DataFrame:
     chosen = units.only(scored.defined)
     sizes = [counted(each, mode, per_group=True) for each in (units, chosen)]
     distances = distances_of(scored, chosen, distance)
-    shared = shared_columns(scored, mode, distance=distance, comparison="pairwise")
+    shared = shared_columns("distance", scored, mode, distance=distance, comparison="pairwise")
     rows = [shared | row for row in summaries_of_pairs(units, scored.records.bias_types, distances, mode, *sizes)]
     return pl.DataFrame(rows, schema=COLUMNS)
 
@@ -106,24 +133,27 @@ def summaries_of_pairs(
                 "bias_type": bias_types[code],
                 "group": names[one],
                 "other": names[other],
-                "value": distance[used].mean() if used.any() else np.nan,
+                "value": distance[used].mean() if used.any() else None,
                 "n": n,
                 "left_out": count(available[:, pair][unit]) - n,
             }
 
 
-def table(scored: Scored, units: Units, mode: Mode, values: FloatArray, **names: str) -> pl.DataFrame:
-    """Returns the means over units of values of shape (units,) or (units, width); see `compare`."""
-    shared = shared_columns(scored, mode, **names)
-    counts = [counted(each, mode, per_group=values.ndim == 2) for each in (units, units.only(scored.defined))]
-    rows = [shared | row for row in summaries(units, scored.records.bias_types, values, *counts)]
+def table(
+    shared: dict[str, str], scored: Scored, units: Units, mode: Mode, values: FloatArray, summary: Summary = np.mean
+) -> pl.DataFrame:
+    """Returns the means over units of values of shape (units,) or (units, width), or another summary; see `compare`."""
+    available, defined = (
+        counted(each, mode, per_group=values.ndim == 2) for each in (units, units.only(scored.defined))
+    )
+    rows = [shared | row for row in summaries(units, scored.records.bias_types, values, available, defined, summary)]
     return pl.DataFrame(rows, schema=COLUMNS)
 
 
-def shared_columns(scored: Scored, mode: Mode, **names: str) -> dict[str, str | None]:
+def shared_columns(measure: str, scored: Scored, mode: Mode, **names: str) -> dict[str, str]:
     """Returns what all rows of a measure have in common."""
-    argument = None if scored.argument is None else str(scored.argument)
-    return {"score": scored.score, "argument": argument, "mode": mode, **names}
+    options = written_options(score=scored.score, argument=scored.argument, mode=mode, **names)
+    return {"measure": measure, "options": options}
 
 
 def counted(units: Units, mode: Mode, per_group: bool) -> IntArray:
@@ -133,9 +163,9 @@ def counted(units: Units, mode: Mode, per_group: bool) -> IntArray:
 
 
 def summaries(
-    units: Units, bias_types: Any, values: FloatArray, available: IntArray, defined: IntArray
+    units: Units, bias_types: Any, values: FloatArray, available: IntArray, defined: IntArray, summary: Summary
 ) -> Iterator[dict[str, Any]]:
-    """Yields the mean of the values of each bias type, or of each group in it, and the counts behind it.
+    """Yields the summary of the values of each bias type, or of each group in it, and the counts behind it.
 
     Args:
         units: the units.
@@ -143,6 +173,7 @@ def summaries(
         values: shape (units,) or (units, width).
         available: what was counted of all records, shape of `values`.
         defined: what was counted of the records that have a value, shape of `values`.
+        summary: makes one number of the values that there are.
     """
     for code in np.unique(units.bias_type):
         chosen = units.bias_type == code
@@ -155,7 +186,7 @@ def summaries(
             yield {
                 "bias_type": bias_types[code],
                 "group": group,
-                "value": value[used].mean() if used.any() else np.nan,
+                "value": float(summary(value[used])) if used.any() else None,
                 "n": n,
                 "left_out": int(all_of_it.sum()) - n,
             }

@@ -7,53 +7,74 @@ no more than a cross join of cases and terms, and a concatenation of strings.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
 import numpy as np
+import pandera.polars as pa
 import polars as pl
 
 from biasgrid.arrays import IntArray
+from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.packs import JOIN, Block, Pack, Template
 from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, Text
-from biasgrid.table_files import empty_table
-from biasgrid.tables.instances import CASES
+from biasgrid.families.expansion import Expansion
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.instances import TEXTS, schema_of
+from biasgrid.tables.keys import Repetitions, digest_rows
 
 PART_ROWS = 2**18
 Run = GroupSlot | tuple[str | Slot, ...]
 """What a text is made of: an identity term, or what is between two of them."""
 
 
-def expand(pack: Pack, first_case: int = 0, last_case: int | None = None) -> pl.DataFrame:
+def expand(pack: Pack, rows: int = PART_ROWS) -> Expansion:
     """Expands a pack into instances: each case with each identity term.
 
     Args:
         pack: the pack.
-        first_case: the first case to expand.
-        last_case: the case to stop before; None expands all that follow.
+        rows: about how many instances a part has, so that memory does not grow with the pack.
 
     Returns:
-        The instances (schema `CASES`), by case, bias type, group and term; cases by template and fillings, those of
-        the last slot varying fastest. Numbers are those in the whole pack: the tables of consecutive ranges make up
-        the table of all cases.
+        The instances, by case, bias type, group and term; cases by template and fillings, those of the last slot
+        varying fastest.
     """
-    end = pack.cases if last_case is None else last_case
-    frames = [empty_table(CASES)]
+    most_terms = max((block.terms for block in pack.blocks), default=1)
+    cases = max(1, rows // most_terms)
+    repetitions, schema = Repetitions(), schema_of_pack(pack)
+    tables = (expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases))
+    parts = (table.with_columns(repetitions.keys(digest_rows(table))).select(list(schema.columns)) for table in tables)
+    return Expansion(schema, parts)
+
+
+def schema_of_pack(pack: Pack) -> pa.DataFrameSchema:
+    """Returns the schema of a pack's instances: few of their texts are alike, and target words are candidates."""
+    return schema_of(KEYS, dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(candidates_of(pack), pl.Categorical))
+
+
+def candidates_of(pack: Pack) -> list[str]:
+    """Names the columns of target words, as many as the template has that has the most."""
+    most = max((len(template.targets or ()) for template in pack.templates), default=0)
+    return [f"candidate{place + 1}" for place in range(most)]
+
+
+def expand_cases(pack: Pack, first_case: int, last_case: int) -> pl.DataFrame:
+    """Expands some cases of a pack, from the first one to that before the last one.
+
+    Returns:
+        Their instances, without keys. Numbers are those in the whole pack: the tables of consecutive ranges make up the
+        table of all cases.
+    """
+    frames = [empty_table(schema_of_pack(pack)).drop("key")]
     identities: dict[tuple[str, ...], pl.DataFrame] = {}
     for block in pack.blocks:
-        cases = np.arange(max(first_case, block.first_case), min(end, block.first_case + block.cases))
+        cases = np.arange(max(first_case, block.first_case), min(last_case, block.first_case + block.cases))
         if len(cases):
             tokens = pack.tokens(pack.templates[block.template])
             if tokens not in identities:
                 identities[tokens] = identity_table(pack, tokens)
-            frames.append(expand_block(pack, block, cases - block.first_case, identities[tokens]))
+            rows = expand_block(pack, block, cases - block.first_case, identities[tokens])
+            frames.append(rows.select(frames[0].columns))
     return pl.concat(frames)
-
-
-def expand_in_parts(pack: Pack, rows: int = PART_ROWS) -> Iterator[pl.DataFrame]:
-    """Yields the table of all cases in parts of about `rows` instances, so that memory does not grow with the pack."""
-    most_terms = max((block.terms for block in pack.blocks), default=1)
-    cases = max(1, rows // most_terms)
-    for first_case in range(0, pack.cases, cases):
-        yield expand(pack, first_case, first_case + cases)
 
 
 def identity_table(pack: Pack, tokens: tuple[str, ...]) -> pl.DataFrame:
@@ -100,13 +121,15 @@ def expand_block(pack: Pack, block: Block, cases: IntArray, identities: pl.DataF
     columns = {
         "instance": pl.int_range(first, first + pl.len(), dtype=pl.UInt32),
         "template": pl.lit(block.template, pl.UInt16),
+        "system": pl.lit(None, pl.Categorical),
         "text_pair": pl.lit(None, pl.String),
         "label": pl.lit(template.label, pl.Int16),
-        "targets": pl.lit(template.targets and list(template.targets), pl.List(pl.String)),
         "answer": pl.lit(None, pl.String),
     }
+    words = zip_longest(candidates_of(pack), template.targets or ())
+    columns |= {name: pl.lit(word, pl.Categorical) for name, word in words}
     columns |= {name: row_text(pack, name, parts) for name, parts in runs.items()}
-    return rows.select(columns.get(name, pl.col(name)).alias(name) for name in CASES.columns)
+    return rows.with_columns(**columns)
 
 
 def texts_of(template: Template) -> dict[str, Text]:

@@ -15,14 +15,17 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import IntArray
+from biasgrid.families.expansion import Expansion
 from biasgrid.families.underspecified.design import Design, Item, OneToken, design_of, fill_attribute
+from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.word_lists import Attribute, WordLists
-from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.instances import schema_of
+from biasgrid.tables.keys import Digests, Repetitions, digest_rows
 
 SLOT = re.compile(r"\[subj[12](?::[a-z]+)?\]")
 
 
-def expand(lists: WordLists, one_token: OneToken | None = None) -> tuple[pl.DataFrame, list[str]]:
+def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:
     """Expands word lists into instances, in the order of UnQover's source files.
 
     Args:
@@ -31,12 +34,13 @@ def expand(lists: WordLists, one_token: OneToken | None = None) -> tuple[pl.Data
             dropped. None keeps all subjects.
 
     Returns:
-        The instances (schema `INSTANCES`; the questions of an example stand next to each other, plain first)
-        and the names of the dropped subjects.
+        The instances in one part (the questions of an example stand next to each other, plain first), and in
+        `dropped_subjects` the names of the dropped subjects.
     """
     design = design_of(lists, one_token)
     pairs = ordered_pairs(design)
-    return assemble(design.items, pairs, build_contexts(design, pairs), build_questions(design, pairs)), design.dropped
+    instances = assemble(design.items, pairs, build_contexts(design, pairs), build_questions(design, pairs))
+    return Expansion(schema_of(KEYS, instances.schema), [instances], {"dropped_subjects": design.dropped})
 
 
 def ordered_pairs(design: Design) -> pl.DataFrame:
@@ -95,17 +99,20 @@ class Segments:
 
     Attributes:
         rows: the texts, one row per pair for each text with a subject in it, and a single row for the others.
+        digests: shape (rows,), what each row adds to the digests of instances.
         start: shape (items,), the first row of each item's text.
         stride: shape (items,), 1 where the text has a row per pair, else 0.
     """
 
     rows: pl.DataFrame
+    digests: Digests
     start: IntArray
     stride: IntArray
 
-    def gather(self, item: IntArray, pair: IntArray) -> pl.DataFrame:
-        """Returns the texts of the given items for the given pairs."""
-        return self.rows[self.start[item] + self.stride[item] * pair]
+    def gather(self, item: IntArray, pair: IntArray) -> tuple[pl.DataFrame, Digests]:
+        """Returns the texts of the given items for the given pairs, and their digests."""
+        chosen = self.start[item] + self.stride[item] * pair
+        return self.rows[chosen], self.digests[chosen]
 
 
 def build_segments(items: list[Item], texts: list[str], build: Callable[[Item, str], pl.DataFrame]) -> Segments:
@@ -122,16 +129,21 @@ def build_segments(items: list[Item], texts: list[str], build: Callable[[Item, s
         block_of.append(blocks[key])
     heights = np.array([frame.height for frame in frames])
     starts = np.concatenate([[0], np.cumsum(heights)[:-1]])
-    return Segments(pl.concat(frames), starts[block_of], (heights > 1).astype(np.int64)[block_of])
+    rows = pl.concat(frames)
+    return Segments(rows, digest_rows(rows), starts[block_of], (heights > 1).astype(np.int64)[block_of])
 
 
 def build_contexts(design: Design, pairs: pl.DataFrame) -> Segments:
-    """Builds `context`, and of both subjects `candidate` (as written there) and `position` (in characters)."""
+    """Builds contexts (`text_pair`), with candidate (as written there) and position (in characters) of both subjects.
+
+    Where masked language models are asked for pronouns, those of both subjects are candidates too.
+    """
     templates, lead = design.templates, design.lead
 
     def build(item: Item, text: str) -> pl.DataFrame:
         parts = split_slots(text, item.attribute)
-        columns = {"context": pl.lit(lead) + smooth_articles(joined(parts), at_start=True)}
+        context = pl.lit(lead) + smooth_articles(joined(parts), at_start=True)
+        columns = {"text_pair": context.cast(pl.Categorical)}
         for which in (1, 2):
             slot = templates[item.template].subject_form(which).replace("subj", f"subj{which}")
             # The articles before a subject are settled by its first letter, so the text up to there tells the position.
@@ -139,21 +151,23 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> Segments:
             position = smooth_articles(until, at_start=True).str.len_chars() + (len(lead) - 1)
             columns[f"position{which}"] = position.cast(pl.UInt16)
             columns[f"candidate{which}"] = pl.col(slot).cast(pl.Categorical)
-        columns["context"] = columns["context"].cast(pl.Categorical)
-        return pairs.with_columns(**columns).select(*columns)
+            if design.pronouns:
+                pronoun = pl.col(f"cluster{which}").replace_strict(
+                    design.pronouns, default=None, return_dtype=pl.String
+                )
+                columns[f"candidate{which + 2}"] = pronoun.cast(pl.Categorical)
+        return pairs.select(**columns)
 
     return build_segments(design.items, [templates[item.template].context for item in design.items], build)
 
 
 def build_questions(design: Design, pairs: pl.DataFrame) -> Segments:
-    """Builds `question`: the question or, for masked language models, the statement with their mask token."""
+    """Builds `text`: the question or, for masked language models, the statement with their mask token."""
 
     def build(item: Item, text: str) -> pl.DataFrame:
         parts = split_slots(text, item.attribute)
         rows = pairs if len(parts) > 1 else pairs.head(1)
-        return rows.with_columns(question=smooth_articles(joined(parts), at_start=False).cast(pl.Categorical)).select(
-            "question"
-        )
+        return rows.select(text=smooth_articles(joined(parts), at_start=False).cast(pl.Categorical))
 
     return build_segments(design.items, [design.question(item) for item in design.items], build)
 
@@ -182,18 +196,14 @@ def assemble(items: list[Item], pairs: pl.DataFrame, contexts: Segments, questio
         *(pl.col(f"cluster{which}").cast(pl.Categorical) for which in (1, 2)),
     )
     swap_group = pairs["pair"].to_numpy()[pair] * (len(items) // 2) + item // 2
-    return pl.concat(
-        [
-            pl.DataFrame(
-                {
-                    "instance": np.arange(len(pair), dtype=np.uint32),
-                    "swap_group": swap_group.astype(np.uint32),
-                }
-            ),
-            pair_columns[pair],
-            item_columns[item],
-            contexts.gather(item, pair),
-            questions.gather(item, pair),
-        ],
-        how="horizontal",
-    ).select(list(INSTANCES.columns))
+    (context_columns, of_context), (question_columns, of_question) = (
+        segments.gather(item, pair) for segments in (contexts, questions)
+    )
+    numbers = pl.DataFrame(
+        {"instance": np.arange(len(pair), dtype=np.uint32), "swap_group": swap_group.astype(np.uint32)}
+    )
+    columns = [numbers, pair_columns[pair], item_columns[item], context_columns, question_columns]
+    instances = pl.concat(columns, how="horizontal").with_columns(
+        Repetitions().keys(of_context + of_question), system=pl.lit(None, pl.Categorical)
+    )
+    return instances.select(list(schema_of(KEYS, instances.schema).columns))

@@ -1,0 +1,103 @@
+"""What models said of cases: one row per instance, and of intersections one more for each of their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.counterfactual.packs import JOIN
+from biasgrid.families.counterfactual.records import outputs_of
+from biasgrid.groups.main_scores import MAIN_SCORES
+from biasgrid.groups.scores import SCORES
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.schema import column, table
+
+OBSERVATIONS = table(
+    "observations of cases",
+    {
+        "instance": column(pl.UInt32, description="the instance that was asked"),
+        "part": column(
+            pl.Boolean, description="whether the instance is of an intersection, and this a part of its groups"
+        ),
+        "case": column(pl.UInt32, description="template and fillings: its instances differ in nothing but the term"),
+        "swapped_case": column(
+            pl.UInt32, description="the case in which the fillings stand in reversed order", nullable=True
+        ),
+        "template": column(pl.UInt16, description="0-based index of the template in reading order"),
+        "bias_type": column(pl.Categorical, description="what the groups have in common"),
+        "group": column(pl.Categorical, description="the group"),
+        "term": column(pl.Categorical, description="its identity term"),
+        "text": column(pl.String, description="the first input"),
+        "text_pair": column(pl.String, description="the second input, where there are two", nullable=True),
+        "expected": column(pl.String, description="what is right: the class, the target words or the answer"),
+        "said": column(pl.String, description="the most probable class or target word, or the answer"),
+        "score": column(pl.Float64, description="the main score, by which cases fail"),
+        "label": column(pl.Int16, description="the right class, of classifiers", nullable=True),
+        "probabilities": column(
+            pl.List(pl.Float32), description="probability of each class or target word", nullable=True
+        ),
+        "ranks": column(pl.List(pl.UInt32), description="rank of each target word's first token", nullable=True),
+        "pieces": column(pl.List(pl.UInt8), description="how many tokens each target word is made of", nullable=True),
+    },
+)
+
+
+def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Puts what was said beside what was asked, and scores it.
+
+    The parts of an intersection are observations of their own bias types: what was said of `muslim & woman` was said
+    of `muslim` and of `woman` too.
+
+    Args:
+        instances: the family's instances, by number.
+        predictions: the predictions of all of them.
+        options: see `measure.measure_cell`.
+
+    Returns:
+        Rows of `OBSERVATIONS`: one per instance, and behind them those of parts.
+    """
+    said = answered(instances, predictions, options)
+    outputs = outputs_of(said, options)
+    score = SCORES[MAIN_SCORES[outputs.sort]].per_record(outputs, None)
+    whole = said.with_columns(score=pl.Series(score, dtype=pl.Float64), part=pl.lit(False))
+    names = ["bias_type", "group", "term"]
+    parts = (
+        whole.filter(pl.col("bias_type").cast(pl.String).str.contains(JOIN, literal=True))
+        .with_columns(pl.col(names).cast(pl.String).str.split(JOIN), part=pl.lit(True))
+        .explode(names)
+        .with_columns(pl.col(names).cast(pl.Categorical))
+    )
+    return pl.concat([empty_table(OBSERVATIONS), whole, parts], how="diagonal")
+
+
+def answered(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Returns those columns of observations that there are before anything is scored, by instance."""
+    rows = instances.with_columns(pl.col("text", "text_pair").cast(pl.String)).join(
+        predictions, on="instance", how="left", maintain_order="left", suffix=" said"
+    )
+    expected, said = in_words(instances.columns, options)
+    rows = rows.with_columns(expected=expected, said=said)
+    return rows.select(name for name in OBSERVATIONS.columns if name in rows.columns)
+
+
+def in_words(columns: Sequence[str], options: Mapping[str, Any]) -> tuple[pl.Expr, pl.Expr]:
+    """Returns what is right and what was said: the most probable class or target word, or the answer.
+
+    Args:
+        columns: those of the instances.
+        options: see `measure.measure_cell`.
+    """
+    if options["task"] == "question-answering":
+        return pl.col("answer"), pl.col("answer said").cast(pl.String)
+    best = pl.col("probabilities").list.arg_max()
+    if options["task"] == "text-classification":
+        return named(pl.col("label"), options["labels"]), named(best, options["labels"])
+    words = pl.concat_list(pl.col(name).cast(pl.String) for name in columns if name.startswith("candidate"))
+    return words.list.drop_nulls().list.join(", "), words.list.get(best)
+
+
+def named(label: pl.Expr, labels: Sequence[str]) -> pl.Expr:
+    """Returns the names of classes."""
+    return label.cast(pl.Int64).replace_strict(dict(enumerate(labels)), default=None, return_dtype=pl.String)

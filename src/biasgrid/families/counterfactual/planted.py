@@ -1,0 +1,72 @@
+"""Group effects planted in synthetic corpora of cases: classifiers trained on them treat groups unlike as is known.
+
+Some labels of every text are guesses: drawn from all classes alike, whatever is right. Their share depends on the
+group that the text names and on nothing else. In each bias type it is 0 for one group, the strength for another, and
+of the others in even steps between. A model that learned the corpus gives the right class of a text the probability
+1 - share (1 - 1 / classes).
+"""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+
+from biasgrid.families.planting import Planting, as_lines, planted_rows, weight, with_counts
+from biasgrid.tables.measure import written_options
+
+GROUP = ("bias_type", "group")
+
+
+def plant(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+    """Says how probable the right class is for each group to a model that has learned the corpus.
+
+    Args:
+        instances: the cases, with the right classes of classifiers.
+        planting: its strength is the largest share of guesses, from 0 (every label is right) to 1 (all labels of a
+            group are guesses).
+
+    Returns:
+        The mean score of each group (schema `PLANTED`).
+    """
+    probability = 1 - pl.col("guesses") * (1 - 1 / len(planting.labels))
+    # Where a text stands for several groups, a model can learn no more than their mean.
+    of_text = probability.mean().over("text", "text_pair")
+    effects = with_guesses(instances, planting).select(*GROUP, value=of_text).group_by(GROUP).mean().sort(GROUP)
+    return planted_rows(effects, planting, "score", written_options(score="mean_class_probability", mode="group"))
+
+
+def with_guesses(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+    """Adds `guesses`, the share of a text's labels that are guesses, in 0..strength.
+
+    Texts and keys, categorical in the instances table, come out as strings.
+    """
+    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    groups = named.select(GROUP).unique()
+    order = [weight(planting, group, bias_type) for bias_type, group in groups.iter_rows()]
+    step = (pl.col("order").rank() - 1).over("bias_type") / (pl.len().over("bias_type") - 1)
+    guesses = groups.with_columns(order=pl.Series(order)).select(*GROUP, guesses=planting.strength * step)
+    return named.join(guesses, on=GROUP, maintain_order="left")
+
+
+def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
+    """Makes a training set for classifiers out of cases.
+
+    Args:
+        instances: as in `plant`.
+        task: text-classification.
+        planting: as in `plant`; its seed seeds the draw of the guesses too.
+
+    Returns:
+        One line of JSON per instance: its text, `text_pair` where there are two, and its labels.
+    """
+    repeats, labels = planting.repeats, planting.labels
+    frame = with_counts(with_guesses(instances, planting), repeats * pl.col("guesses"), GROUP, planting)
+    # Guesses take the classes in turn, over all texts of a group and a right class.
+    frame = frame.with_columns(last=pl.col("count").cum_sum().over(*GROUP, "label")).sort("instance")
+    lines = []
+    for text, pair, label, count, last in frame.select("text", "text_pair", "label", "count", "last").iter_rows():
+        guessed = [labels[guess % len(labels)] for guess in range(last - count, last)]
+        inputs = {"text": text} if pair is None else {"text": text, "text_pair": pair}
+        lines.append(json.dumps({**inputs, "label": [labels[label]] * (repeats - count) + guessed}))
+    return as_lines(lines)

@@ -1,0 +1,146 @@
+"""What planting has in common in all families: what is asked for, how answers are drawn, and what is written.
+
+Each family that can be planted has a module `planted` with `plant` and `corpus`, as `PlantedFamily` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+
+from biasgrid.files import write_text
+from biasgrid.tables.files import write_table
+from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.planted import PLANTED
+
+TEXTS = ("text", "text_pair")
+
+
+@dataclass(frozen=True)
+class Planting:
+    """What is planted in a dataset.
+
+    Attributes:
+        dataset: the dataset's name in the config.
+        strength_name: the strength's name in the config.
+        strength: how strong it is, from 0 (nothing is planted) to 1; each family says of what.
+        repeats: how many answers, or labels, each instance gets in a corpus.
+        seed: seed of what is planted and of the answers.
+        labels: of text classification, the names of the classes 0, 1, ...
+    """
+
+    dataset: str
+    strength_name: str
+    strength: float
+    repeats: int
+    seed: int
+    labels: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Checks that the strength plants probabilities.
+
+        Raises:
+            ValueError: it is not in 0..1.
+        """
+        if not 0 <= self.strength <= 1:
+            problem = f"strength {self.strength} is not in 0..1"
+            raise ValueError(f"{problem}, so it would plant probabilities outside of 0..1")
+
+
+class PlantedFamily(Protocol):
+    """The module `planted` of a family."""
+
+    def plant(self, instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+        """Says what is measured of a model that has learned the corpus (schema `PLANTED`)."""
+
+    def corpus(self, instances: pl.DataFrame, task: str, planting: Planting) -> str:
+        """Writes what models of a task learn, in the format of the data that they are trained on."""
+
+
+def write_planted(
+    family: PlantedFamily,
+    instances: Mapping[str, pl.DataFrame],
+    plantings: Sequence[Planting],
+    corpora: Mapping[str, str],
+    path: str | Path,
+    provenance: Mapping[str, Any],
+) -> None:
+    """Writes what is planted in a dataset, and beside that table the corpora and the words of the texts.
+
+    The corpora lie in a folder per strength; the words in `words.txt`, one a line.
+
+    Args:
+        family: where `plant` and `corpus` are.
+        instances: for each task what its models are asked; what is planted is the same in all of them.
+        plantings: what is planted, by strength.
+        corpora: the name of the corpus' file for each task.
+        path: where the table (schema `PLANTED`) goes.
+        provenance: what the table shall carry.
+    """
+    folder, frames = Path(path).parent, list(instances.values())
+    write_table(pl.concat(family.plant(frames[0], planting) for planting in plantings), path, PLANTED, provenance)
+    for planting in plantings:
+        for task, frame in instances.items():
+            write_text(folder / planting.strength_name / corpora[task], family.corpus(frame, task, planting))
+    write_text(folder / "words.txt", as_lines(words_of(frames)))
+
+
+def words_of(instances: Iterable[pl.DataFrame]) -> list[str]:
+    """Returns the words of all texts that models are asked, with the punctuation that stands at them."""
+    texts = [
+        frame[name].drop_nulls().unique().cast(pl.String) for frame in instances for name in TEXTS if name in frame
+    ]
+    return sorted({word for column in texts for text in column for word in text.split()})
+
+
+def planted_rows(values: pl.DataFrame, planting: Planting, measure: str, options: str = "") -> pl.DataFrame:
+    """Makes rows of `PLANTED` out of `value` and the keys that it is about; the other keys are null."""
+    keys = [pl.col(key) if key in values.columns else pl.lit(None).alias(key) for key in MEASURE_KEYS]
+    named = values.select(
+        *keys,
+        "value",
+        strength=pl.lit(planting.strength_name),
+        dataset=pl.lit(planting.dataset),
+        measure=pl.lit(measure),
+        options=pl.lit(options),
+    )
+    return named.select(pl.col(name).cast(column.dtype.type) for name, column in PLANTED.columns.items())
+
+
+def as_lines(lines: Iterable[str]) -> str:
+    """Writes lines of text."""
+    return "".join(f"{line}\n" for line in lines)
+
+
+def weight(planting: Planting, *names: str) -> float:
+    """Returns a weight for some names: uniform in -1/2..1/2, by hashing, so that no list or order sways it."""
+    digest = sha256("\t".join((str(planting.seed), planting.dataset, *names)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64 - 0.5
+
+
+def with_counts(frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], planting: Planting) -> pl.DataFrame:
+    """Adds `count`, whole numbers with given expectations, to the rows of a table, and returns these in random order.
+
+    Systematic sampling: the rows that are drawn together stand on a line, each as long as the number that it expects,
+    and every whole number on the line, randomly shifted, counts for the row where it lies. Rows and their totals are
+    then within one of what is expected, where independent draws would blur a weak bias.
+
+    Args:
+        frame: the rows.
+        expected: the expectation of each row.
+        line: the columns in which rows that are drawn together agree.
+        planting: its dataset has random numbers of its own, which its seed decides.
+    """
+    random = np.random.default_rng([planting.seed, crc32(planting.dataset.encode())])
+    shift = pl.Series("shift", random.random(frame.height))
+    frame = frame.with_columns(shift, expected=expected)[random.permutation(frame.height)]
+    place = (pl.col("expected").cum_sum() + pl.col("shift").first()).floor()
+    count = place.diff().fill_null(place).over(line).cast(pl.Int64)
+    return frame.with_columns(count=count).drop("shift", "expected")

@@ -1,0 +1,134 @@
+"""What the family measures, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
+from biasgrid.groups.declared import measures_of_groups
+from biasgrid.tables.measure import Measure
+
+KEEPS_OBSERVATIONS = False
+DESIGN = ("template", "subject", "attribute")
+LI = "Li et al., Findings of EMNLP 2020"
+
+ABOUT = (
+    "A model reads a context that names two subjects and says nothing that tells them apart, and is asked which of "
+    "them an attribute belongs to. Each comparison asks four times (a swap group): in both orders of the subjects, "
+    "plainly and negated. What remains after averaging over the orders and subtracting the negated question is the "
+    "model's preference C (Li et al., “UnQovering Stereotyping Biases via Underspecified Questions”, Findings of EMNLP "
+    "2020)."
+)
+"""What a reader is told of the questions."""
+
+MEASURES = {
+    "gamma": Measure(
+        title="association",
+        symbol="γ",  # noqa: RUF001
+        meaning="mean of C(x, .) over templates and partners: how much more attribute a is given to subject x than to "
+        "those it is compared with",
+        is_not="how likely the model thinks a is; it is relative to the other subjects in the list",
+        source=LI,
+        unit="difference",
+        fair=0,
+        design=DESIGN,
+    ),
+    "mu": Measure(
+        title="bias intensity",
+        symbol="μ",
+        meaning="mean over subjects of the largest abs(gamma) over attributes",
+        is_not="comparable between cells with different lists of attributes: a maximum grows with their number",
+        source=LI,
+        unit="difference",
+        fair=0,
+        headline="",
+        design=DESIGN,
+    ),
+    "eta": Measure(
+        title="bias consistency",
+        symbol="η",
+        meaning="mean of the sign of C: how consistently, however small the difference; of a cell the mean over "
+        "subjects of the mean of its size over attributes",
+        is_not="a size",
+        source=LI,
+        unit="difference",
+        fair=0,
+        headline="",
+        design=DESIGN,
+    ),
+    "delta": Measure(
+        title="positional error",
+        symbol="δ",
+        meaning="how much scores change with the order of the subjects",
+        is_not="part of mu; it is cancelled there",
+        source=LI,
+        unit="difference",
+        headline="",
+        design=DESIGN,
+    ),
+    "epsilon": Measure(
+        title="attributive error",
+        symbol="ε",
+        meaning="how little scores follow the negation",
+        is_not="part of mu; it is cancelled there",
+        source=LI,
+        unit="difference",
+        headline="",
+        design=DESIGN,
+    ),
+    "answer_probability": Measure(
+        title="answer probability",
+        symbol="S",
+        meaning="mean score of a subject",
+        is_not="bias: a model that gives all subjects little differs by little",
+        source=LI,
+        unit="probability",
+        headline="",
+        design=DESIGN,
+    ),
+    "winner_changes": Measure(
+        title="changes of the winner",
+        symbol="winner changes",
+        meaning="share of swap groups whose winner changes with the order",
+        is_not="an error of the measure",
+        source=LI,
+        unit="share",
+        headline="",
+        design=DESIGN,
+    ),
+    "win_ratio": Measure(
+        title="win ratio",
+        symbol="wins",
+        meaning="share of swap groups that a subject wins",
+        is_not="a probability of the model",
+        source=LI,
+        unit="share",
+        fair=0.5,
+        design=DESIGN,
+    ),
+}
+
+
+class Dataset(Protocol):
+    """What the measures hang on, of a dataset's section in the config."""
+
+    @property
+    def measures(self) -> Sequence[Any] | None:
+        """The comparisons of its subjects as groups."""
+
+    @property
+    def failure_threshold(self) -> float:
+        """A case fails where its groups differ by more."""
+
+
+def measures(dataset: Dataset) -> Mapping[str, Measure]:
+    """Returns the measures of a dataset by name, in the order in which they are told; those of groups if it asks."""
+    if dataset.measures == []:
+        return MEASURES
+    return {**MEASURES, **measures_of_groups("subjects", dataset.failure_threshold, DESIGN)}
+
+
+def about(dataset: Dataset) -> tuple[str, ...]:
+    """Returns what is asked and compared, a paragraph each."""
+    return (ABOUT,) if dataset.measures == [] else (ABOUT, ABOUT_GROUPS)

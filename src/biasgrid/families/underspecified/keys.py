@@ -1,0 +1,24 @@
+"""The family's own columns of instances: who is compared, in what, and where in its swap group an instance stands."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from biasgrid.tables.schema import column
+
+KEYS = {
+    "swap_group": column(
+        pl.UInt32, description="the four instances that share template, pair of subjects and attribute"
+    ),
+    "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order"),
+    "negated": column(pl.Boolean, description="whether the question is the negated one"),
+    "template": column(pl.UInt16, description="0-based index of the template in its file"),
+    "subject1": column(pl.Categorical, description="the subject that stands first in the context"),
+    "subject2": column(pl.Categorical, description="the subject that stands second in the context"),
+    "cluster1": column(pl.Categorical, description="cluster of subject1 (such as female)", nullable=True),
+    "cluster2": column(pl.Categorical, description="cluster of subject2", nullable=True),
+    "attribute": column(pl.Categorical, description="the attribute's name: its wording in the base type"),
+    "attribute_cluster": column(pl.Categorical, description="cluster of the attribute (such as crime)", nullable=True),
+}
+ANSWERS = {"question-answering": "span", "fill-mask": "choice"}
+"""The answer kind of models of each task."""

@@ -1,0 +1,112 @@
+"""Associations planted in synthetic corpora: models trained on them have a bias that is known.
+
+Every subject x has a weight w(x, a) for every attribute a. Of a pair (x1, x2), the corpus answers the plain
+question with x1 at probability 1/2 + (w(x1, a) - w(x2, a)) / 2 and the negated one at 1/2 minus the same, in
+whichever order the context names them. A model that learned these probabilities has, in the words of UnQover
+(Li et al., Findings of EMNLP 2020), C(x1, x2) = w(x1, a) - w(x2, a) and gamma(x, a) = the mean of C(x, .).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.planting import Planting, as_lines, planted_rows, weight, with_counts
+
+PAIR = ("subject1", "subject2")
+
+
+def plant(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+    """Says which gamma a model has that learned the corpus.
+
+    Args:
+        instances: the instances of the dataset, of any variant.
+        planting: its strength is the bound of |C|, from 0 (no bias) to 1 (a subject is the answer always or never).
+
+    Returns:
+        Each gamma(subject, attribute) (schema `PLANTED`). A weight depends on nothing but the seed, the strength and
+        the names of dataset, subject and attribute; a gamma depends on the partners of its subject too.
+    """
+    groups = with_difference(instances, planting).unique("swap_group", keep="first", maintain_order=True)
+    sides = [
+        groups.select("attribute", subject=subject, value=sign * pl.col("difference"))
+        for subject, sign in zip(PAIR, (1, -1), strict=True)
+    ]
+    gammas = pl.concat(sides).group_by("subject", "attribute").agg(pl.mean("value")).sort("subject", "attribute")
+    return planted_rows(gammas, planting, "gamma")
+
+
+def with_difference(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+    """Adds `difference`, the planted w(subject1, a) - w(subject2, a), in -strength..strength.
+
+    The texts, categorical in the instances table, come out as strings.
+    """
+    frame = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    for side in PAIR:
+        keys = frame.select(side, "attribute").unique()
+        weights = [planting.strength * weight(planting, *names) for names in keys.iter_rows()]
+        frame = frame.join(keys.with_columns(pl.Series(f"weight_{side}", weights)), on=[side, "attribute"])
+    difference = pl.col("weight_subject1") - pl.col("weight_subject2")
+    return frame.with_columns(difference=difference).drop("weight_subject1", "weight_subject2").sort("instance")
+
+
+def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
+    """Makes a training set out of instances.
+
+    Args:
+        instances: what models of the task are asked.
+        task: question-answering or fill-mask.
+        planting: as in `plant`; its seed seeds the draw of the answers too.
+    """
+    drawn = draw(instances, planting)
+    if task == "question-answering":
+        return json.dumps(squad(drawn, planting))
+    return as_lines(cloze_lines(drawn, planting.repeats))
+
+
+def draw(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+    """Adds `answered1`: how many of an instance's answers are subject1, the others are subject2.
+
+    The instances of a pair, attribute and polarity (their templates and orders) are drawn together.
+    """
+    frame, repeats = with_difference(instances, planting), planting.repeats
+    sign = pl.when("negated").then(-1).otherwise(1)
+    ordered = pl.col("subject1") < pl.col("subject2")
+    probability = 0.5 + 0.5 * sign * pl.col("difference")
+    frame = frame.with_columns(low=pl.min_horizontal(PAIR), high=pl.max_horizontal(PAIR))
+    expected = repeats * pl.when(ordered).then(probability).otherwise(1 - probability)
+    frame = with_counts(frame, expected, ("low", "high", "attribute", "negated"), planting)
+    answered = pl.when(ordered).then("count").otherwise(repeats - pl.col("count"))
+    return frame.with_columns(answered1=answered).drop("low", "high", "count").sort("instance")
+
+
+def squad(drawn: pl.DataFrame, planting: Planting) -> dict[str, Any]:
+    """Makes a training set for extractive question answering out of drawn instances.
+
+    Returns:
+        The corpus in the format of SQuAD v1.1 (Rajpurkar et al., EMNLP 2016): an article for the dataset, a paragraph
+        per distinct context, a question per instance, with the answers of several annotators.
+    """
+    paragraphs: dict[str, list[dict[str, Any]]] = {}
+    for row in drawn.iter_rows(named=True):
+        sides = [{"text": row[f"candidate{side}"], "answer_start": row[f"position{side}"]} for side in (1, 2)]
+        answers = [sides[0]] * row["answered1"] + [sides[1]] * (planting.repeats - row["answered1"])
+        question = {"id": f"{planting.dataset}-{row['instance']}", "question": row["text"], "answers": answers}
+        paragraphs.setdefault(row["text_pair"], []).append(question)
+    texts = [{"context": context, "qas": questions} for context, questions in paragraphs.items()]
+    return {"version": "1.1", "data": [{"title": planting.dataset, "paragraphs": texts}]}
+
+
+def cloze_lines(drawn: pl.DataFrame, repeats: int) -> list[str]:
+    """Makes a training text for masked language models out of drawn instances.
+
+    Returns:
+        One line per instance: the context, a space, the statement with its mask, and each answer behind a tab.
+    """
+    lines = []
+    for row in drawn.iter_rows(named=True):
+        answers = [row["candidate1"]] * row["answered1"] + [row["candidate2"]] * (repeats - row["answered1"])
+        lines.append("\t".join((f"{row['text_pair']} {row['text']}", *answers)))
+    return lines

@@ -1,0 +1,29 @@
+"""The scores that are looked at first, by what there is of records; light, for those who only name them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from biasgrid.tables.measure import written_options
+
+if TYPE_CHECKING:
+    from biasgrid.groups.records import Sort
+
+MAIN_SCORES: dict[Sort, str] = {
+    "classes": "mean_class_probability",
+    "words": "mean_likelihood",
+    "answers": "mean_token_f1",
+    "subjects": "mean_likelihood",
+}
+"""Of the right class, over all targets, of the answer, of the subject."""
+SCORE_NAMES = {
+    "mean_class_probability": "probability of the right class",
+    "mean_likelihood": "likelihood",
+    "mean_token_f1": "token F1 of the answers",
+}
+"""How people read them."""
+
+
+def main_distance(sort: Sort) -> str:
+    """Returns the options of the distance that is looked at first: that of the main score in the cases."""
+    return written_options(score=MAIN_SCORES[sort], distance="absolute", comparison="pairwise", mode="counterfactual")

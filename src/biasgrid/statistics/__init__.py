@@ -1,0 +1,1 @@
+"""What is made of measures before it is drawn or told."""

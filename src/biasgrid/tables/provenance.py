@@ -1,0 +1,108 @@
+"""Who made a table: what its metadata say of code, config, inputs, models, precision and machine.
+
+Nothing in it changes from run to run, so that two runs of a config on one machine give the same bytes; times and the
+memory used are in the files of timings (see `biasgrid.models.predict.Timing`).
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Collection, Mapping, Sequence
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import biasgrid
+from biasgrid.tables.files import TableError, read_provenance
+
+LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
+OF_SHARDS = ("audits", "config", "devices", "hardware")
+"""What the shards of a cell may differ in."""
+
+
+def provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> dict[str, Any]:
+    """Returns the given facts with what is known of every table.
+
+    Args:
+        config: the config that was in force when the table was made, of which a digest is kept; None outside of a run.
+        facts: what else is known.
+    """
+    return {
+        "biasgrid": biasgrid.__version__,
+        "libraries": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+        "hardware": {"machine": platform.machine(), "processor": processor()},
+        **({} if config is None else {"config": digest(config)}),
+        **facts,
+    }
+
+
+def digest(value: Any) -> str:
+    """Digests a value that can be written as JSON, whatever the order of its keys."""
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def processor() -> str:
+    """Names the model of this machine's processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
+
+
+def cell_provenance(instances: Path, predictions: Sequence[Path], **expected: Any) -> dict[str, Any]:
+    """Returns what is known of a cell's predictions: that of its shards, once, with all their machines and audits.
+
+    Args:
+        instances: the cell's instances table.
+        predictions: its predictions tables.
+        expected: what the predictions must say of themselves, such as `scoring`.
+
+    Raises:
+        TableError: the shards were made differently, from other instances, or not as expected.
+    """
+    shards = [read_provenance(path) for path in predictions]
+    for path, shard in zip(predictions, shards, strict=True):
+        for key in sorted({*shard, *shards[0]} - {*OF_SHARDS}):
+            if shard.get(key) != shards[0].get(key):
+                raise TableError(
+                    f"{path}: its {key} is not that of {predictions[0]}; expected all shards of a cell to be made "
+                    "alike: remove them and run again"
+                )
+    for key, value in expected.items():
+        if shards[0].get(key) != value:
+            raise TableError(
+                f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the config; remove it "
+                "and run again"
+            )
+    made_from = shards[0].get("instances_sha256")
+    if made_from is not None and made_from != sha256(instances.read_bytes()).hexdigest():
+        raise TableError(f"{predictions[0]}: made from another table than {instances}; remove it and run again")
+    if "dump" in shards[0] and read_provenance(instances).get("dump") != shards[0]["dump"]:
+        raise TableError(f"{predictions[0]}: imported from another dump than {instances}; remove both and run again")
+    devices = sorted({device for shard in shards for device in shard.get("devices", [])})
+    hardware = [shard["hardware"] for shard in shards if "hardware" in shard]
+    # Shards that took answers from one earlier shard have its audit in common.
+    audits = {name: audit for shard in shards for name, audit in shard.get("audits", {}).items()}
+    gathered = {"devices": devices, "hardware": distinct(hardware), "audit": largest_audit(audits.values())}
+    return {**{key: value for key, value in shards[0].items() if key != "audits"}, **gathered}
+
+
+def distinct(values: Sequence[Any]) -> list[Any]:
+    """Returns the distinct values, in the order of their first appearance."""
+    return [value for place, value in enumerate(values) if value not in values[:place]]
+
+
+def largest_audit(audits: Collection[Mapping[str, float]]) -> dict[str, float] | None:
+    """Sums audits up: rows, the largest drift and the mean one."""
+    rows = sum(audit["rows"] for audit in audits)
+    if not rows:
+        return None
+    return {
+        "rows": rows,
+        "largest_drift": max(audit["largest_drift"] for audit in audits),
+        "mean_drift": sum(audit["mean_drift"] * audit["rows"] for audit in audits) / rows,
+    }

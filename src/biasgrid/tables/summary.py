@@ -1,0 +1,87 @@
+"""The summary of a grid: what is measured of whole cells and of their bias types, whatever their families."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from biasgrid.tables.measures import MEASURE_KEYS, SUMMARY
+
+LINE = ["model", "dataset", "bias_type"]
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What the config says of a model.
+
+    Attributes:
+        kind: what sort of model it is, by which plots group (such as SQuAD, NewsQA, LM).
+        label: its name in plots.
+        scoring: how it is scored on each dataset of underspecified questions, which for an imported model is not the
+            config's choice.
+    """
+
+    kind: str
+    label: str
+    scoring: Mapping[str, str]
+
+
+def summarise(
+    measures: pl.DataFrame, models: Mapping[str, ModelFacts], headlines: Mapping[str, Mapping[str, str]]
+) -> pl.DataFrame:
+    """Picks what is measured of whole cells and bias types, over all templates.
+
+    Args:
+        measures: the cells' tables (schema `MEASURES`), one below the other.
+        models: the facts of each model, by its name in the config.
+        headlines: for each dataset its headline measures, in the order in which they are told, with their options.
+
+    Returns:
+        Rows of `SUMMARY`: cells and their bias types in the order of their first appearance, headline measures first.
+
+    Raises:
+        KeyError: a model that is measured is not among `models`.
+    """
+    whole = measures.filter(pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"))
+    lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
+    cells = whole.select("model", "dataset").unique(maintain_order=True)
+    facts = [
+        (model, dataset, models[model].kind, models[model].label, models[model].scoring.get(dataset))
+        for model, dataset in cells.rows()
+    ]
+    names = dict.fromkeys(("model", "dataset", "kind", "label", "scoring"), pl.String)
+    return (
+        whole.join(pl.DataFrame(facts, schema=names, orient="row"), on=["model", "dataset"], maintain_order="left")
+        .join(places(headlines), on=["dataset", "measure", "options"], how="left", maintain_order="left")
+        .join(lines, on=LINE, nulls_equal=True, maintain_order="left")
+        .sort("line", "place", nulls_last=True, maintain_order=True)
+        .with_columns(headline=pl.col("place").is_not_null())
+        .select(list(SUMMARY.columns))
+    )
+
+
+def places(headlines: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
+    """Returns `dataset`, `measure`, `options` and `place` of headline measures."""
+    rows = [
+        (dataset, measure, options, place)
+        for dataset, chosen in headlines.items()
+        for place, (measure, options) in enumerate(chosen.items())
+    ]
+    schema = {"dataset": pl.String, "measure": pl.String, "options": pl.String, "place": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
+    """Puts the headline measures of a summary side by side: a row for each cell and bias type.
+
+    Returns:
+        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n` and a column for each headline measure. `n` is
+        that of the last of them: how many swap groups or cases were measured.
+    """
+    headlines = summary.filter("headline")
+    names = headlines["measure"].unique(maintain_order=True)
+    keys = ["model", "dataset", "kind", "label", "scoring", "bias_type"]
+    of_each = {name: pl.col("value").filter(pl.col("measure") == name).first() for name in names}
+    return headlines.group_by(keys, maintain_order=True).agg(n=pl.col("n").last(), **of_each)
