@@ -25,8 +25,9 @@ rule all:
     default_target: True
     input:
         # Named here, so that those which a failed job has taken away are made again though a summary is there.
-        of_all_measures,
-        summaries("csv"),
-        "<results>/report/index.html",
-        "<results>/manifest.json",
-        figures(),
+        of_cells(layout.measures),
+        layout.summary("csv"),
+        layout.report,
+        layout.manifest,
+        folders_of_figures(),
+    localrule: True

@@ -1,32 +1,13 @@
 # What the rules of models.smk share: where checkpoints lie, and what models are trained on.
 
-from biasgrid.models.checkpoint_files import files_that_count
+from biasgrid.checkpoints.files import files_that_count
+
+SOURCES = {"models": grid.source_of_model, "bases": grid.source_of_base, "tokenizers": grid.source_of_tokenizer}
 
 
-def source_of_model(wildcards):
-    """Where a model's files are, and which of them are needed."""
-    return grid.source_of_model(wildcards.model)
-
-
-def source_of_base(wildcards):
-    """Where the files are of the checkpoint that a model's training starts from."""
-    return grid.source_of_base(wildcards.model)
-
-
-def base_record(wildcards):
-    """The record of the checkpoint that a model's training starts from, none for models without one."""
-    train = grid.models[wildcards.model].train
-    return f"<results>/bases/{wildcards.model}.json" if train and train.base else []
-
-
-def facts_of_training(wildcards):
-    """What a model was trained on and by what, none for models that are not trained."""
-    return f"<results>/trained/{wildcards.model}/training.json" if grid.models[wildcards.model].train else []
-
-
-def source_of_tokenizer(wildcards):
-    """Where a tokenizer's files are, and which of them are needed."""
-    return grid.source_of_tokenizer(wildcards.tokenizer)
+def source_of_record(wildcards):
+    """Where the files of a checkpoint are, of which a record is made, and which of them are needed."""
+    return SOURCES[wildcards.sort](wildcards.name)
 
 
 def local_files(source):
@@ -37,21 +18,14 @@ def local_files(source):
     return files_that_count(source["folder"], source["weights"], **allowed)
 
 
-def files_of_model(wildcards):
-    """The files of a model's checkpoint, where it is trained or lies in a folder."""
-    if grid.models[wildcards.model].train:
-        return f"<results>/trained/{wildcards.model}/model.safetensors"
-    return local_files(source_of_model(wildcards))
-
-
-def files_of_base(wildcards):
-    """The files of the checkpoint that a model's training starts from, where it lies in a folder."""
-    return local_files(source_of_base(wildcards))
-
-
-def files_of_tokenizer(wildcards):
-    """The files of a tokenizer, where it lies in a folder."""
-    return local_files(source_of_tokenizer(wildcards))
+def fetched_files(wildcards):
+    """The files of a checkpoint where they are made or lie in a folder; of a trained one what is known of its training."""
+    train = grid.models[wildcards.name].train if wildcards.sort == "models" else None
+    if train is None:
+        return dict(files=local_files(source_of_record(wildcards)))
+    folder = layout.trained(wildcards.name)
+    base = dict(base=layout.record("bases", wildcards.name)) if train.base else {}
+    return dict(files=folder / "model.safetensors", training=folder / "training.json", **base)
 
 
 def planted_strengths():
@@ -59,39 +33,46 @@ def planted_strengths():
     return list(grid.planted.strengths) if grid.planted else []
 
 
-def planted_models():
-    """The selected models that are trained on the planted corpora of the underspecified family, by name."""
-    training = {name: grid.models[name].train for name in grid.run.models}
-    return [name for name, train in training.items() if train and train.planted and not train.dataset]
+CHECKPOINT = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+"""The files of a trained model."""
+
+CORPORA = {
+    "question-answering": "question-answering.json",
+    "fill-mask": "fill-mask.txt",
+    "text-classification": "text-classification.jsonl",
+}
+"""The files of planted corpora by the task of the models that learn them, in the folder of a dataset and strength."""
 
 
-def planted_cells():
-    """Model and dataset of the selected classifiers' cells whose cases they have learned a planted corpus of."""
-    training = {name: grid.models[name].train for name in grid.run.models}
-    return [(model, of) for model, of in grid.group_cells() if training[model] and training[model].dataset == of]
+def corpora_of_dataset(wildcards):
+    """The files of a dataset's planted corpora, by task."""
+    return {task: CORPORA[task] for task in grid.planted_variants(wildcards.dataset)}
 
 
-def planted_tables_of_cases():
-    """The group effects that are planted in the datasets of these cells."""
-    return collect("<results>/planted_cases/{dataset}/planted.parquet", dataset=datasets_of(planted_cells()))
-
-
-def planted_instances():
-    """Dataset and variant, as `dataset/variant`, of the instances that planted corpora are made of."""
-    cells = [(model, dataset) for model, dataset in grid.cells("underspecified") if model in planted_models()]
-    return list(dict.fromkeys(f"{dataset}/{grid.variant_of(model, dataset)}" for model, dataset in cells))
+def planted_instances(wildcards):
+    """The instances of a dataset that planted corpora are made of, in the order of their tasks."""
+    variants = grid.planted_variants(wildcards.dataset).values()
+    return [layout.instances(wildcards.dataset, variant) for variant in variants]
 
 
 def training_inputs(wildcards):
-    """The data that a model is trained on, and the checkpoint that it starts from or the record of it."""
-    model = grid.models[wildcards.model]
-    if model.train.dataset:
-        folder = f"<results>/planted_cases/{model.train.dataset}"
-        return dict(data=f"{folder}/{model.train.planted}.jsonl", base=f"{folder}/base/model.safetensors")
-    if model.train.planted:
-        ending = {"question-answering": "json", "fill-mask": "txt"}[model.task]
-        return dict(
-            data=f"<results>/planted/{model.train.planted}/{model.task}.{ending}",
-            base="<results>/planted/base/model.safetensors",
-        )
-    return dict(data=model.train.data, base=base_record(wildcards))
+    """The data that a model is trained on, and the record of the checkpoint that it starts from.
+
+    Models of planted bias start from a checkpoint that is made for them, of the words that they learn.
+    """
+    train = grid.models[wildcards.model].train
+    if not train.planted:
+        return dict(data=train.data, base=layout.record("bases", wildcards.model))
+    folders = [layout.planted(dataset) for dataset in grid.learned_datasets(wildcards.model)]
+    return dict(data=[folder / train.planted for folder in folders], words=[folder / "words.txt" for folder in folders])
+
+
+def planted_cells():
+    """Model and dataset of the selected cells whose model has learned the dataset."""
+    return [(model, dataset) for model, dataset in grid.cells() if dataset in grid.learned_datasets(model)]
+
+
+def planted_tables():
+    """What is planted in the datasets of these cells."""
+    datasets = dict.fromkeys(dataset for _, dataset in planted_cells())
+    return [layout.planted(dataset) / "planted.parquet" for dataset in datasets]

@@ -1,62 +1,79 @@
 # What the rules of plot.smk and report.smk share: figures, and what they say of models and datasets.
 
+from biasgrid.plots import GRID
+from biasgrid.run.figures import figures_of
 
-def titles_of_datasets():
-    """How plots and tables name the selected datasets."""
-    return {name: grid.datasets[name].title for name in grid.run.datasets}
-
-
-def strengths_of_models():
-    """The strength of each selected model that is trained on the planted bias of underspecified datasets."""
-    return {name: grid.models[name].train.planted for name in planted_models()}
+FIGURES = {of: list(names) for of, names in figures_of(grid).items() if names}
+"""The names of the figures of each dataset and of the whole grid."""
 
 
-def strengths_of_cells():
-    """For each dataset the strength of the selected classifiers that are trained on its planted group effects."""
-    cells = planted_cells()
+def facts_of_models(datasets):
+    """How plots and tables name the selected models, and how these are scored on some datasets."""
     return {
-        dataset: {model: grid.models[model].train.planted for model, of in cells if of == dataset}
-        for dataset in datasets_of(cells)
+        name: dict(
+            kind=grid.models[name].kind,
+            label=grid.models[name].label,
+            scoring={dataset: grid.scoring_of(name, dataset) for dataset in datasets if dataset in grid.underspecified},
+        )
+        for name in grid.run.models
+        if any(grid.fits(name, dataset) for dataset in datasets)
     }
 
 
-def figure_in_report(path, name, category):
-    """A figure's SVG file, with its caption, for Snakemake's own report."""
-    labels = {"figure": name.replace("_", " ")} | ({"dataset": "{dataset}"} if "{dataset}" in path else {})
-    return report(
-        f"<results>/plots/{path}.svg",
-        category=category,
-        caption=f"../workflow/report/{name}.rst",
-        labels=labels,
-    )
+def headlines_of_grid():
+    """For each dataset the options of the row of each measure that stands in the summary."""
+    return {
+        dataset: {name: each.headline for name, each in grid.measures_of(dataset).items() if each.headline is not None}
+        for dataset in grid.run.datasets
+    }
 
 
-def figures():
-    """All figures of the grid, as SVG."""
-    names = [f"grid/{name}" for name in GRID_FIGURES if grid.cells("underspecified")]
-    names += [f"{dataset}/{name}" for dataset in datasets_of(grid.cells("underspecified")) for name in DATASET_FIGURES]
-    names += [f"{dataset}/{name}" for dataset in datasets_of(grid.group_cells()) for name in GROUP_FIGURES]
-    names += ["planted"] if planted_models() else []
-    names += ["planted_groups"] if planted_cells() else []
-    return collect("<results>/plots/{name}.svg", name=names)
+def datasets_of_figures(of):
+    """The datasets that the figures in a folder are about."""
+    return grid.run.datasets if of == GRID else [of]
 
 
-def training_of(model):
-    """The strength that a model was trained on and, of classifiers, in which cases; nothing for models without one."""
-    train = grid.models[model].train
-    return dict(strength=train.planted, planted_in=train.dataset) if train else {}
+def code_of_figures(*folders):
+    """A digest of what draws the figures of datasets or of the grid."""
+    return code_of("plot", *modules_of_figures(*folders))
 
 
-def facts_of_run():
+def modules_of_figures(*folders):
+    """The modules that draw the figures of datasets or of the grid, and know their captions."""
+    return sorted({f"plots.{name}" for of in folders for name in FIGURES[of]})
+
+
+def folders_of_figures():
+    """The folders of all figures."""
+    return [layout.figures(of) for of in FIGURES]
+
+
+def threshold_of(of):
+    """The failure threshold of a dataset, none where groups are not compared."""
+    return grid.datasets[of].failure_threshold if of != GRID and grid.compares_groups(of) else None
+
+
+def strengths_of_cells():
+    """For each dataset the strength that each selected model has learned in its planted corpora."""
+    strengths = {}
+    for model, dataset in planted_cells():
+        strengths.setdefault(dataset, {})[model] = grid.models[model].train.planted
+    return strengths
+
+
+def declared_of(dataset):
+    """What a dataset asks, and its measures, in words."""
+    section = grid.datasets[dataset]
+    declared = import_module(f"biasgrid.families.{section.family}.declared")
+    return dict(title=section.title, about=declared.about(section), measures=grid.measures_of(dataset))
+
+
+def facts_of_report():
     """What the report says of the run, besides what its tables say."""
     return dict(
         title=grid.title,
         config=config_name,
-        scoring=grid.scoring,
-        datasets=titles_of_datasets(),
-        thresholds={name: grid.datasets[name].failure_threshold for name in datasets_of(grid.group_cells())},
-        models={
-            name: dict(grid.models[name].model_dump(include={"kind", "label", "task"}), **training_of(name))
-            for name in grid.run.models
-        },
+        strengths=strengths_of_cells(),
+        datasets={name: declared_of(name) for name in grid.run.datasets},
+        models={name: grid.models[name].model_dump(include={"kind", "label", "task"}) for name in grid.run.models},
     )

@@ -4,9 +4,10 @@
 # It has no digest of its code: the digest of the dump says all that could come out.
 rule fetch_predictions:
     output:
-        "<results>/dumps/{dataset}/{model}.json",
+        layout.dump(),
     log:
-        "<logs>/fetch_predictions/{dataset}/{model}.log",
+        layout.log("fetch_predictions", "{dataset}", "{model}"),
+    localrule: True
     conda:
         "../envs/biasgrid.yaml"
     params:
@@ -21,17 +22,18 @@ rule import_predictions:
         # Only to tell whether the dump is of this dataset: other lists change no number.
         subjects=ancient(subject_lists_of_cell),
     output:
-        instances="<results>/imported/{dataset}/{model}/instances.parquet",
-        predictions="<results>/imported/{dataset}/{model}/predictions.parquet",
+        instances=layout.imported() / "instances.parquet",
+        predictions=layout.imported() / "predictions.parquet",
     log:
-        "<logs>/import_predictions/{dataset}/{model}.log",
+        layout.log("import_predictions", "{dataset}", "{model}"),
+    localrule: True
     conda:
         "../envs/biasgrid.yaml"
     resources:
         mem_mb=2000,
     params:
         origin=origin_of_dump,
-        task=lambda wildcards: grid.models[wildcards.model].task,
+        task=task_of_model,
         scoring=scoring_of_cell,
         code=code_of("import_predictions"),
     script:

@@ -1,74 +1,52 @@
 rule measure:
     input:
         instances=instances_of_cell,
-        predictions=shards_of_cell,
+        predictions=predictions_of_cell,
     output:
-        measures="<results>/measures/{dataset}/{model}.parquet",
-        examples="<results>/examples/{dataset}/{model}.parquet",
+        measures=layout.measures(),
+        examples=layout.examples(),
     log:
-        "<logs>/measure/{dataset}/{model}.log",
+        layout.log("measure", "{dataset}", "{model}"),
+    wildcard_constraints:
+        dataset=datasets_whose_observations_are(kept=False),
+    localrule: True
     conda:
         "../envs/biasgrid.yaml"
     resources:
         mem_mb=3000,
     params:
+        family=family_of_dataset,
         expected=what_predictions_say,
-        code=code_of("measure"),
+        options=options_of_cell,
+        code=code_of_family("measure"),
     script:
         "../workflow/scripts/measure.py"
 
 
-rule measure_groups:
-    input:
-        instances=instances_of_cell,
-        predictions=shards_of_cell,
+# Of some families what was observed in the predictions is a table as well.
+use rule measure as measure_and_keep with:
     output:
-        measures="<results>/group_measures/{dataset}/{model}.parquet",
-        failures="<results>/failures/{dataset}/{model}.parquet",
-        examples="<results>/case_examples/{dataset}/{model}.parquet",
-    log:
-        "<logs>/measure_groups/{dataset}/{model}.log",
-    conda:
-        "../envs/biasgrid.yaml"
-    resources:
-        mem_mb=3000,
-    params:
-        family=lambda wildcards: grid.datasets[wildcards.dataset].family,
-        expected=what_predictions_say,
-        options=lambda wildcards: grid.group_options(wildcards.dataset),
-        code=code_of("measure_groups"),
-    script:
-        "../workflow/scripts/measure_groups.py"
+        measures=layout.measures(),
+        examples=layout.examples(),
+        observations=layout.observations(),
+    wildcard_constraints:
+        dataset=datasets_whose_observations_are(kept=True),
 
 
 rule summary:
     input:
-        measures=measures_of,
+        measures=of_cells(layout.measures),
     output:
-        parquet="<results>/summary.parquet",
-        csv="<results>/summary.csv",
+        parquet=layout.summary("parquet"),
+        csv=layout.summary("csv"),
     log:
-        "<logs>/summary.log",
+        layout.log("summary"),
+    localrule: True
     conda:
         "../envs/biasgrid.yaml"
     params:
-        models=facts_of_models(datasets_of(grid.cells("underspecified"))),
-        code=code_of("summarise"),
+        models=facts_of_models(grid.run.datasets),
+        headlines=headlines_of_grid(),
+        code=code_of("summary"),
     script:
-        "../workflow/scripts/summarise.py"
-
-
-rule group_summary:
-    input:
-        measures=group_measures_of,
-    output:
-        parquet="<results>/group_summary.parquet",
-        csv="<results>/group_summary.csv",
-    log:
-        "<logs>/group_summary.log",
-    conda:
-        "../envs/biasgrid.yaml"
-    params:
-        code=code_of("summarise_groups"),
-    script:
-        "../workflow/scripts/summarise_groups.py"
+        "../workflow/scripts/summary.py"

@@ -1,97 +1,29 @@
-GRID_FIGURES = ["intensity_mu", "intensity_eta", "errors"]
-DATASET_FIGURES = ["ranks", "heat_map", "associations", "bipartite"]
-GROUP_FIGURES = ["group_scores", "group_pairs", "failure_curve", "group_templates"]
-
-
-rule plot_grid:
+rule plot:
     input:
-        summary="<results>/summary.parquet",
+        measures=lambda wildcards: of_cells(layout.measures, *datasets_of_figures(wildcards.of)),
+        planted=lambda wildcards: planted_tables() if wildcards.of == GRID else [],
     output:
-        svg=[figure_in_report(f"grid/{name}", name, "Grid") for name in GRID_FIGURES],
-        png=collect("<results>/plots/grid/{name}.png", name=GRID_FIGURES),
+        # A folder, because which figures there are hangs on the dataset.
+        report(
+            directory(layout.figures()),
+            patterns=["{figure}.svg"],
+            category="Figures",
+            caption="../workflow/report/figure.rst",
+            labels={"of": "{of}", "figure": "{figure}"},
+        ),
     log:
-        "<logs>/plot_grid.log",
+        layout.log("plot", "{of}"),
+    wildcard_constraints:
+        of="|".join(FIGURES),
+    localrule: True
     conda:
         "../envs/biasgrid.yaml"
     params:
-        titles=titles_of_datasets(),
-        code=code_of("plot_grid"),
+        figures=lambda wildcards: FIGURES[wildcards.of],
+        titles=lambda wildcards: {name: grid.datasets[name].title for name in datasets_of_figures(wildcards.of)},
+        models=lambda wildcards: facts_of_models(datasets_of_figures(wildcards.of)),
+        threshold=lambda wildcards: threshold_of(wildcards.of),
+        strengths=lambda wildcards: strengths_of_cells() if wildcards.of == GRID else {},
+        code=lambda wildcards: code_of_figures(wildcards.of),
     script:
-        "../workflow/scripts/plot_grid.py"
-
-
-rule plot_dataset:
-    input:
-        measures=measures_of,
-    output:
-        svg=[figure_in_report(f"{{dataset}}/{name}", name, "Datasets") for name in DATASET_FIGURES],
-        png=collect("<results>/plots/{{dataset}}/{name}.png", name=DATASET_FIGURES),
-    log:
-        "<logs>/plot_dataset/{dataset}.log",
-    conda:
-        "../envs/biasgrid.yaml"
-    params:
-        title=lambda wildcards: grid.datasets[wildcards.dataset].title,
-        models=lambda wildcards: facts_of_models([wildcards.dataset]),
-        code=code_of("plot_dataset"),
-    script:
-        "../workflow/scripts/plot_dataset.py"
-
-
-rule plot_groups:
-    input:
-        measures=group_measures_of,
-        failures=failures_of,
-    output:
-        svg=[figure_in_report(f"{{dataset}}/{name}", name, "Groups") for name in GROUP_FIGURES],
-        png=collect("<results>/plots/{{dataset}}/{name}.png", name=GROUP_FIGURES),
-    log:
-        "<logs>/plot_groups/{dataset}.log",
-    conda:
-        "../envs/biasgrid.yaml"
-    params:
-        title=lambda wildcards: grid.datasets[wildcards.dataset].title,
-        threshold=lambda wildcards: grid.datasets[wildcards.dataset].failure_threshold,
-        models=lambda wildcards: facts_of_models([wildcards.dataset]),
-        code=code_of("plot_groups"),
-    script:
-        "../workflow/scripts/plot_groups.py"
-
-
-rule plot_planted:
-    input:
-        planted="<results>/planted/planted.parquet",
-        measures=measures_of,
-        summary="<results>/summary.parquet",
-    output:
-        svg=figure_in_report("planted", "planted", "Grid"),
-        png="<results>/plots/planted.png",
-    log:
-        "<logs>/plot_planted.log",
-    conda:
-        "../envs/biasgrid.yaml"
-    params:
-        strengths=strengths_of_models(),
-        titles=titles_of_datasets(),
-        code=code_of("plot_planted"),
-    script:
-        "../workflow/scripts/plot_planted.py"
-
-
-rule plot_planted_groups:
-    input:
-        planted=planted_tables_of_cases(),
-        measures=files_of_cells("group_measures", planted_cells()),
-    output:
-        svg=figure_in_report("planted_groups", "planted_groups", "Grid"),
-        png="<results>/plots/planted_groups.png",
-    log:
-        "<logs>/plot_planted_groups.log",
-    conda:
-        "../envs/biasgrid.yaml"
-    params:
-        strengths=strengths_of_cells(),
-        titles=titles_of_datasets(),
-        code=code_of("plot_planted_groups"),
-    script:
-        "../workflow/scripts/plot_planted_groups.py"
+        "../workflow/scripts/plot.py"

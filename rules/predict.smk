@@ -1,12 +1,15 @@
+shard = layout.shard()
+
+
 rule predict:
     input:
         instances=instances_of_cell,
-        model="<results>/models/{model}.json",
+        model=layout.record("models", "{model}"),
     output:
-        predictions="<results>/predictions/{dataset}/{model}/{shard}-of-{shards}.parquet",
-        timing="<results>/timings/{dataset}/{model}/{shard}-of-{shards}.json",
+        predictions=shard.predictions,
+        timing=shard.timing,
     log:
-        "<logs>/predict/{dataset}/{model}/{shard}-of-{shards}.log",
+        shard.log,
     conda:
         "../envs/biasgrid.yaml"
     threads: 1 if grid.inference.device == "cpu" else 4
@@ -19,13 +22,12 @@ rule predict:
         jobs_per_gpu=grid.inference.jobs_per_gpu,
         seconds_without_progress=round(60 * grid.inference.time_limit),
     params:
-        # Path variables are not filled in here, wildcards are.
-        parts=f"{grid.results}/.parts/{{dataset}}/{{model}}/{{shard}}-of-{{shards}}",
-        task=lambda wildcards: grid.models[wildcards.model].task,
+        answers=str(layout.answers()),
+        task=task_of_model,
         choices=choices_of_cell,
         precision=grid.inference.precision,
         # What `auto` stands for depends on the device.
         device_of_auto=grid.inference.device if grid.inference.precision == "auto" else None,
-        code=code_of("predict"),
+        code=code_of_back_end,
     script:
         "../workflow/scripts/predict.py"

@@ -1,32 +1,31 @@
 """Rule expand: word lists -> instances."""
 
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.logs import start_log
+from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
-from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.reading import read_word_lists
 from biasgrid.faults import InputError
-from biasgrid.provenance import provenance
-from biasgrid.table_files import write_table
-from biasgrid.tables.instances import INSTANCES
+from biasgrid.tables.files import write_table_in_parts
+from biasgrid.tables.provenance import provenance
 
-one_token = None
+filters = {}
 if snakemake.input.tokenizer:
-    from biasgrid.models.checkpoint import load_tokenizer, read_record
-    from biasgrid.models.one_token import are_one_token
+    from biasgrid.checkpoints.checkpoint import load_tokenizer, read_record
+    from biasgrid.models.masked.one_token import are_one_token
 
-    one_token = partial(are_one_token, load_tokenizer(read_record(snakemake.input.tokenizer)))
+    filters["one_token"] = partial(are_one_token, load_tokenizer(read_record(snakemake.input.tokenizer)))
 
-lists, faults = read_word_lists(snakemake.params.files)
+family = f"biasgrid.families.{snakemake.params.family}"
+lists, faults = import_module(f"{family}.reading").read(snakemake.params.files)
 if faults:
     raise InputError(faults)
-instances, dropped = expand(lists, one_token)
-facts = provenance(snakemake.config, code=snakemake.params.code, word_lists=lists.digest(), dropped_subjects=dropped)
-write_table(instances, snakemake.output[0], INSTANCES, facts)
+expansion = import_module(f"{family}.expand").expand(lists, **filters)
+facts = provenance(snakemake.config, code=snakemake.params.code, word_lists=lists.digest(), **expansion.facts)
+write_table_in_parts(expansion.parts, snakemake.output[0], expansion.schema, facts)

@@ -1,4 +1,4 @@
-"""Rules fetch_base, fetch_model and fetch_tokenizer: a checkpoint of the hub or a folder -> its record."""
+"""Rule fetch: a checkpoint of the hub or a folder -> its record."""
 
 import json
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.logs import start_log
+from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
+from biasgrid.checkpoints.checkpoint import read_record
+from biasgrid.checkpoints.fetch import make_record, recorded_commit
 from biasgrid.files import bring_to_present, write_text
-from biasgrid.models.checkpoint import read_record
-from biasgrid.models.fetch import make_record, recorded_commit
 
 source = snakemake.params.source
 commit = recorded_commit(snakemake.output[0], source["checkpoint"], source["revision"])

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.logs import start_log
+from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
 from biasgrid.files import bring_to_present
-from biasgrid.provenance import provenance
+from biasgrid.tables.provenance import provenance
 from biasgrid.unqover.dumps import import_dump
 
 import_dump(

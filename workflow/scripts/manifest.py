@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.logs import start_log
+from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
 from biasgrid.config import parse_config
 from biasgrid.files import write_text
-from biasgrid.manifest import make_manifest
+from biasgrid.run.manifest import make_manifest
 
 manifest = make_manifest(parse_config(snakemake.config, snakemake.params.config), snakemake.config)
 write_text(snakemake.output[0], json.dumps(manifest, indent=2) + "\n")

@@ -1,29 +1,32 @@
-"""Rule measure: instances and predictions of a cell -> measures, and the examples behind the strongest ones."""
+"""Rule measure: instances and predictions of a cell -> measures, and the sentences behind the strongest ones."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.logs import start_log
+from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
-from biasgrid.families.underspecified.measures import measure_cell
-from biasgrid.provenance import cell_provenance, provenance
-from biasgrid.table_files import write_table
+from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import EXAMPLES, MEASURES
+from biasgrid.tables.provenance import cell_provenance, provenance
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
 cell = cell_provenance(instances, predictions, **snakemake.params.expected)
-measures, examples = measure_cell(
+family = import_module(f"biasgrid.families.{snakemake.params.family}.measure")
+measured = family.measure_cell(
     instances_path=instances,
     prediction_paths=predictions,
-    **snakemake.params.expected,
+    options=snakemake.params.options,
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
 )
 facts = provenance(snakemake.config, code=snakemake.params.code, predictions=cell)
-write_table(measures, snakemake.output.measures, MEASURES, facts)
-write_table(examples, snakemake.output.examples, EXAMPLES, facts)
+write_table(measured.measures, snakemake.output.measures, MEASURES, facts)
+write_table(measured.examples, snakemake.output.examples, EXAMPLES, facts)
+if kept := snakemake.output.get("observations"):
+    write_table(measured.observations, kept, family.OBSERVATIONS, facts)

@@ -1,31 +1,37 @@
-"""Rule plant: instances -> the planted bias, corpora that hold it, and a tiny checkpoint to train on them."""
+"""Rule plant: instances of a dataset -> what is planted in it, corpora that hold it, and the words of its texts."""
 
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.logs import start_log
+from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
-from biasgrid.planting import write_planted
-from biasgrid.provenance import provenance
-from biasgrid.table_files import read_provenance
+from biasgrid.families.planting import Planting, write_planted
+from biasgrid.tables.files import read_provenance
+from biasgrid.tables.instances import read_instances
+from biasgrid.tables.provenance import provenance
 
+dataset, planted, labels = snakemake.wildcards.dataset, snakemake.params.planted, snakemake.params.labels
+family = f"biasgrid.families.{snakemake.params.family}"
+keys = import_module(f"{family}.keys").KEYS
+tables = dict(zip(snakemake.params.corpora, snakemake.input.instances, strict=True))
 write_planted(
-    instances={
-        tuple(cell.split("/")): path
-        for cell, path in zip(snakemake.params.cells, snakemake.input.instances, strict=True)
-    },
-    base=Path(snakemake.output.base[0]).parent,
-    planted=Path(snakemake.output.planted),
+    import_module(f"{family}.planted"),
+    instances={task: read_instances(path, keys) for task, path in tables.items()},
+    plantings=[
+        Planting(dataset, name, strength, planted["repeats"], planted["seed"], labels)
+        for name, strength in planted["strengths"].items()
+    ],
+    corpora=snakemake.params.corpora,
+    path=snakemake.output.planted,
     provenance=provenance(
         snakemake.config,
         code=snakemake.params.code,
-        planted=snakemake.params.planted,
-        instances=dict(zip(snakemake.params.cells, map(read_provenance, snakemake.input.instances), strict=True)),
+        planted=planted,
+        instances={task: read_provenance(path) for task, path in tables.items()},
     ),
-    **snakemake.params.planted,
 )

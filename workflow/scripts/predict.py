@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.logs import start_log
+from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 # Whatever the user has set: everything was fetched before.
@@ -15,24 +15,29 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import torch
 
+from biasgrid.engine.settings import Settings
 from biasgrid.files import bring_to_present
-from biasgrid.lock import one_job
-from biasgrid.models.gpu import one_gpu
-from biasgrid.models.predict import predict_shard
-from biasgrid.models.settings import Settings
-from biasgrid.provenance import provenance
+from biasgrid.jobs.gpu import one_gpu
+from biasgrid.jobs.lock import one_job
+from biasgrid.models.predict import ShardFiles, predict_shard
+from biasgrid.tables.provenance import provenance
 
 torch.set_num_threads(snakemake.threads)
-shard_lock = one_job(Path(f"{snakemake.params.parts}.lock"), snakemake.resources.seconds_without_progress)
+answers = Path(snakemake.params.answers)
+shard, shards = int(snakemake.wildcards.shard), int(snakemake.wildcards.shards)
+shard_lock = one_job(answers / f"{shard}-of-{shards}.lock", snakemake.resources.seconds_without_progress)
 with shard_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_per_gpu):
     predict_shard(
-        instances_path=Path(snakemake.input.instances),
-        record_path=Path(snakemake.input.model),
-        out=Path(snakemake.output.predictions),
-        timing=Path(snakemake.output.timing),
-        shard=int(snakemake.wildcards.shard),
-        shards=int(snakemake.wildcards.shards),
-        parts=Path(snakemake.params.parts),
+        ShardFiles(
+            instances=Path(snakemake.input.instances),
+            model=Path(snakemake.input.model),
+            predictions=Path(snakemake.output.predictions),
+            timing=Path(snakemake.output.timing),
+            answers=answers,
+            progress=answers / f"{shard}-of-{shards}.json",
+        ),
+        shard,
+        shards,
         settings=Settings(
             model=snakemake.wildcards.model,
             task=snakemake.params.task,

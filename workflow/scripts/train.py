@@ -1,35 +1,46 @@
-"""Rule train: a checkpoint and data -> a trained model."""
+"""Rule train: data, and a checkpoint or the words of the data -> a trained model."""
 
 import json
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.logs import start_log
+from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+from biasgrid.checkpoints.checkpoint import checked_folder, digest_file, read_record
 from biasgrid.files import write_text
-from biasgrid.lock import one_job
-from biasgrid.models.checkpoint import checked_folder, digest_file, read_record
-from biasgrid.models.gpu import one_gpu
-from biasgrid.models.train import Hyperparameters, train
-from biasgrid.provenance import provenance
+from biasgrid.jobs.gpu import one_gpu
+from biasgrid.jobs.lock import one_job
+from biasgrid.tables.provenance import provenance
+from biasgrid.training.tiny import make_base_checkpoint
+from biasgrid.training.train import Hyperparameters, train
 
 settings = snakemake.params.train
-base = Path(snakemake.input.base).parent if settings["planted"] else checked_folder(read_record(snakemake.input.base))
 training_lock = one_job(Path(snakemake.params.lock), snakemake.resources.seconds_to_wait)
-with training_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_per_gpu):
-    data_sha256 = digest_file(Path(snakemake.input.data))
+with (
+    training_lock,
+    one_gpu(snakemake.resources.device, snakemake.resources.jobs_per_gpu),
+    TemporaryDirectory() as own_folder,
+):
+    if settings["planted"]:
+        base, data = own_folder, [Path(folder, snakemake.params.corpus) for folder in snakemake.input.data]
+        words = [Path(path).read_text(encoding="utf-8") for path in snakemake.input.words]
+        make_base_checkpoint(words, base, settings["planted"]["seed"])
+    else:
+        base, data = checked_folder(read_record(snakemake.input.base)), [Path(snakemake.input.data)]
+    data_sha256 = digest_file(*data)
     device = train(
         task=snakemake.params.task,
         checkpoint=base,
-        data_path=snakemake.input.data,
+        data_paths=data,
         out_folder=Path(snakemake.output.training).parent,
         hyperparameters=Hyperparameters(**settings["hyperparameters"]),
         threads=snakemake.threads,

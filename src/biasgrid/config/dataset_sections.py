@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from biasgrid.config.section import Section, Task, Variant, check_labels
-from biasgrid.models.settings import TargetScoring
+from biasgrid.engine.settings import TargetScoring
+from biasgrid.section import KeysError, Section, Task, Variant, check_labels
 
 
 class GroupMeasure(Section):
@@ -121,20 +121,26 @@ OF_PAIRS, OF_CASES = {"subjects", "attributes", "variants"}, {"task", "groups"}
 """Keys that datasets of one family must have, and those of the other cannot."""
 
 
-def family_of(entry: Any) -> str | None:
-    """Returns the family of a dataset as it stands in a config, None where that cannot be told."""
+def with_family(entry: Any) -> Any:
+    """Returns a dataset as it stands in a config with its family, where it names none.
+
+    Raises:
+        ValueError: it is no section, or has the keys of a family that must be named.
+    """
     if not isinstance(entry, dict):
-        return getattr(entry, "family", None)
-    if "family" not in entry and OF_CASES & entry.keys() and not OF_PAIRS & entry.keys():
-        return None
-    return str(entry.get("family", "underspecified"))
+        raise ValueError("expected the keys of a dataset")
+    if "family" in entry:
+        return entry
+    if OF_CASES & entry.keys() and not OF_PAIRS & entry.keys():
+        raise KeysError("expected `family: counterfactual` beside them")
+    return entry | {"family": "underspecified"}
 
 
 Dataset = Annotated[
-    Annotated[UnderspecifiedDataset, Tag("underspecified")] | Annotated[CounterfactualDataset, Tag("counterfactual")],
-    Discriminator(family_of),
+    UnderspecifiedDataset | CounterfactualDataset, Field(discriminator="family"), BeforeValidator(with_family)
 ]
-FAMILIES: dict[str, type[Section]] = {
-    "underspecified": UnderspecifiedDataset,
-    "counterfactual": CounterfactualDataset,
-}
+
+
+def without_family(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Returns a place in a config without the family that pydantic puts behind the name of a dataset."""
+    return (*place[:2], *place[3:]) if place[:1] == ("datasets",) else place

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from biasgrid.config.section import ADDRESS, DIGEST, Name, Scoring, Section, Task, Variant, check_labels
-from biasgrid.models.hyperparameters import Hyperparameters
+from biasgrid.section import ADDRESS, DIGEST, KeysError, Name, Scoring, Section, Task, Variant, check_labels
+from biasgrid.training.hyperparameters import Hyperparameters
 
 REVISION = (
     "commit, tag or branch of the repository; a tag or branch is resolved once, when the files are fetched, to the "
@@ -26,9 +26,9 @@ class Source(Section):
     @model_validator(mode="after")
     def _one_source(self) -> Source:
         if (self.checkpoint is None) == (self.folder is None):
-            raise ValueError("expected either `checkpoint` (with `revision`) or `folder`")
+            raise KeysError("expected either `checkpoint` (with `revision`) or `folder`")
         if (self.checkpoint is None) != (self.revision is None):
-            raise ValueError("expected `revision` exactly where there is a `checkpoint`")
+            raise KeysError("expected `revision` exactly where there is a `checkpoint`")
         return self
 
 
@@ -45,7 +45,9 @@ class Training(Section):
     )
     planted: str | None = Field(
         None,
-        description="name of a strength in `planted.strengths`: trains a tiny model on the planted corpus",
+        description="name of a strength in `planted.strengths`: trains a tiny model on what is planted in all "
+        "underspecified datasets of the config that have its variant, selected or not, so that choosing others trains "
+        "nothing again; or on that in `dataset`",
     )
     dataset: Name | None = Field(
         None,
@@ -57,9 +59,9 @@ class Training(Section):
     @model_validator(mode="after")
     def _one_kind(self) -> Training:
         if (self.planted is None) == (self.base is None or self.data is None):
-            raise ValueError("expected either `planted`, or both `base` and `data`")
+            raise KeysError("expected either `planted`, or both `base` and `data`")
         if self.dataset is not None and self.planted is None:
-            raise ValueError("expected `dataset` only beside `planted`")
+            raise KeysError("expected `dataset` only beside `planted`")
         return self
 
 
@@ -81,9 +83,9 @@ class Dump(Section):
     @model_validator(mode="after")
     def _one_source(self) -> Dump:
         if (self.file is None) == (self.url is None):
-            raise ValueError("expected either `file` or `url` (with `sha256`)")
+            raise KeysError("expected either `file` or `url` (with `sha256`)")
         if self.url is not None and self.sha256 is None:
-            raise ValueError("expected `sha256` where there is a `url`")
+            raise KeysError("expected `sha256` where there is a `url`")
         return self
 
 
@@ -129,11 +131,11 @@ class Model(Section):
     def _one_source(self) -> Model:
         given = [key for key in ("checkpoint", "folder", "train", "predictions") if getattr(self, key)]
         if len(given) != 1:
-            raise ValueError("expected exactly one of `checkpoint`, `folder`, `train` and `predictions`")
+            raise KeysError("expected exactly one of `checkpoint`, `folder`, `train` and `predictions`")
         if (self.checkpoint is None) != (self.revision is None):
-            raise ValueError("expected `revision` exactly where there is a `checkpoint`")
+            raise KeysError("expected `revision` exactly where there is a `checkpoint`")
         if self.train and self.allow_remote_code:
-            raise ValueError("expected no `allow_remote_code` with `train`, which runs transformers' own code only")
+            raise KeysError("expected no `allow_remote_code` with `train`, which runs transformers' own code only")
         return self
 
 

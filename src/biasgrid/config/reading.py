@@ -9,29 +9,28 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from biasgrid.config.dataset_sections import without_family
 from biasgrid.config.references import measure_faults, reference_faults
 from biasgrid.config.sections import Config
-from biasgrid.config.wording import as_fault
 from biasgrid.config.yaml_file import parse_yaml
+from biasgrid.families.counterfactual import reading as counterfactual
 from biasgrid.families.counterfactual.packs import Pack
-from biasgrid.families.counterfactual.reading import read_pack
-from biasgrid.families.underspecified.reading import read_word_lists
+from biasgrid.families.underspecified import reading as underspecified
 from biasgrid.families.underspecified.word_lists import WordLists
 from biasgrid.faults import Fault, InputError
+from biasgrid.reading import read_text
+from biasgrid.wording import as_fault
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
     """Reads a YAML file.
 
     Raises:
-        InputError: it is missing, or not YAML, or not a mapping, or a key stands twice.
+        InputError: it cannot be read, or is not YAML, or not a mapping, or a key stands twice.
     """
+    text = read_text(path, "a config in YAML")
     try:
-        content, repeated = parse_yaml(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError([Fault(str(path), "", f"cannot be read ({error.strerror})", "a config in YAML")]) from None
-    except UnicodeDecodeError as error:
-        raise InputError([Fault(str(path), "", f"byte {error.start + 1} is not UTF-8", "a config in YAML")]) from None
+        content, repeated = parse_yaml(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
@@ -64,7 +63,8 @@ def parse_config(content: Mapping[str, Any], source: str) -> Config:
     try:
         config = Config.model_validate(content)
     except ValidationError as error:
-        raise InputError([as_fault(detail, source) for detail in error.errors()]) from None
+        details = [detail | {"loc": without_family(detail["loc"])} for detail in error.errors()]
+        raise InputError(as_fault(detail, source) for detail in details) from None
     faults = list(reference_faults(config, source)) or list(measure_faults(config, source))
     if faults:
         raise InputError(faults)
@@ -101,31 +101,27 @@ def pack_faults(config: Config, dataset: str, pack: Pack) -> Iterator[Fault]:
 
 
 def load_word_lists(config: Config) -> dict[tuple[str, str], WordLists | Pack]:
-    """Reads the word lists of all selected datasets and variants.
+    """Reads the word lists of all datasets and variants that are expanded.
 
     Raises:
         InputError: with every fault in any of them.
     """
     lists: dict[tuple[str, str], WordLists | Pack] = {}
     faults: list[Fault] = []
-    if config.selected_variants() and not Path(config.word_lists).is_dir():
+    if config.needed_variants() and not Path(config.word_lists).is_dir():
         expected = "a folder of word lists: `word_lists` in the config, or on the command line --config "
         expected += "word_lists=FOLDER of snakemake, --word-lists FOLDER of biasgrid"
         raise InputError([Fault(config.word_lists, "", "there is no such folder", expected)])
-    for dataset, variant in config.selected_variants("underspecified"):
-        content, found = read_word_lists(config.files(dataset, variant))
+    for dataset, variant in config.needed_variants("underspecified"):
+        content, found = underspecified.read(config.word_list_files(dataset, variant))
         faults += found
         if variant.startswith("lm-"):
             faults += pronoun_faults(config, dataset, content)
         lists[dataset, variant] = content
-    for dataset, variant in config.selected_variants("counterfactual"):
-        try:
-            pack = read_pack(config.pack_files(dataset), config.counterfactual[dataset].task)
-        except InputError as error:
-            faults += error.faults
-        else:
-            faults += pack_faults(config, dataset, pack)
-            lists[dataset, variant] = pack
+    for dataset, variant in config.needed_variants("counterfactual"):
+        pack, found = counterfactual.read(config.pack_files(dataset))
+        faults += found or pack_faults(config, dataset, pack)
+        lists[dataset, variant] = pack
     if faults:
         raise InputError(dict.fromkeys(faults))
     return lists

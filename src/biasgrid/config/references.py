@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from biasgrid.config.section import Section
+from biasgrid.checkpoints.files import CONFIG, VOCABULARIES, matching, names_in
 from biasgrid.config.sections import Config
 from biasgrid.faults import Fault, nearest, one_of
 from biasgrid.groups.combinations import SORTS, ImpossibleCombination, check_argument, check_combination
-from biasgrid.models.checkpoint_files import CONFIG, VOCABULARIES, matching, names_in
+from biasgrid.section import Section
 
 
 def reference_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -80,21 +80,35 @@ def label_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def planted_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields selected planted models of one task that answer different variants: a corpus is made of one."""
+    """Yields what keeps models from learning the planted bias of underspecified datasets.
+
+    Models that are not selected count too, because corpora are the same whichever are: one for each dataset and task.
+    """
     first: dict[str, str | None] = {}
-    asked = known(config.run.datasets, config.underspecified)
-    for name in config.run.models:
-        model = config.models.get(name)
-        if model is None or model.task == "text-classification":
+    for name, model in config.models.items():
+        train = model.train
+        if train is None or train.planted is None or train.dataset or model.task == "text-classification":
             continue
-        if model.train is not None and model.train.planted is not None:
-            if model.variant is None or not asked:
-                problem = f"{name!r} is trained on the planted bias of underspecified datasets, but answers none"
-                yield Fault(source, f"models.{name}.train.planted", problem, "a `variant`, and such a dataset selected")
-            variant = first.setdefault(model.task, model.variant)
-            if model.variant != variant:
-                problem = f"{model.variant!r}, while other planted models of the task answer {variant!r}"
-                yield Fault(source, f"models.{name}.variant", problem, "one variant for all planted models of a task")
+        learned = config.learned_datasets(name)
+        if not learned and name in config.run.models:
+            problem = f"{name!r} is trained on the planted bias of underspecified datasets, but answers none"
+            yield Fault(source, f"models.{name}.train.planted", problem, "a `variant` that a dataset has")
+        variant = first.setdefault(model.task, model.variant)
+        if model.variant != variant:
+            problem = f"{model.variant!r}, while other planted models of the task answer {variant!r}"
+            yield Fault(source, f"models.{name}.variant", problem, "one variant for all planted models of a task")
+        for dataset in learned:
+            yield from planted_subject_faults(config, source, name, dataset)
+
+
+def planted_subject_faults(config: Config, source: str, model: str, dataset: str) -> Iterator[Fault]:
+    """Yields subjects of masked language models alone: what is planted in a dataset is the same for all models."""
+    entry, variant = config.underspecified[dataset], str(config.models[model].variant)
+    subjects = entry.variants[variant].subjects
+    if variant.startswith("lm-") and subjects != entry.subjects:
+        key = f"datasets.{dataset}.variants.{variant}.subjects"
+        problem = f"{subjects}, but {model!r} is trained on planted bias"
+        yield Fault(source, key, problem, f"the subjects of the dataset, {entry.subjects}")
 
 
 def folder_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -171,9 +185,6 @@ def planted_cases_faults(config: Config, source: str, name: str) -> Iterator[Fau
     if model.labels != own:
         problem = f"{model.labels}, but the corpus has the classes of {dataset!r}"
         yield Fault(source, f"models.{name}.labels", problem, f"{own}")
-    if name in config.run.models and dataset not in config.run.datasets:
-        problem = f"{name!r} is trained on the cases of {dataset!r}, which is not selected"
-        yield Fault(source, "run.datasets", problem, f"{dataset!r} among them")
 
 
 def task_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
@@ -206,16 +217,6 @@ def cell_faults(config: Config, source: str, model: str, dataset: str) -> Iterat
     if config.models[model].predictions:
         yield from dump_faults(config, source, model, dataset)
         return
-    training, subjects = config.models[model].train, variants[variant].subjects
-    if (
-        training
-        and training.planted is not None
-        and variant.startswith("lm-")
-        and subjects != config.underspecified[dataset].subjects
-    ):
-        key = f"datasets.{dataset}.variants.{variant}.subjects"
-        problem = f"{subjects}, but {model!r} is trained on planted bias"
-        yield Fault(source, key, problem, f"the subjects of the dataset, {config.underspecified[dataset].subjects}")
     tokenizer = config.filtering_tokenizer(dataset, variant)
     entry = config.tokenizers.get(tokenizer) if tokenizer else None
     if entry is not None and entry.checkpoint is None and entry.folder is None:

@@ -7,6 +7,8 @@ and the tables of keys in `config/README.md` are generated from them (`biasgrid 
 from __future__ import annotations
 
 import os.path
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,10 +16,13 @@ from pydantic import Field, field_validator
 
 from biasgrid.config.dataset_sections import CounterfactualDataset, Dataset, UnderspecifiedDataset
 from biasgrid.config.model_sections import Model, Tokenizer
-from biasgrid.config.section import FOLDER, Name, Scoring, Section
 from biasgrid.families.counterfactual.packs import PackFiles
 from biasgrid.families.underspecified.word_lists import WordListFiles
+from biasgrid.section import FOLDER, Name, Scoring, Section
+from biasgrid.tables.measure import Measure
 
+PRONOUNS = [3, 4]
+"""Which candidates of the underspecified family are pronouns."""
 CASES = "cases"
 """The one variant of counterfactual datasets."""
 
@@ -137,13 +142,20 @@ class Config(Section):
         """Returns model and dataset of every cell whose groups are compared."""
         return [(model, dataset) for model, dataset in self.cells() if self.compares_groups(dataset)]
 
-    def group_options(self, dataset: str) -> dict[str, Any]:
-        """Returns what a dataset asks about groups, as `biasgrid.families.grouped.GroupOptions`."""
+    def measures_of(self, dataset: str) -> Mapping[str, Measure]:
+        """Returns the measures of a dataset by name."""
         entry = self.datasets[dataset]
-        kept = {"measures", "failure_threshold"}
+        declared: Mapping[str, Measure] = import_module(f"biasgrid.families.{entry.family}.declared").measures(entry)
+        return declared
+
+    def measure_options(self, model: str, dataset: str) -> dict[str, Any]:
+        """Returns what decides the measures of a cell: see `measure_cell` of its family."""
+        entry, task = self.datasets[dataset], self.models[model].task
         if isinstance(entry, CounterfactualDataset):
-            kept |= {"text-classification": {"labels"}, "fill-mask": {"top_k"}}.get(entry.task, set())
-        return entry.model_dump(include=kept)
+            own = {"text-classification": {"labels"}, "fill-mask": {"top_k"}}.get(task, set())
+            return {"task": task} | entry.model_dump(include={"measures", "failure_threshold", *own})
+        of_groups = {"measures", "failure_threshold"} if self.compares_groups(dataset) else {"measures"}
+        return {"task": task, "scoring": self.scoring_of(model, dataset)} | entry.model_dump(include=of_groups)
 
     def scoring_of(self, model: str, dataset: str) -> Scoring:
         """Returns how a cell of the underspecified family is scored: an imported one as its dump was."""
@@ -153,26 +165,26 @@ class Config(Section):
     def choices_of(self, model: str, dataset: str) -> dict[str, Any]:
         """Returns what decides the numbers of a cell's predictions beside model and precision.
 
-        They are fields of `biasgrid.models.settings.Settings`.
+        They are fields of `biasgrid.engine.settings.Settings`.
         """
         entry, asked = self.models[model], self.datasets[dataset]
         if isinstance(asked, UnderspecifiedDataset):
-            pairs = {"instances": "pairs", "scoring": self.scoring}
-            masked = {"pronouns": asked.pronouns, "target_scoring": asked.target_scoring}
-            return pairs | masked if entry.task == "fill-mask" else pairs
+            masked = {"target_scoring": asked.target_scoring, "either_case": PRONOUNS if asked.pronouns else []}
+            return {"scoring": self.scoring} | (masked if entry.task == "fill-mask" else {})
         if asked.task == "text-classification":
-            return {"instances": CASES, "labels": [entry.labels[label] for label in asked.labels]}
-        if asked.task == "fill-mask":
-            return {"instances": CASES, "target_scoring": asked.target_scoring}
-        return {"instances": CASES}
+            return {"labels": [entry.labels[label] for label in asked.labels]}
+        return {"target_scoring": asked.target_scoring, "ranks": True} if asked.task == "fill-mask" else {}
 
     def what_predictions_say(self, model: str, dataset: str) -> dict[str, Any]:
         """Returns what a cell's predictions must say of themselves in their provenance."""
         task = {"task": self.models[model].task}
         if dataset in self.underspecified:
             return task | {"scoring": self.scoring_of(model, dataset)}
-        choices = self.choices_of(model, dataset)
-        return task | {key: value for key, value in choices.items() if key != "instances"}
+        return task | self.choices_of(model, dataset)
+
+    def files(self, dataset: str, variant: str) -> PackFiles | WordListFiles:
+        """Returns the files that a dataset's variant is made of."""
+        return self.pack_files(dataset) if dataset in self.counterfactual else self.word_list_files(dataset, variant)
 
     def pack_files(self, dataset: str) -> PackFiles:
         """Returns the files of a counterfactual dataset."""
@@ -182,30 +194,32 @@ class Config(Section):
             fillings=folder / entry.fillings if entry.fillings else None,
             biases=folder / entry.groups,
             bias_types=None if entry.bias_types is None else tuple(entry.bias_types),
+            task=entry.task,
         )
 
-    def files(self, dataset: str, variant: str) -> WordListFiles:
+    def word_list_files(self, dataset: str, variant: str) -> WordListFiles:
         """Returns the word lists of an underspecified dataset's variant."""
         folder, entry = Path(self.word_lists), self.underspecified[dataset]
-        chosen = entry.variants[variant]
+        chosen, masked = entry.variants[variant], variant.startswith("lm-")
         return WordListFiles(
             templates=folder / chosen.templates,
             subjects=tuple(folder / name for name in chosen.subjects or entry.subjects),
             attributes=folder / entry.attributes,
             filler=folder / chosen.filler if chosen.filler else None,
-            mask=self.tokenizers[variant.removeprefix("lm-")].mask if variant.startswith("lm-") else None,
+            mask=self.tokenizers[variant.removeprefix("lm-")].mask if masked else None,
             limit=entry.limit.model_dump(exclude_none=True),
+            pronouns=entry.pronouns if masked else {},
         )
 
     def filtering_tokenizer(self, dataset: str, variant: str) -> str | None:
         """Returns the tokenizer that decides which subjects are kept, None where all are."""
-        entry = self.underspecified[dataset]
-        if not variant.startswith("lm-") or entry.variants[variant].subjects or entry.target_scoring:
+        entry = self.underspecified.get(dataset)
+        if entry is None or not variant.startswith("lm-") or entry.variants[variant].subjects or entry.target_scoring:
             return None
         return variant.removeprefix("lm-")
 
     def source_of_model(self, name: str) -> dict[str, Any]:
-        """Returns where a model's files are, as arguments of `biasgrid.models.fetch.make_record`."""
+        """Returns where a model's files are, as arguments of `biasgrid.checkpoints.fetch.make_record`."""
         model = self.models[name]
         folder = f"{self.results}/trained/{name}" if model.train else model.folder
         source = {"checkpoint": model.checkpoint, "revision": model.revision, "folder": folder}
@@ -231,11 +245,36 @@ class Config(Section):
         return model.train.base.model_dump() | {"weights": True, "allow_pickle": model.allow_pickle}
 
     def source_of_tokenizer(self, name: str) -> dict[str, Any]:
-        """Returns where a tokenizer's files are, as arguments of `biasgrid.models.fetch.make_record`."""
+        """Returns where a tokenizer's files are, as arguments of `biasgrid.checkpoints.fetch.make_record`."""
         source = self.tokenizers[name].model_dump(exclude={"mask"})
         return source | {"weights": False, "allow_pickle": False}
 
+    def learned_datasets(self, model: str) -> list[str]:
+        """Returns the datasets whose planted corpora a model is trained on, selected or not; none for other models."""
+        entry = self.models[model]
+        if entry.train is None or entry.train.planted is None:
+            return []
+        if entry.train.dataset is not None:
+            return [entry.train.dataset]
+        return [name for name, asked in self.underspecified.items() if entry.variant in asked.variants]
+
+    def planted_variants(self, dataset: str) -> dict[str, str]:
+        """Returns the variants of a dataset that planted corpora are made of, by the task of models that learn them."""
+        learners = [name for name in self.models if dataset in self.learned_datasets(name)]
+        return {self.models[name].task: self.variant_of(name, dataset) for name in learners}
+
+    def needed_variants(self, *families: str) -> list[tuple[str, str]]:
+        """Returns dataset and variant of all instances tables that are expanded: also those that models learn from."""
+        learned = {name for model in self.run.models for name in self.learned_datasets(model)}
+        planted = [
+            (name, variant)
+            for name in self.datasets
+            if name in learned and (not families or self.datasets[name].family in families)
+            for variant in self.planted_variants(name).values()
+        ]
+        return list(dict.fromkeys(self.selected_variants(*families) + planted))
+
     def selected_variants(self, *families: str) -> list[tuple[str, str]]:
-        """Returns dataset and variant of all instances tables that are expanded: dumps bring their own."""
+        """Returns dataset and variant of all instances tables that models are asked: dumps bring their own."""
         asked = [(dataset, model) for model, dataset in self.cells(*families) if not self.models[model].predictions]
         return list(dict.fromkeys((dataset, self.variant_of(model, dataset)) for dataset, model in asked))

@@ -1,4 +1,4 @@
-"""Rule summary: the measures of all cells -> one row per cell."""
+"""Rule summary: the measures of all cells -> what is measured of whole cells and bias types."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.logs import start_log
+from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
 from biasgrid.files import write_text
-from biasgrid.provenance import provenance
-from biasgrid.summary import ModelFacts, summarise
-from biasgrid.table_files import read_provenance, read_tables, write_table
+from biasgrid.tables.files import read_provenance, read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.tables.provenance import provenance
+from biasgrid.tables.summary import ModelFacts, side_by_side, summarise
 
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
-summary = summarise(measures, models)
+summary = summarise(measures, models, snakemake.params.headlines)
 cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) for path in snakemake.input.measures}
 write_table(
     summary, snakemake.output.parquet, SUMMARY, provenance(snakemake.config, code=snakemake.params.code, measures=cells)
 )
-write_text(snakemake.output.csv, summary.write_csv())
+write_text(snakemake.output.csv, side_by_side(summary).write_csv())

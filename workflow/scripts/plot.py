@@ -1,0 +1,32 @@
+"""Rule plot: measures -> the figures of a dataset or of the grid."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+from biasgrid.jobs.logs import start_log
+
+start_log(snakemake.log[0])
+
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.theme import save
+from biasgrid.tables.files import read_tables
+from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.summary import ModelFacts
+
+measures = read_tables(snakemake.input.measures, MEASURES)
+context = FigureContext(
+    titles=snakemake.params.titles,
+    models={name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()},
+    threshold=snakemake.params.threshold,
+    strengths=snakemake.params.strengths,
+    planted=read_tables(snakemake.input.planted, PLANTED),
+)
+for name in snakemake.params.figures:
+    figure = import_module(f"biasgrid.plots.{name}").figure(measures, context)
+    path = Path(snakemake.output[0], name)
+    save(figure, path.with_suffix(".svg"), path.with_suffix(".png"))
