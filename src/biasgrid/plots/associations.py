@@ -14,33 +14,37 @@ from plotnine import (
     scale_y_discrete,
 )
 
-from biasgrid.plots.captions import GAMMA
-from biasgrid.plots.selection import in_order, model_facts, ordered, select_rows, shorten_all
-from biasgrid.plots.theme import FAINT, INK, biasgrid_theme, palette, shapes
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.readable import ordered, shorten_all
+from biasgrid.plots.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
+from biasgrid.statistics.selection import in_order, select_rows
 
+CAPTION = (
+    f"The pairs of subject and attribute with the largest mean |{GAMMA}| over models, of those whose mean {GAMMA} "
+    "is not negative (the heat map shows the others too), each model a mark. They are the top of a long list, so "
+    "some are there by chance; marks that lie together on one side of zero say that models agree. They describe "
+    "these models and questions, not the people who are named."
+)
 MOST_ASSOCIATIONS = 20
 LONGEST_NAME = 70
 
 
-def strongest(
-    measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, count: int = MOST_ASSOCIATIONS
-) -> pl.DataFrame:
+def strongest(measures: pl.DataFrame, context: FigureContext, count: int = MOST_ASSOCIATIONS) -> pl.DataFrame:
     """Picks the pairs of subject and attribute with the largest mean |gamma| over models.
 
     Gamma is antisymmetric, so each association of one subject is a dissociation of those it is compared with;
     no pairs with a negative mean gamma are picked.
 
     Args:
-        measures: schema `MEASURES`.
-        summary: schema `SUMMARY`, which knows the models' kinds and labels.
-        dataset: the dataset's name.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what knows the models' kinds and labels.
         count: how many pairs to pick.
 
     Returns:
         `subject`, `attribute`, `mean` (over models), `model`, `kind`, `label`, `gamma`; strongest pair first,
-        models in the order of the summary.
+        models in the order of the context.
     """
-    gamma = select_rows(measures, dataset, "gamma", ["subject", "attribute"])
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
     pairs = (
         gamma.group_by("subject", "attribute")
         .agg(mean=pl.col("value").mean(), strength=pl.col("value").abs().mean())
@@ -48,7 +52,7 @@ def strongest(
         .sort(-pl.col("strength"), "subject", "attribute")
         .head(count)
     )
-    facts = model_facts(summary).with_row_index("place")
+    facts = context.facts(gamma).with_row_index("place")
     return (
         pairs.with_row_index("rank")
         .join(gamma, on=["subject", "attribute"])
@@ -58,19 +62,17 @@ def strongest(
     )
 
 
-def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: str) -> ggplot:
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws the strongest associations: a row per association, a dot per model, a bar at the mean.
 
     Args:
-        measures: schema `MEASURES`.
-        summary: schema `SUMMARY`.
-        dataset: the dataset's name.
-        title: the dataset's title.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models.
     """
-    dots = strongest(measures, summary, dataset).with_columns(name=pl.format("{}: {}", "subject", "attribute"))
+    dots = strongest(measures, context).with_columns(name=pl.format("{}: {}", "subject", "attribute"))
     short = shorten_all(in_order(dots, "name"), LONGEST_NAME)
     names = list(short.values())
-    kinds = [kind for kind in in_order(summary, "kind") if kind in in_order(dots, "kind")]
+    kinds = in_order(context.facts(dots), "kind")
     dots = ordered(dots.with_columns(pl.col("name").replace_strict(short)), kind=kinds)
     means = dots.unique("name", maintain_order=True)
     return (
@@ -82,7 +84,7 @@ def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: s
         + scale_shape_manual(shapes(len(kinds)))
         + scale_y_discrete(limits=names[::-1])
         + labs(
-            title=f"Strongest associations: {title}",
+            title=f"Strongest associations: {context.title}",
             subtitle="one mark per model; the upright bar is the mean over all models",
             x=f"{GAMMA}(subject, attribute): positive = associated more with this subject than others",
             y="subject: attribute",

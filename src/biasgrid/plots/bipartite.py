@@ -20,9 +20,18 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.selection import in_order, select_rows, shorten_all
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.readable import shorten_all
 from biasgrid.plots.theme import biasgrid_theme
+from biasgrid.statistics.selection import in_order, select_rows
 
+CAPTION = (
+    "For each attribute the three subjects that win it most often: the wider and darker the line, the "
+    "larger the share of comparisons that the subject wins (0.5 = no preference), averaged over "
+    "models. Where there are many attributes or subjects their clusters stand for them, and at most "
+    "12 attributes are shown, those won most clearly. A win counts whether its margin is large or "
+    "minute."
+)
 READABLE = 12
 """Of more attributes or subjects than this, their clusters are drawn, where they have some."""
 
@@ -47,25 +56,24 @@ HEADINGS = {
 }
 
 
-def win_ratios(measures: pl.DataFrame, dataset: str) -> pl.DataFrame:
+def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the mean win ratio over models, by cluster where there are too many subjects or attributes.
 
     Args:
-        measures: schema `MEASURES`.
-        dataset: the dataset's name.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
 
     Returns:
         `left` (a subject or a cluster of subjects), `right` (an attribute or a cluster of attributes),
         `ratio` and `names` (of the two key columns that were used, such as `subject_cluster, attribute`).
     """
-    single = select_rows(measures, dataset, "win_ratio", ["subject", "attribute"])
+    single = select_rows(measures, "win_ratio", ["subject", "attribute"])
     many = {key: single[key].n_unique() > READABLE for key in ("subject", "attribute")}
     wanted = [
         (f"subject{'_cluster' * by_subject}", f"attribute{'_cluster' * by_attribute}")
         for by_subject in ((True, False) if many["subject"] else (False,))
         for by_attribute in ((True, False) if many["attribute"] else (False,))
     ]
-    tables = ((keys, select_rows(measures, dataset, "win_ratio", keys)) for keys in wanted)
+    tables = ((keys, select_rows(measures, "win_ratio", keys)) for keys in wanted)
     (left, right), rows = next((keys, rows) for keys, rows in tables if rows.height or keys == wanted[-1])
     means = rows.group_by(left, right, maintain_order=True).agg(ratio=pl.col("value").mean())
     return means.select(left=left, right=right, ratio="ratio", names=pl.lit(f"{left}, {right}"))
@@ -116,15 +124,14 @@ def headings(edges: pl.DataFrame) -> list[str]:
     return [HEADINGS[key] for key in edges["names"].item(0).split(", ")]
 
 
-def figure(measures: pl.DataFrame, dataset: str, title: str) -> ggplot:
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws the graph of subjects and the attributes that they win most often.
 
     Args:
-        measures: schema `MEASURES`.
-        dataset: the dataset's name.
-        title: the dataset's title.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models.
     """
-    edges = place_nodes(winners(win_ratios(measures, dataset)))
+    edges = place_nodes(winners(win_ratios(measures)))
     edges = edges.with_columns(pl.col("right").replace_strict(shorten_all(in_order(edges, "right"), LONGEST_NAME)))
     lefts = edges.unique("left", maintain_order=True)
     rights = edges.unique("right", maintain_order=True)
@@ -140,7 +147,7 @@ def figure(measures: pl.DataFrame, dataset: str, title: str) -> ggplot:
         + guides(color=guide_legend(), size=guide_legend())
         + scale_x_continuous(limits=(-margin[0], 1 + margin[1]), breaks=[0, 1], labels=headings(edges))
         + labs(
-            title=f"Who wins which attribute: {title}",
+            title=f"Who wins which attribute: {context.title}",
             subtitle="the three highest mean win ratios of each attribute (0.5 = no preference)",
             x="",
             y="",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 from plotnine import (
     aes,
@@ -18,27 +16,36 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.selection import in_order, ordered
-from biasgrid.plots.theme import biasgrid_theme, palette, shapes
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.readable import ordered
+from biasgrid.plots.theme import GAMMA, biasgrid_theme, palette, shapes
+from biasgrid.statistics.selection import in_order, select_rows
 
+CAPTION = (
+    "Positional error δ (how much an answer's probability depends on which subject is named first) "
+    "and attributive error ε (how much it fails to follow the negation) beside bias intensity μ. "
+    f"These errors are cancelled in {GAMMA}, so they do not add to μ; but where they are much larger "
+    "than μ, the model hardly understands the question and its bias is a small part of what it does."
+)
 NAMES = {"mu": "bias intensity μ", "delta": "positional error δ", "epsilon": "attributive error ε"}
 
 
-def figure(summary: pl.DataFrame, titles: Mapping[str, str]) -> ggplot:
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws mu, delta and epsilon of every cell: a column per dataset, a block per kind, a row per model.
 
     Args:
-        summary: schema `SUMMARY`; kinds and labels are shown in order of first appearance.
-        titles: the title of each dataset that is shown, in the order of the columns.
+        measures: the measures of all cells (schema `MEASURES`); those without these measures are left out.
+        context: what the figure says of datasets and models.
     """
-    points = (
-        summary.filter(pl.col("dataset").is_in(list(titles)))
-        .unpivot(list(NAMES), index=["dataset", "kind", "label"], variable_name="measure")
-        .with_columns(pl.col("dataset").replace_strict(titles), pl.col("measure").replace_strict(NAMES))
+    points = pl.concat(
+        select_rows(measures, measure).with_columns(measure=pl.lit(name)) for measure, name in NAMES.items()
     )
-    kinds, labels = in_order(summary, "kind"), in_order(summary, "label")[::-1]
-    points = ordered(points, dataset=list(titles.values()), kind=kinds, label=labels, measure=list(NAMES.values()))
-    rows = summary.select("kind", "label").n_unique()
+    facts = context.facts(points)
+    kinds, labels = in_order(facts, "kind"), in_order(facts, "label")[::-1]
+    titles = [title for name, title in context.titles.items() if name in in_order(points, "dataset")]
+    points = points.join(facts, on="model", maintain_order="left")
+    points = points.with_columns(pl.col("dataset").replace_strict(context.titles))
+    points = ordered(points, dataset=titles, kind=kinds, label=labels, measure=list(NAMES.values()))
     return (
         ggplot(points, aes("value", "label", color="measure", shape="measure"))
         + geom_point(fill="none", size=2.4, stroke=0.8)
@@ -54,6 +61,6 @@ def figure(summary: pl.DataFrame, titles: Mapping[str, str]) -> ggplot:
             color="",
             shape="",
         )
-        + biasgrid_theme(max(7, 3 + 2 * len(titles)), max(3, 1.8 + 0.24 * rows))
+        + biasgrid_theme(max(7, 3 + 2 * len(titles)), max(3, 1.8 + 0.24 * facts.height))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 from plotnine import (
     aes,
@@ -19,11 +17,19 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.group_selection import model_names
-from biasgrid.plots.selection import in_order, ordered
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.readable import ordered
 from biasgrid.plots.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure, legend_below, legend_height
-from biasgrid.summary import ModelFacts
+from biasgrid.statistics.selection import in_order
+from biasgrid.tables.measure import options_of
 
+CAPTION = (
+    "The share of cases that fail, for every threshold of what counts as a failure: the mean difference of two "
+    "groups of a case (left, as published) or its largest one (right) must be larger. The mean hides a single "
+    "group among many that is treated unlike the others; the largest grows with the number of groups even by "
+    "chance, so compare models, not bias types, on the right. Rates are known at the thresholds of the tables, "
+    "and lines join them."
+)
 DIFFERENCES = {"mean": "mean difference of two groups", "largest": "largest difference of two groups"}
 LineType = str | tuple[int, tuple[int, ...]]
 LINETYPES: tuple[LineType, ...] = ("solid", "dashed", "dashdot", (0, (1, 1)), (0, (8, 4)))
@@ -33,19 +39,24 @@ WIDTH = 8
 """Of the figure, in inches."""
 
 
-def curves(failures: pl.DataFrame, dataset: str) -> pl.DataFrame:
+def curves(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the failure rates of a dataset over all templates.
 
     Args:
-        failures: schema `FAILURES`.
-        dataset: the dataset's name.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
 
     Returns:
         `model`, `bias_type`, `difference`, `threshold`, `value`, without bias types in which no case has a rate.
     """
-    rows = failures.filter(pl.col("template").is_null(), dataset=dataset).with_columns(pl.col("value").fill_nan(None))
+    rates = measures.filter(pl.col("template").is_null(), measure="failure_rate").drop_nulls("value")
+    named = [{"options": options, **options_of(options)} for options in in_order(rates, "options")]
+    read = pl.DataFrame(named, schema=dict.fromkeys(("options", "difference", "threshold"), pl.String))
     columns = ["model", "bias_type", "difference", "threshold", "value"]
-    return rows.select(columns).drop_nulls("value").sort("threshold", maintain_order=True)
+    return (
+        rates.join(read.cast({"threshold": pl.Float64}), on="options", maintain_order="left")
+        .select(columns)
+        .sort("threshold", maintain_order=True)
+    )
 
 
 def last_threshold(rates: pl.DataFrame, configured: float) -> float:
@@ -63,39 +74,39 @@ def line_looks(count: int) -> list[tuple[str, LineType]]:
     return [(OKABE_ITO[place % len(OKABE_ITO)], LINETYPES[place % len(LINETYPES)]) for place in range(count)]
 
 
-def figure(
-    failures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: str, title: str, threshold: float
-) -> ggplot:
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws the failure rate over the threshold: a row of panels per bias type, a line per model.
 
     Args:
-        failures: schema `FAILURES`.
-        models: the facts of each model, in the order of the legend.
-        dataset: the dataset's name.
-        title: the dataset's title.
-        threshold: the configured threshold, which is marked.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models, and the configured threshold, which is marked.
+
+    Raises:
+        ValueError: the dataset has no threshold.
     """
-    heading, rates = f"Failure rate: {title}", curves(failures, dataset)
+    heading, rates = f"Failure rate: {context.title}", curves(measures)
+    if context.threshold is None:
+        raise ValueError(f"{context.title} has no failure threshold")
     if rates.is_empty():
         return empty_figure(heading, "no case has two groups to compare")
-    names, bias_types = model_names(models, rates), in_order(failures.filter(dataset=dataset), "bias_type")
+    names, bias_types = context.names(rates), in_order(measures.drop_nulls("bias_type"), "bias_type")
     labels = list(names.values())
     colours, linetypes = zip(*line_looks(len(labels)), strict=True)
     lines = rates.with_columns(pl.col("model").replace_strict(names), pl.col("difference").replace_strict(DIFFERENCES))
     lines = ordered(lines, model=labels, difference=list(DIFFERENCES.values()), bias_type=bias_types)
     return (
         ggplot(lines, aes("threshold", "value", color="model", linetype="model"))
-        + geom_vline(xintercept=threshold, color=FAINT, linetype="dotted", size=0.7)
+        + geom_vline(xintercept=context.threshold, color=FAINT, linetype="dotted", size=0.7)
         + geom_line(size=0.8)
         + facet_grid("bias_type", "difference")
-        + coord_cartesian(xlim=(0, last_threshold(rates, threshold)), ylim=(0, 1))
+        + coord_cartesian(xlim=(0, last_threshold(rates, context.threshold)), ylim=(0, 1))
         + scale_color_manual(colours)
         + scale_linetype_manual(linetypes)
         + legend_below(labels, WIDTH, "color", "linetype")
         + labs(
             title=heading,
             subtitle=f"share of cases whose groups differ by more than the threshold; dotted: the configured one, "
-            f"{threshold:g}",
+            f"{context.threshold:g}",
             x="threshold",
             y="share of cases that fail",
             color="model",

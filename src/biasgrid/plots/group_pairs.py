@@ -19,16 +19,10 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.group_selection import (
-    SCORE_NAMES,
-    groups_left_out,
-    main_score,
-    model_names,
-    order_groups,
-    pairwise_rows,
-    scores_of_groups,
-)
+from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.plots.context import FigureContext
 from biasgrid.plots.matrix_layout import lay_out
+from biasgrid.plots.readable import groups_left_out
 from biasgrid.plots.theme import (
     CELL,
     CHARACTER,
@@ -40,8 +34,17 @@ from biasgrid.plots.theme import (
     empty_figure,
     heat_map_theme,
 )
-from biasgrid.summary import ModelFacts
+from biasgrid.statistics.groups import main_score, order_groups, pairwise_options, scores_of_groups
+from biasgrid.statistics.selection import select_rows
 
+CAPTION = (
+    "How far apart a model scores two groups in one and the same case, averaged over cases: a block for each bias "
+    "type, in it a matrix for each model, all in one scale of colours. A group's number stands beside its row "
+    "and, on the diagonal, in its column. Darker: farther apart; it does not say which of the two scores higher. "
+    "A dark row with its column is a group that is treated unlike the others. Distances are never negative, so "
+    "noise alone makes them larger than 0. The 2 % largest ones share the darkest colour. Where models and groups "
+    "are too many, the groups in the middle of the order by score are left out."
+)
 LARGE = 0.1
 """Width of a character of a bias type's name in inches."""
 
@@ -79,27 +82,25 @@ def places_of(shown: Mapping[str, list[str]]) -> pl.DataFrame:
     return pl.DataFrame(keys, schema={"bias_type": pl.String, "group": pl.String, "place": pl.Int64}, orient="row")
 
 
-def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: str, title: str) -> ggplot:
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws how far apart each pair of groups is within cases: a block per bias type, in it a matrix per model.
 
     Args:
-        measures: schema `GROUP_MEASURES`.
-        models: the facts of each model, in the order of the matrices.
-        dataset: the dataset's name.
-        title: the dataset's title.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models.
     """
-    heading = f"Pairs of groups: {title}"
-    pairs = pairwise_rows(measures, dataset).drop_nulls("other").drop("template")
+    heading = f"Pairs of groups: {context.title}"
+    pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], pairwise_options(measures))
     if pairs["value"].drop_nulls().is_empty():
         return empty_figure(heading, "no two groups have a distance within a case")
-    order = order_groups(scores_of_groups(measures, dataset))
-    layout = lay_out(model_names(models, pairs), order)
+    order = order_groups(scores_of_groups(measures))
+    layout = lay_out(context.names(pairs), order)
     corners = layout.corners()
     cells = at_corners(matrices(pairs, layout.shown), corners, ["bias_type", "model"])
     diagonal = at_corners(places_of(layout.shown).with_columns(column="place"), corners, ["bias_type"])
     rows = diagonal.unique("y", maintain_order=True)
     edge = layout.beside * layout.pitch
-    subtitle = f"distance of {SCORE_NAMES[main_score(measures, dataset)]} within a case, mean over cases"
+    subtitle = f"distance of {SCORE_NAMES[main_score(measures)]} within a case, mean over cases"
     subtitle += groups_left_out(order, layout.shown)
     labels = [f"{group}  {place}" for group, place in rows.select("group", "place").iter_rows()]
     beside = CHARACTER * max(map(len, labels)) + 0.7

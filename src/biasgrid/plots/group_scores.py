@@ -19,19 +19,18 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.group_selection import (
-    SCORE_NAMES,
-    groups_left_out,
-    main_score,
-    model_names,
-    order_groups,
-    readable_groups,
-    scores_of_groups,
-)
-from biasgrid.plots.selection import ordered
+from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.readable import groups_left_out, ordered, readable_groups
 from biasgrid.plots.theme import biasgrid_theme, empty_figure, legend_below, legend_height, palette, shapes
-from biasgrid.summary import ModelFacts
+from biasgrid.statistics.groups import main_score, order_groups, scores_of_groups
 
+CAPTION = (
+    "The score of every group: each mark is a model's score over all cases and identity terms, each bar the "
+    "middle half of the cases. Cases differ from each other, whatever group is named, so bars that overlap do not "
+    "say that groups are treated alike: compare the marks of one model within a panel, and see the next figure. "
+    "A high score is good or bad for a group as the texts are, which the sentences show."
+)
 WIDTH = 9
 """Of the figure, in inches."""
 
@@ -59,19 +58,17 @@ def place_rows(scores: pl.DataFrame, shown: Mapping[str, list[str]], models: lis
     return scores.join(rows, on=["bias_type", "group"], maintain_order="left").with_columns(y=pl.col("row") + offset)
 
 
-def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: str, title: str) -> ggplot:
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws the main score of each group: a row per group, a mark per model, a bar from quartile to quartile of cases.
 
     Args:
-        measures: schema `GROUP_MEASURES`.
-        models: the facts of each model, in the order of the legend.
-        dataset: the dataset's name.
-        title: the dataset's title.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models.
     """
-    heading, scores = f"Scores of groups: {title}", scores_of_groups(measures, dataset)
+    heading, scores = f"Scores of groups: {context.title}", scores_of_groups(measures)
     if scores.is_empty():
         return empty_figure(heading, "no group has a score")
-    names, order = model_names(models, scores), order_groups(scores)
+    names, order = context.names(scores), order_groups(scores)
     shown = readable_groups(order)
     points = place_rows(scores, shown, list(names))
     points = points.with_columns(pl.col("model").replace_strict(names))
@@ -93,7 +90,7 @@ def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: st
         + labs(
             title=heading,
             subtitle="mark: over all cases; bar: the middle half of the cases" + groups_left_out(order, shown),
-            x=SCORE_NAMES[main_score(measures, dataset)],
+            x=SCORE_NAMES[main_score(measures)],
             y="group",
             color="model",
             shape="model",

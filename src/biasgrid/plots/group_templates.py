@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 from plotnine import (
     aes,
@@ -16,46 +14,51 @@ from plotnine import (
     scale_y_discrete,
 )
 
-from biasgrid.plots.group_selection import SCORE_NAMES, main_score, model_names, pairwise_rows
-from biasgrid.plots.selection import both_ends, in_order, left_out, ordered
+from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.readable import both_ends, left_out, ordered
 from biasgrid.plots.theme import CELL, colour_bar, colour_limit, distance_scale, empty_figure, heat_map_theme
-from biasgrid.summary import ModelFacts
+from biasgrid.statistics.groups import main_score, pairwise_options
+from biasgrid.statistics.selection import in_order, select_rows
 
+CAPTION = (
+    "The mean distance of two groups within a case, for each template. Where few templates are dark, they make "
+    "most of the difference, and other templates might show another picture; a row that is dark throughout says "
+    "that the model tells groups apart whatever is said. Templates have few or many cases, so some columns rest "
+    "on little."
+)
 COLUMN = 0.25
 """Width of a template's column in inches."""
 
 
-def template_distances(measures: pl.DataFrame, dataset: str) -> pl.DataFrame:
+def template_distances(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the mean distance of two groups by template.
 
     Args:
-        measures: schema `GROUP_MEASURES`.
-        dataset: the dataset's name.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
 
     Returns:
         `model`, `bias_type`, `template` (as text), `value`; the template with the largest mean over models and bias
         types first.
     """
-    rows = pairwise_rows(measures, dataset).filter(pl.col("template").is_not_null(), pl.col("group").is_null())
+    rows = select_rows(measures, "distance", ["bias_type", "template"], pairwise_options(measures))
     mean = pl.col("value").mean().over("template")
     return rows.sort(-mean, "template", maintain_order=True, nulls_last=True).select(
         "model", "bias_type", pl.col("template").cast(pl.String), "value"
     )
 
 
-def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: str, title: str) -> ggplot:
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws the distance within cases by template: a panel per bias type, a row per model, a column per template.
 
     Args:
-        measures: schema `GROUP_MEASURES`.
-        models: the facts of each model, in the order of the rows.
-        dataset: the dataset's name.
-        title: the dataset's title.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models.
     """
-    heading, distances = f"Templates that set groups apart: {title}", template_distances(measures, dataset)
+    heading, distances = f"Templates that set groups apart: {context.title}", template_distances(measures)
     if distances["value"].drop_nulls().is_empty():
         return empty_figure(heading, "no two groups have a distance within a case")
-    names, bias_types = model_names(models, distances), in_order(pairwise_rows(measures, dataset), "bias_type")
+    names, bias_types = context.names(distances), in_order(measures.drop_nulls("bias_type"), "bias_type")
     order = in_order(distances, "template")
     shown = both_ends(order)
     labels = list(names.values())
@@ -72,7 +75,7 @@ def figure(measures: pl.DataFrame, models: Mapping[str, ModelFacts], dataset: st
         + guides(fill=colour_bar())
         + labs(
             title=heading,
-            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score(measures, dataset)]} within a case"
+            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score(measures)]} within a case"
             + left_out(order, shown, "templates"),
             x="template, by its number in the tables; the one with the largest mean distance first",
             y="model",

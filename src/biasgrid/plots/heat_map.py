@@ -19,35 +19,45 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.captions import GAMMA
-from biasgrid.plots.selection import (
-    both_ends,
-    in_order,
-    left_out,
-    model_facts,
-    ordered,
-    select_rows,
-    shorten_all,
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.readable import both_ends, left_out, ordered, shorten_all
+from biasgrid.plots.theme import (
+    CELL,
+    GAMMA,
+    LEAST,
+    MOST,
+    NEUTRAL,
+    NOT_ASKED,
+    colour_bar,
+    colour_limit,
+    heat_map_theme,
 )
-from biasgrid.plots.theme import CELL, LEAST, MOST, NEUTRAL, NOT_ASKED, colour_bar, colour_limit, heat_map_theme
+from biasgrid.statistics.selection import in_order, select_rows
 
+CAPTION = (
+    f"{GAMMA} of each subject (row) and attribute (column), averaged over the models of a kind. Red: "
+    "associated more with this subject than with those it is compared with, blue: less, grey: not "
+    "asked. Colours compare subjects within a column; red does not mean that a model thinks the "
+    "attribute likely, only likelier than for others. The 2 % strongest cells share the end colours. "
+    "Rows and columns are sorted by similarity (leading singular vectors)."
+)
 LONGEST_ATTRIBUTE = 44
 SIDE_BY_SIDE = 12
 
 
-def mean_gamma(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str) -> pl.DataFrame:
+def mean_gamma(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     """Averages gamma(subject, attribute) over the models of each kind.
 
     Args:
-        measures: schema `MEASURES`.
-        summary: schema `SUMMARY`, which knows the models' kinds.
-        dataset: the dataset's name.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what knows the models' kinds.
 
     Returns:
         `kind`, `subject`, `attribute`, `gamma`, for all combinations; gamma is null where no model of the
         kind was asked.
     """
-    gamma = select_rows(measures, dataset, "gamma", ["subject", "attribute"]).join(model_facts(summary), on="model")
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
+    gamma = gamma.join(context.facts(gamma), on="model")
     means = gamma.group_by("kind", "subject", "attribute", maintain_order=True).agg(gamma=pl.col("value").mean())
     keys = [means.select(pl.col(key).unique(maintain_order=True)) for key in ("kind", "subject", "attribute")]
     everything = keys[0].join(keys[1], how="cross").join(keys[2], how="cross")
@@ -78,20 +88,18 @@ def seriate(means: pl.DataFrame) -> tuple[list[str], list[str]]:
     return [subjects[row] for row in by_subject], [attributes[column] for column in by_attribute]
 
 
-def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: str) -> ggplot:
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws mean gamma: a panel per kind, a row per subject, a column per attribute (each at most 80).
 
     Args:
-        measures: schema `MEASURES`.
-        summary: schema `SUMMARY`.
-        dataset: the dataset's name.
-        title: the dataset's title.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models.
     """
-    means = mean_gamma(measures, summary, dataset)
+    means = mean_gamma(measures, context)
     all_subjects, all_attributes = seriate(means)
     subjects, attributes = both_ends(all_subjects), both_ends(all_attributes)
     short = shorten_all(attributes, LONGEST_ATTRIBUTE)
-    kinds = [kind for kind in in_order(summary, "kind") if kind in in_order(means, "kind")]
+    kinds = in_order(context.facts(measures), "kind")
     cells = means.filter(pl.col("subject").is_in(subjects), pl.col("attribute").is_in(attributes))
     cells = ordered(cells.with_columns(pl.col("attribute").replace_strict(short)), kind=kinds)
     columns = len(kinds) if len(attributes) <= SIDE_BY_SIDE else 1
@@ -105,7 +113,7 @@ def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: s
         + fill_scale(colour_limit(cells["gamma"]))
         + guides(fill=colour_bar())
         + labs(
-            title=f"Subjects and attributes: {title}",
+            title=f"Subjects and attributes: {context.title}",
             subtitle=f"mean {GAMMA} over the models of a kind; similar subjects and attributes stand together"
             + left_out(all_subjects, subjects, "subjects")
             + left_out(all_attributes, attributes, "attributes"),

@@ -9,7 +9,7 @@ from textwrap import wrap
 
 import polars as pl
 
-from biasgrid.plots.group_selection import MOST_GROUPS, readable_groups
+from biasgrid.plots.readable import MOST_GROUPS, readable_groups
 from biasgrid.plots.theme import CELL, CHARACTER
 
 SIDE_BY_SIDE = 96

@@ -1,8 +1,6 @@
-"""Measured against planted gamma: whether what was put into the training texts comes out of the pipeline."""
+"""Measured against planted: whether what was put into the training texts comes out of the pipeline."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 
 import polars as pl
 from plotnine import (
@@ -17,76 +15,66 @@ from plotnine import (
     scale_shape_manual,
 )
 
-from biasgrid.plots.captions import GAMMA
-from biasgrid.plots.recovery import in_words, measured_and_planted, recovery
-from biasgrid.plots.selection import in_order, ordered
-from biasgrid.plots.theme import FAINT, INK, biasgrid_theme, palette, shapes
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.readable import ordered
+from biasgrid.plots.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
+from biasgrid.statistics.recovery import in_words, measured_and_planted, recovery
+from biasgrid.statistics.selection import in_order
 
+CAPTION = (
+    f"Models that were trained on texts with a known bias: what was measured against what was planted ({GAMMA} of a "
+    "subject and an attribute, the score of a group), with the line on which both are equal. Points on the line say "
+    "that the whole chain from word lists to measures returns what was put in; they do not say that real models' "
+    "biases are measured as exactly, since those were never planted, or where these come from."
+)
 COLUMNS = 3
 
 
 def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns `panel` and `text`: correlation and slope over all datasets, or what came out of nothing."""
-    sizes = dict(pairs.group_by("panel").agg(pl.col("measured").abs().mean()).iter_rows())
-    texts = {}
-    for row in recovery(pairs, "panel").iter_rows(named=True):
-        if row["slope"] is None:
-            texts[row["panel"]] = f"nothing planted\nmean |{GAMMA}| {sizes[row['panel']]:.3f}"
-        else:
-            texts[row["panel"]] = in_words(row, separator="\n")
-    schema = {"panel": pl.String, "text": pl.String}
-    return pl.DataFrame(list(texts.items()), schema=schema, orient="row")
-
-
-def beside_diagonal(pairs: pl.DataFrame, texts: pl.DataFrame, mark: str, names: Sequence[str]) -> ggplot:
-    """Draws what was measured against what was planted, with the line on which both are equal.
+    """Says of each panel how well each strength came out.
 
     Args:
-        pairs: `panel`, `planted`, `measured` and a column that tells marks apart.
-        texts: what each panel says in its upper left corner: `panel`, `text`.
-        mark: the column that tells marks apart, by colour and shape.
-        names: its values, in the order of the legend.
+        pairs: `panel`, `strength` and what `recovery` needs.
+
+    Returns:
+        `panel` and `text`, with a line for each strength.
     """
-    panels = in_order(pairs, "panel")
-    corner = pairs.select(pl.min("planted"), pl.max_horizontal(pl.max("planted", "measured")).alias("measured"))
-    texts = ordered(texts, panel=panels).join(corner, how="cross")
+    rows = recovery(pairs, "panel", "strength").to_dicts()
+    lines = [(row["panel"], f"{row['strength']}: {in_words(row)}") for row in rows]
+    frame = pl.DataFrame(lines, schema={"panel": pl.String, "text": pl.String}, orient="row")
+    return frame.group_by("panel", maintain_order=True).agg(pl.col("text").str.join("\n"))
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws what was measured against what was planted: a panel per dataset and kind, a colour per strength.
+
+    Args:
+        measures: the measures of the trained models' cells (schema `MEASURES`).
+        context: what the figure says of datasets and models, and what was planted.
+    """
+    pairs = measured_and_planted(measures, context.planted, context.strengths)
+    pairs = pairs.join(context.facts(pairs), on="model", maintain_order="left").with_columns(
+        panel=pl.format("{}, {}", pl.col("dataset").replace_strict(context.titles), "kind")
+    )
+    panels, strengths = in_order(pairs, "panel"), in_order(pairs, "strength")
+    # Each panel has scales of its own, and so a corner of its own for its text.
+    corner = pl.min("planted"), pl.max_horizontal(pl.max("planted", "measured")).alias("measured")
+    texts = panel_texts(pairs).join(pairs.group_by("panel").agg(corner), on="panel", maintain_order="left")
     return (
-        ggplot(ordered(pairs, panel=panels, **{mark: names}), aes("planted", "measured"))
+        ggplot(ordered(pairs, panel=panels, strength=strengths), aes("planted", "measured"))
         + geom_abline(slope=1, intercept=0, color=FAINT, linetype="dashed", size=0.6)
-        + geom_point(aes(color=mark, shape=mark), size=1.8, fill="none", stroke=0.6)
-        + geom_text(aes(label="text"), texts, ha="left", va="top", size=8, color=INK)
-        + facet_wrap("panel", ncol=COLUMNS)
-        + scale_color_manual(palette(len(names)))
-        + scale_shape_manual(shapes(len(names)))
+        + geom_point(aes(color="strength", shape="strength"), size=1.8, fill="none", stroke=0.6)
+        + geom_text(aes(label="text"), ordered(texts, panel=panels), ha="left", va="top", size=8, color=INK)
+        + facet_wrap("panel", ncol=COLUMNS, scales="free")
+        + scale_color_manual(palette(len(strengths)))
+        + scale_shape_manual(shapes(len(strengths)))
+        + labs(
+            title="Planted bias and measured bias",
+            subtitle="dashed: measured = planted",
+            x="planted",
+            y="measured",
+            color="strength",
+            shape="strength",
+        )
         + biasgrid_theme(10, 1.4 + 2.7 * -(-len(panels) // COLUMNS))
-    )
-
-
-def figure(
-    measures: pl.DataFrame,
-    planted: pl.DataFrame,
-    summary: pl.DataFrame,
-    strengths: Mapping[str, str],
-    titles: Mapping[str, str],
-) -> ggplot:
-    """Draws measured against planted gamma: a panel per model, a mark per dataset, subject and attribute.
-
-    Args:
-        measures: schema `MEASURES`.
-        planted: schema `PLANTED`.
-        summary: schema `SUMMARY`.
-        strengths: the strength that each trained model learned; other models are left out.
-        titles: the title of each dataset that is shown, in the order of the legend.
-    """
-    pairs = measured_and_planted(measures, planted, summary, strengths)
-    pairs = pairs.filter(pl.col("dataset").is_in(list(titles))).with_columns(
-        pl.col("dataset").replace_strict(titles), panel=pl.format("{}, {}", "kind", "label")
-    )
-    return beside_diagonal(pairs, panel_texts(pairs), "dataset", list(titles.values())) + labs(
-        title="Planted bias and measured bias",
-        subtitle="dashed: measured = planted",
-        x=f"planted {GAMMA}(subject, attribute)",
-        y=f"measured {GAMMA}(subject, attribute)",
-        color="dataset",
-        shape="dataset",
     )

@@ -14,27 +14,36 @@ from plotnine import (
     scale_y_discrete,
 )
 
-from biasgrid.plots.captions import GAMMA
-from biasgrid.plots.selection import both_ends, in_order, left_out, model_facts, ordered, select_rows
-from biasgrid.plots.theme import OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.readable import both_ends, left_out, ordered
+from biasgrid.plots.theme import GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.statistics.selection import in_order, select_rows
+
+CAPTION = (
+    f"Subjects ranked by {GAMMA}(subject), averaged over all attributes: rank 1 is the subject with "
+    "which a model associates the attributes most. Points are means over the models of a kind, bars "
+    "one standard deviation over these models. Ranks hide how far apart subjects are, and a rank in "
+    "the middle with a long bar means that models disagree, not that there is no bias. Only subjects "
+    "that all models of the kind were asked about count."
+)
 
 
-def mean_ranks(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str) -> pl.DataFrame:
+def mean_ranks(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     """Ranks subjects by gamma(subject) within each model and averages over the models of a kind.
 
     Only subjects that every model of the kind was asked about are ranked, so that the ranks of its models are
     comparable. The spread is the population standard deviation, as in UnQover's `Plot_ranks` notebook.
 
     Args:
-        measures: schema `MEASURES`.
-        summary: schema `SUMMARY`, which knows the models' kinds.
-        dataset: the dataset's name.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what knows the models' kinds.
 
     Returns:
         `kind`, `subject`, `mean`, `spread`, `models` and `subjects` (counts), sorted by the rank relative to
         the number of subjects, averaged over kinds; rank 1 has the largest gamma.
     """
-    gamma = select_rows(measures, dataset, "gamma", ["subject"]).join(model_facts(summary), on="model")
+    gamma = select_rows(measures, "gamma", ["subject"])
+    gamma = gamma.join(context.facts(gamma), on="model")
     models = pl.col("model").n_unique()
     shared = gamma.with_columns(models=models.over("kind")).filter(models.over("kind", "subject") == pl.col("models"))
     ranked = shared.with_columns(
@@ -63,21 +72,19 @@ def place_in_panels(means: pl.DataFrame, kinds: list[str]) -> pl.DataFrame:
     return ordered(points, panel=present["panel"].to_list())
 
 
-def figure(measures: pl.DataFrame, summary: pl.DataFrame, dataset: str, title: str) -> ggplot:
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws the mean ranks: a row per subject (at most 80, from both ends), a panel per kind of model.
 
     Args:
-        measures: schema `MEASURES`.
-        summary: schema `SUMMARY`.
-        dataset: the dataset's name.
-        title: the dataset's title.
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models.
     """
-    heading, means = f"Ranks of subjects: {title}", mean_ranks(measures, summary, dataset)
+    heading, means = f"Ranks of subjects: {context.title}", mean_ranks(measures, context)
     if means.is_empty():
         return empty_figure(heading, "the models of each kind share no subject, so no ranks can be averaged")
     order = in_order(means, "subject")
     shown = both_ends(order)
-    points = place_in_panels(means.filter(pl.col("subject").is_in(shown)), in_order(summary, "kind"))
+    points = place_in_panels(means.filter(pl.col("subject").is_in(shown)), in_order(context.facts(measures), "kind"))
     return (
         ggplot(points, aes("mean", "subject"))
         + geom_errorbarh(aes(xmin="low", xmax="high"), height=0, size=0.7, color=OKABE_ITO[4])

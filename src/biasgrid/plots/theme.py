@@ -35,6 +35,9 @@ mpl.use("agg")
 
 PNG_RESOLUTION = 150
 
+GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
+"""Spelled out, because in code it looks like a Latin y."""
+
 # Okabe and Ito (2008), "Color Universal Design", without its yellow, which is too pale on white.
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
 SHAPES = ("o", "^", "s", "D", "v", "P", "X")

@@ -1,109 +1,205 @@
-"""What the report's tables say: numbers and sentences picked out of the tables of the run."""
+"""What the report's tables say: numbers picked out of the tables of the run, of all families alike."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from biasgrid.plots.selection import select_rows
+from biasgrid.report.examples import strongest_examples
+from biasgrid.statistics.recovery import StrengthsOfCells, measured_and_planted, recovery
+from biasgrid.statistics.selection import in_order
+from biasgrid.tables.measure import Measure, options_of
 
 Row = dict[str, Any]
+Declared = Mapping[str, Measure]
 
-STRONGEST = 3
-CELL = ["dataset", "kind", "label"]
+COUNTED = {"subject": "subjects", "attribute": "attributes", "group": "groups", "template": "templates"}
+"""The keys of which a reader is told how many there are."""
+
+ABOUT_THE_SAME = ("score", "argument", "threshold")
+"""Options that a further comparison has in common with the headlines."""
 
 
-def grid_rows(summary: pl.DataFrame, dataset: str) -> list[Row]:
-    """Returns a dataset's rows of the summary, in its order.
+@dataclass(frozen=True)
+class Column:
+    """A column of a table of measures.
+
+    Attributes:
+        measure: the measure's name.
+        options: those of its rows.
+        heading: what stands above it.
+        compared: whether bars show which values are larger.
+    """
+
+    measure: str
+    options: str
+    heading: str
+    compared: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of a table of measures that are about the same.
+
+    Attributes:
+        dataset: the dataset's name.
+        bias_type: what its groups have in common; None for the dataset as a whole.
+        counts: how many subjects, attributes, ... there are, in words.
+        rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or cases there are) and
+            `numbers`: of each column the row of the summary with `share`, its value in percent of the largest of the
+            column, or None.
+    """
+
+    dataset: str
+    bias_type: str | None
+    counts: str
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class MeasureTable:
+    """A table of measures.
+
+    Attributes:
+        columns: its columns.
+        parts: its rows.
+    """
+
+    columns: Sequence[Column]
+    parts: Sequence[Part]
+
+
+def headlines(declared: Declared) -> list[Column]:
+    """Returns the columns of the measures that stand in the summary."""
+    return [
+        Column(name, measure.headline, measure.title, compared=measure.fair is not None)
+        for name, measure in declared.items()
+        if measure.headline is not None
+    ]
+
+
+def further(declared: Declared, rows: pl.DataFrame) -> list[Column]:
+    """Returns the columns of comparisons that are no headlines, but about the same scores and thresholds.
+
+    Args:
+        declared: the measures of a dataset.
+        rows: its rows of the summary.
+    """
+    of_headlines = [(column.measure, column.options) for column in headlines(declared)]
+    chosen = {name: value for _, options in of_headlines for name, value in options_of(options).items()}
+    found = rows.select("measure", "options").unique(maintain_order=True).rows()
+    columns = []
+    for name, options in found:
+        named = options_of(options)
+        alike = all(named.get(option, chosen.get(option)) == chosen.get(option) for option in ABOUT_THE_SAME)
+        if alike and (name, options) not in of_headlines:
+            words = [value.replace("_", " ") for option, value in named.items() if option not in ABOUT_THE_SAME]
+            columns.append(Column(name, options, f"{declared[name].symbol}: {', '.join(words)}"))
+    return columns
+
+
+def measure_tables(
+    summary: pl.DataFrame, measures: pl.DataFrame, columns: Mapping[str, Sequence[Column]]
+) -> list[MeasureTable]:
+    """Puts measures of models side by side.
 
     Args:
         summary: schema `SUMMARY`.
-        dataset: the dataset's name.
+        measures: schema `MEASURES`, of the same cells.
+        columns: those of each dataset, in order.
 
     Returns:
-        A row per model with the summary's columns, and `mu_share` and `eta_share`: the value in percent of the
-        largest one of the whole grid.
+        A table for each set of columns that datasets and bias types have.
     """
-    shares = [
-        (100 * pl.col(measure) / pl.max_horizontal(pl.col(measure).max(), 1e-12)).alias(f"{measure}_share")
-        for measure in ("mu", "eta")
-    ]
-    return summary.with_columns(shares).filter(pl.col("dataset") == dataset).to_dicts()
+    parts: dict[tuple[Column, ...], list[Part]] = {}
+    for dataset, wanted in columns.items():
+        rows = summary.filter(dataset=dataset)
+        for bias_type in in_order(rows, "bias_type"):
+            of_part = rows.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
+            present = set(of_part.drop_nulls("value").select("measure", "options").iter_rows())
+            shown = tuple(column for column in wanted if (column.measure, column.options) in present)
+            if shown:
+                counts = counts_of(measures.filter(dataset=dataset), bias_type)
+                part = Part(dataset, bias_type, counts, rows_of_part(of_part, shown))
+                parts.setdefault(shown, []).append(part)
+    return [with_shares(MeasureTable(shown, of_table)) for shown, of_table in parts.items()]
 
 
-def association_examples(examples: pl.DataFrame, dataset: str, count: int = STRONGEST) -> list[Row]:
-    """Picks the strongest associations of a dataset over all models, with the sentences behind them.
+def rows_of_part(rows: pl.DataFrame, columns: Sequence[Column]) -> list[Row]:
+    """Returns the rows of a part, a row per model; see `Part`."""
+    found = {(row["model"], row["measure"], row["options"]): row for row in rows.to_dicts()}
+    table = []
+    for model in in_order(rows, "model"):
+        numbers = [found.get((model, column.measure, column.options)) for column in columns]
+        counted = [number["n"] for number in numbers if number]
+        table.append({"model": model, "numbers": numbers, "n": counted[-1]})
+    return table
+
+
+def with_shares(table: MeasureTable) -> MeasureTable:
+    """Adds to each number its value in percent of the largest of its column, 0 where it has none."""
+    rows = [row for part in table.parts for row in part.rows]
+    for place in range(len(table.columns)):
+        numbers = [row["numbers"][place] for row in rows if row["numbers"][place]]
+        largest = max((number["value"] or 0 for number in numbers), default=0)
+        for number in numbers:
+            number["share"] = 100 * (number["value"] or 0) / max(largest, 1e-12)
+    return table
+
+
+def counts_of(measures: pl.DataFrame, bias_type: str | None) -> str:
+    """Says how many subjects, attributes, ... a dataset is about, or a bias type of it.
 
     Args:
-        examples: schema `EXAMPLES`.
-        dataset: the dataset's name.
-        count: how many pairs of subject and attribute to pick; each is shown for the model that has it strongest.
+        measures: those of the dataset (schema `MEASURES`).
+        bias_type: the bias type, None for what is about none.
+    """
+    rows = measures.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
+    counts = {noun: rows[key].drop_nulls().n_unique() for key, noun in COUNTED.items()}
+    return ", ".join(f"{count} {noun}" for noun, count in counts.items() if count)
+
+
+def definitions(declared: Iterable[Declared]) -> dict[str, Measure]:
+    """Returns the measures of all datasets by name, each once: those of a name differ in no more than their options."""
+    return {name: measure for measures in declared for name, measure in measures.items()}
+
+
+def dataset_section(name: str, declared: Declared, tables: Mapping[str, pl.DataFrame]) -> Row:
+    """Gathers what the report says of a dataset.
+
+    Args:
+        name: its name.
+        declared: its measures.
+        tables: `summary`, `measures` and `examples`, of all datasets.
 
     Returns:
-        Dictionaries with `model`, `subject`, `attribute`, `gamma` and `swap_groups`: each of these with `other`,
-        `comparison` and `instances` (rows of the table).
+        `headlines` and `further` (tables of measures), and `examples`, see `strongest_examples`.
     """
-    keys = ["model", "subject", "attribute"]
-    rows = examples.filter(pl.col("dataset") == dataset)
-    pairs = (
-        rows.unique(keys, maintain_order=True)
-        .sort(-pl.col("gamma"), *keys)
-        .unique(["subject", "attribute"], keep="first", maintain_order=True)
-        .head(count)
-        .select(*keys, "gamma")
-    )
-    return [
-        {**pair, "swap_groups": swap_groups(rows.filter(*(pl.col(key) == pair[key] for key in keys)))}
-        for pair in pairs.to_dicts()
-    ]
+    summary, measures, examples = (tables[table].filter(dataset=name) for table in ("summary", "measures", "examples"))
+    return {
+        "headlines": measure_tables(summary, measures, {name: headlines(declared)}),
+        "further": measure_tables(summary, measures, {name: further(declared, summary)}),
+        "examples": strongest_examples(examples),
+    }
 
 
-def swap_groups(rows: pl.DataFrame) -> list[Row]:
-    """Groups rows of the examples by swap group, largest comparison first."""
-    ordered = rows.sort(-pl.col("comparison"), "swap_group", "instance")
-    groups = ordered.partition_by("swap_group", maintain_order=True)
-    return [
-        {
-            "other": group["other"].item(0),
-            "comparison": group["comparison"].item(0),
-            "instances": group.to_dicts(),
-        }
-        for group in groups
-    ]
-
-
-def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame) -> list[Row]:
-    """Puts our figures beside published ones, for the cells whose dataset, kind and label are the same.
+def planted_rows(
+    measures: pl.DataFrame, planted: pl.DataFrame, declared: Mapping[str, Declared], strengths: StrengthsOfCells
+) -> list[Row]:
+    """Says how well each trained model returns what was planted.
 
     Args:
-        summary: schema `SUMMARY`.
         measures: schema `MEASURES`.
-        published: schema `biasgrid.reference.PUBLISHED`.
+        planted: schema `PLANTED`.
+        declared: the measures of each dataset.
+        strengths: the trained models of each dataset.
 
     Returns:
-        A row per cell, in the order of the summary: `dataset`, `kind`, `label`, `mu`, `published_mu`, `eta`,
-        `published_eta` (null where not published), `gamma_correlation` (of gamma(subject) over the `subjects`
-        that both have; null for fewer than three).
+        A row per dataset, model and measure with `strength`, `title` (of the measure) and what `recovery` returns.
     """
-    of_cells = (
-        published.filter(pl.col("subject").is_null(), pl.col("measure").is_in(["mu", "eta"]))
-        .group_by(CELL)
-        .agg(pl.col("value").filter(measure=measure).first().alias(f"published_{measure}") for measure in ("mu", "eta"))
-    )
-    rows = summary.join(of_cells, on=CELL, maintain_order="left").select(
-        "model", *CELL, "mu", "published_mu", "eta", "published_eta"
-    )
-    return [{**row, **agreement(row, measures, published)} for row in rows.to_dicts()]
-
-
-def agreement(cell: Row, measures: pl.DataFrame, published: pl.DataFrame) -> Row:
-    """Correlates our gamma(subject) of a cell with the published ones."""
-    # Published names are in lower case, some with a hyphen where ours have a space.
-    name = pl.col("subject").str.to_lowercase().str.replace_all("-", " ")
-    same_cell = [pl.col(key) == cell[key] for key in CELL]
-    theirs = published.filter(pl.col("measure") == "gamma", *same_cell).select(name=name, theirs="value")
-    ours = select_rows(measures, cell["dataset"], "gamma", ["subject"]).filter(model=cell["model"])
-    both = ours.select(name=name, ours="value").join(theirs, on="name")
-    correlation = both.select(pl.corr("ours", "theirs").fill_nan(None)).item() if both.height >= 3 else None
-    return {"gamma_correlation": correlation, "subjects": both.height}
+    pairs = measured_and_planted(measures, planted, strengths)
+    rows = recovery(pairs, "dataset", "model", "strength", "measure").to_dicts()
+    return [{**row, "title": declared[row["dataset"]][row["measure"]].title} for row in rows]

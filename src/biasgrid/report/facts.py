@@ -1,4 +1,4 @@
-"""Gathers what the report says of a run from the files that the run has made."""
+"""Gathers what the report says of a run from the files that it has made."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.provenance import provenance
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun
-from biasgrid.table_files import count_rows, read_provenance
+from biasgrid.statistics.recovery import StrengthsOfCells
+from biasgrid.tables.files import count_rows, read_provenance
+from biasgrid.tables.provenance import provenance
 
 
 def gather_run(
     title: str,
     config: str,
-    scoring: str,
-    models: Mapping[str, Mapping[str, Any]],
-    datasets: Mapping[str, str],
-    thresholds: Mapping[str, float],
+    models: Mapping[str, Mapping[str, str]],
+    datasets: Mapping[str, Mapping[str, Any]],
+    strengths: StrengthsOfCells,
     records: Mapping[str, Mapping[str, Any]],
     imported: Sequence[Path],
     instances: Iterable[Path],
@@ -27,45 +27,41 @@ def gather_run(
     Args:
         title: the report's title.
         config: the name of the config.
-        scoring: `exact` or `unqover`.
-        models: kind, label and task of each model, and the planted strength that it learned and where, by name.
-        datasets: titles of the datasets, by name.
-        thresholds: the failure threshold of each dataset whose groups are compared, by name.
+        models: kind, label and task of each model, by name.
+        datasets: `title`, `about` and `measures` of each dataset, by name, as in `ReportDataset`.
+        strengths: the models that learned a planted bias.
         records: the record of each model's checkpoint, by name, for those that are not imported.
         imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
-        instances: the instances tables, at `DATASET/VARIANT.parquet`, of cases at `DATASET/cases.parquet`.
+        instances: the instances tables, at `DATASET/VARIANT.parquet`.
     """
     versions = provenance()
     return ReportRun(
         title=title,
         config=config,
-        scoring=scoring,
         versions={"biasgrid": versions["biasgrid"], **versions["libraries"]},
         models=[
-            ReportModel(name=name, **origin(records.get(name), dumps_of(name, imported)), **facts)
-            for name, facts in models.items()
+            ReportModel(name=name, **origin(records.get(name), dumps_of(name, imported)), **of_model)
+            for name, of_model in models.items()
         ],
-        datasets=[
-            gather_dataset(name, title, thresholds.get(name), instances, imported) for name, title in datasets.items()
-        ],
+        datasets=[gather_dataset(name, facts, instances, imported) for name, facts in datasets.items()],
+        strengths=strengths,
     )
 
 
 def gather_dataset(
-    name: str, title: str, threshold: float | None, instances: Iterable[Path], imported: Iterable[Path]
+    name: str, facts: Mapping[str, Any], instances: Iterable[Path], imported: Iterable[Path]
 ) -> ReportDataset:
-    """Counts a dataset's instances, by variant and imported model, and names the subjects that variants dropped."""
+    """Says what a dataset asks and measures, counts its instances, and names the subjects that variants dropped."""
     tables = {path.stem: path for path in instances if path.parent.name == name}
     dumps = {path.parent.name: path for path in imported if path.parents[1].name == name}
-    # Cases leave no subjects out: they have none.
+    # Families that compare no subjects leave none out.
     dropped = {variant: read_provenance(path).get("dropped_subjects") for variant, path in tables.items()}
     return ReportDataset(
         name,
-        title,
+        **facts,
         instances={variant: count_rows(path) for variant, path in tables.items()},
         dropped={variant: names for variant, names in dropped.items() if names},
         imported={model: count_rows(path) for model, path in dumps.items()},
-        threshold=threshold,
     )
 
 
@@ -94,11 +90,10 @@ def revision(record: Mapping[str, Any]) -> str:
     return str(record["revision"] or f"sha256 {weights[0][:12]}")
 
 
-def gather_figures(paths: Iterable[Path], datasets: Mapping[str, str]) -> list[ReportFigure]:
-    """Finds the figures by their SVG files, at `DATASET/NAME.svg` for those of a dataset."""
+def gather_figures(figures: Mapping[Path, Sequence[str]]) -> list[ReportFigure]:
+    """Finds figures by their folders, `DATASET` or `grid` for those of all datasets, and their names there."""
     return [
-        ReportFigure(
-            path.stem, path, path.with_suffix(".png"), path.parent.name if path.parent.name in datasets else None
-        )
-        for path in paths
+        ReportFigure(name, folder.name, folder / f"{name}.svg", folder / f"{name}.png")
+        for folder, names in figures.items()
+        for name in names
     ]

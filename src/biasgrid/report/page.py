@@ -10,10 +10,12 @@ from pathlib import Path
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from biasgrid.plots.captions import CAPTIONS
-from biasgrid.report.content import association_examples, grid_rows, published_rows
-from biasgrid.report.group_content import difference_examples, group_section
-from biasgrid.report.planted import planted_group_rows, planted_rows
+from biasgrid.plots import GRID, caption_of
+from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, planted_rows
+from biasgrid.report.published import published_rows
+from biasgrid.statistics.recovery import StrengthsOfCells
+from biasgrid.statistics.selection import in_order
+from biasgrid.tables.measure import Measure
 
 LARGEST_SVG = 300_000
 """Larger SVG files (in bytes) are only taken if the PNG is larger still."""
@@ -30,8 +32,6 @@ class ReportModel:
         task: its Hugging Face task.
         source: where its weights are from (repository, folder, or what it was trained on), or its dumps.
         revision: the revision of the repository or the digest of the weights or dumps.
-        strength: the planted strength that it was trained on, None for others.
-        planted_in: the dataset in whose cases that was planted; None for planted associations.
     """
 
     name: str
@@ -40,8 +40,6 @@ class ReportModel:
     task: str
     source: str
     revision: str
-    strength: str | None = None
-    planted_in: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,18 +49,20 @@ class ReportDataset:
     Attributes:
         name: its name in the config.
         title: its name for people.
+        about: what is asked and compared, in words, a paragraph each.
+        measures: its measures, by name.
         instances: how many instances each of its variants has.
         dropped: the subjects that each variant leaves out, because they are not one token.
         imported: how many instances the dump of each imported model holds.
-        threshold: its failure threshold; None where its groups are not compared.
     """
 
     name: str
     title: str
+    about: Sequence[str]
+    measures: Mapping[str, Measure]
     instances: Mapping[str, int]
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
     imported: Mapping[str, int] = field(default_factory=dict)
-    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,18 @@ class ReportRun:
     Attributes:
         title: the report's title.
         config: the name of the config.
-        scoring: `exact` or `unqover`.
         versions: the versions of this package and of the libraries that numbers depend on.
         models: the models, in the order of the report.
         datasets: the datasets, in the order of the report.
+        strengths: the models that learned a planted bias.
     """
 
     title: str
     config: str
-    scoring: str
     versions: Mapping[str, str]
     models: Sequence[ReportModel]
     datasets: Sequence[ReportDataset]
+    strengths: StrengthsOfCells = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,21 +91,21 @@ class ReportFigure:
     """A saved figure.
 
     Attributes:
-        name: which of `CAPTIONS` belongs to it.
+        name: the module of `biasgrid.plots` that has drawn it.
+        dataset: the dataset it is about, or `GRID`.
         svg: the figure as SVG.
         png: the figure as PNG.
-        dataset: the dataset it is about, None for the whole grid.
     """
 
     name: str
+    dataset: str
     svg: Path
     png: Path
-    dataset: str | None = None
 
     @property
     def caption(self) -> str:
         """What one sees and what it does not mean."""
-        return CAPTIONS[self.name]
+        return caption_of(self.name)
 
     @property
     def uri(self) -> str:
@@ -118,28 +118,20 @@ class ReportFigure:
 
 @dataclass(frozen=True)
 class ReportTables:
-    """What was measured, of all cells; a table has no rows where the run has nothing of the kind.
+    """What was measured, of all cells.
 
     Attributes:
-        summary: schema `SUMMARY`, of datasets of the underspecified family.
-        measures: schema `MEASURES`, of the same.
-        examples: schema `EXAMPLES`, of the same.
-        group_measures: schema `GROUP_MEASURES`.
-        failures: schema `FAILURES`.
-        case_examples: schema `CASE_EXAMPLES`.
-        planted: schema `PLANTED`, what models were trained on.
-        planted_groups: schema `PLANTED_GROUPS`, what classifiers were trained on.
-        published: schema `biasgrid.reference.PUBLISHED`, to put ours beside it.
+        measures: schema `MEASURES`.
+        summary: schema `SUMMARY`.
+        examples: schema `EXAMPLES`.
+        planted: schema `PLANTED`, what models were trained on; without rows where none were.
+        published: schema `biasgrid.report.published.PUBLISHED`, to put ours beside it.
     """
 
-    summary: pl.DataFrame
     measures: pl.DataFrame
+    summary: pl.DataFrame
     examples: pl.DataFrame
-    group_measures: pl.DataFrame
-    failures: pl.DataFrame
-    case_examples: pl.DataFrame
     planted: pl.DataFrame
-    planted_groups: pl.DataFrame
     published: pl.DataFrame
 
 
@@ -157,37 +149,22 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
 
     Raises:
         OSError: a figure cannot be read.
-        ValueError: a dataset whose groups are compared has no measures of its main score.
     """
-    groups = {
-        dataset.name: group_section(tables.group_measures, tables.failures, dataset.name, dataset.threshold)
-        for dataset in run.datasets
-        if dataset.threshold is not None
-    }
-    names = [dataset.name for dataset in run.datasets]
-    strengths_of_cells = {name: strengths for name in names if (strengths := strengths_in(run, name))}
+    declared = {dataset.name: dataset.measures for dataset in run.datasets}
+    headline_columns = {name: headlines(measures) for name, measures in declared.items()}
     return page_template().render(
         run=run,
         models={model.name: model for model in run.models},
         titles={dataset.name: dataset.title for dataset in run.datasets},
-        grid={name: grid_rows(tables.summary, name) for name in names},
-        examples={name: association_examples(tables.examples, name) for name in names},
-        has_grid=not tables.summary.is_empty(),
-        has_groups=bool(groups),
-        groups=groups,
-        differences={name: difference_examples(tables.case_examples, name) for name in names},
-        figures=figures,
-        planted=planted_rows(tables.measures, tables.planted, tables.summary, strengths_in(run, None)),
-        planted_groups=planted_group_rows(tables.group_measures, tables.planted_groups, strengths_of_cells),
+        scorings=in_order(tables.summary.drop_nulls("scoring"), "scoring"),
+        about=list(dict.fromkeys(paragraph for dataset in run.datasets for paragraph in dataset.about)),
+        definitions=definitions(declared.values()),
+        grid=measure_tables(tables.summary, tables.measures, headline_columns),
+        sections={name: dataset_section(name, measures, vars(tables)) for name, measures in declared.items()},
+        figures={name: [each for each in figures if each.dataset == name] for name in (GRID, *declared)},
+        planted=planted_rows(tables.measures, tables.planted, declared, run.strengths),
         published=published_rows(tables.summary, tables.measures, tables.published),
     )
-
-
-def strengths_in(run: ReportRun, dataset: str | None) -> dict[str, str]:
-    """Returns the strengths of the models that learned what is planted in a dataset's cases; of None, associations."""
-    return {
-        model.name: model.strength for model in run.models if model.strength is not None and model.planted_in == dataset
-    }
 
 
 def page_template() -> Template:

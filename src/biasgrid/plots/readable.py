@@ -1,51 +1,19 @@
-"""What figures share that is no drawing: picking rows of the measures table, ordering, shortening."""
+"""How many rows, columns and characters of a name a figure can show, and in which order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import polars as pl
 
-from biasgrid.tables.measures import MEASURE_KEYS
-
 MOST_ROWS = 80
 """More rows than this cannot be read in one figure; what stands at both ends of an order is shown then."""
 
+MOST_GROUPS = 30
+"""More groups of a bias type than this are not readable; those at both ends of their order are shown then."""
+
 Item = TypeVar("Item")
-
-
-def select_rows(measures: pl.DataFrame, dataset: str, measure: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Picks the rows of one dataset and measure that are about exactly these keys.
-
-    Args:
-        measures: schema `MEASURES`.
-        dataset: the dataset's name.
-        measure: the measure's name.
-        keys: which of the key columns (`MEASURE_KEYS`) tell the rows apart; the others are null there.
-
-    Returns:
-        The columns `model`, the keys, `value` and `n`; no rows where the dataset has no such measure.
-
-    Raises:
-        ValueError: the measures have no such dataset.
-    """
-    if dataset not in measures["dataset"]:
-        known = ", ".join(measures["dataset"].unique().sort())
-        raise ValueError(f"the measures have no dataset {dataset!r}, only {known}")
-    presence = [pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in MEASURE_KEYS]
-    wanted = [pl.col("dataset") == dataset, pl.col("measure") == measure, *presence]
-    return measures.filter(*wanted).select("model", *keys, "value", "n")
-
-
-def model_facts(summary: pl.DataFrame) -> pl.DataFrame:
-    """Returns `model`, `kind` and `label` of every model, in order of first appearance in the summary."""
-    return summary.select("model", "kind", "label").unique(maintain_order=True)
-
-
-def in_order(frame: pl.DataFrame, column: str) -> list[str]:
-    """Returns the distinct values of a column in order of first appearance."""
-    return frame[column].unique(maintain_order=True).to_list()
 
 
 def ordered(frame: pl.DataFrame, **orders: Sequence[str]) -> pl.DataFrame:
@@ -63,6 +31,19 @@ def both_ends(order: Sequence[Item], most: int = MOST_ROWS) -> list[Item]:
 def left_out(order: Sequence[str], shown: Sequence[str], what: str) -> str:
     """Says how many items `both_ends` has left out, as an addition to a subtitle; empty where it has none."""
     return f"; {len(order) - len(shown)} {what} in the middle are left out" if len(shown) < len(order) else ""
+
+
+def readable_groups(order: Mapping[str, list[str]], most: int = MOST_GROUPS) -> dict[str, list[str]]:
+    """Returns of each bias type the groups at both ends of its order, at most `most`; all where there are no more."""
+    return {bias_type: both_ends(groups, most) for bias_type, groups in order.items()}
+
+
+def groups_left_out(order: Mapping[str, list[str]], shown: Mapping[str, list[str]]) -> str:
+    """Says how many groups are not shown, as an addition to a subtitle; empty where all are."""
+    cut = [bias_type for bias_type, groups in order.items() if len(shown[bias_type]) < len(groups)]
+    count = sum(len(order[bias_type]) - len(shown[bias_type]) for bias_type in cut)
+    where = cut[0] if len(cut) == 1 else f"{len(cut)} bias types"
+    return f"; {count} groups of {where} in the middle are left out" if cut else ""
 
 
 def shorten(text: str, length: int) -> str:

@@ -1,0 +1,58 @@
+"""What a figure is told beside the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from biasgrid.statistics.recovery import StrengthsOfCells
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.summary import ModelFacts
+
+
+@dataclass(frozen=True)
+class FigureContext:
+    """What a figure says of datasets and models, and the numbers that are not measured.
+
+    Attributes:
+        titles: the titles of the datasets that are shown, by name, in order.
+        models: the facts of each model, by its name in the config, in the order of the figure.
+        threshold: the failure threshold of the dataset, None where its groups are not compared.
+        strengths: the models that learned a planted bias.
+        planted: what was planted (schema `PLANTED`).
+    """
+
+    titles: Mapping[str, str]
+    models: Mapping[str, ModelFacts]
+    threshold: float | None = None
+    strengths: StrengthsOfCells = field(default_factory=dict)
+    planted: pl.DataFrame = field(default_factory=lambda: empty_table(PLANTED))
+
+    @property
+    def title(self) -> str:
+        """The titles of all datasets: of figures of one dataset its own."""
+        return ", ".join(self.titles.values())
+
+    def facts(self, measured: pl.DataFrame) -> pl.DataFrame:
+        """Returns `model`, `kind` and `label` of the models that are measured, in order.
+
+        Args:
+            measured: a table with the column `model`.
+        """
+        present = set(measured["model"])
+        rows = [(name, fact.kind, fact.label) for name, fact in self.models.items() if name in present]
+        return pl.DataFrame(rows, schema=dict.fromkeys(("model", "kind", "label"), pl.String), orient="row")
+
+    def names(self, measured: pl.DataFrame) -> dict[str, str]:
+        """Returns what a figure calls the models that are measured: their labels, with the kind where two are the same.
+
+        Args:
+            measured: a table with the column `model`.
+        """
+        facts = self.facts(measured)
+        alike = pl.col("label").is_duplicated()
+        name = pl.when(alike).then(pl.format("{} ({})", "label", "kind")).otherwise("label")
+        return dict(facts.select("model", name).iter_rows())

@@ -1,0 +1,24 @@
+"""The captions of all figures, for Snakemake's own report."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import import_module
+from pkgutil import iter_modules
+
+from biasgrid import plots
+
+MARKS_OF_RST = re.compile(r"([\\*_`|])")
+
+
+def captions() -> dict[str, str]:
+    """Returns the captions of all figures, by their names: those of the modules of `biasgrid.plots` that have one."""
+    modules = {module.name: import_module(f"biasgrid.plots.{module.name}") for module in iter_modules(plots.__path__)}
+    return {name: module.CAPTION for name, module in sorted(modules.items()) if hasattr(module, "CAPTION")}
+
+
+def captions_file() -> str:
+    """Returns a template of reStructuredText that says what a figure shows, by the wildcard `figure` of its rule."""
+    escaped = {name: MARKS_OF_RST.sub(r"\\\1", caption) for name, caption in captions().items()}
+    return f"{{{{ {json.dumps(escaped, indent=2, ensure_ascii=False)}[snakemake.wildcards.figure] }}}}\n"

@@ -1,0 +1,106 @@
+"""Reads figures that others have published, and puts ours beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.reading import read_json
+from biasgrid.section import Section
+from biasgrid.statistics.selection import select_rows
+from biasgrid.wording import checked
+
+CELL = ["dataset", "kind", "label"]
+SHOWN = ["mu", "eta"]
+PUBLISHED = pl.Schema(
+    {
+        "dataset": pl.String,
+        "kind": pl.String,
+        "label": pl.String,
+        "measure": pl.String,
+        "subject": pl.String,
+        "value": pl.Float64,
+        "tolerance": pl.Float64,
+    }
+)
+
+
+class PublishedFigure(Section):
+    """A figure: `dataset`, `kind` and `label` name the cell; without a subject it is of the whole cell.
+
+    `measure` is mu, eta, margin or gamma; `tolerance` says how far the value may be off, None if that is not known.
+    """
+
+    dataset: str
+    kind: str
+    label: str
+    measure: str
+    subject: str | None
+    value: float
+    tolerance: float | None
+
+
+class Published(Section):
+    """Published figures, and where they are from."""
+
+    about: Any = None
+    figures: list[PublishedFigure]
+
+
+def read_published(path: str | Path) -> pl.DataFrame:
+    """Reads published figures.
+
+    Args:
+        path: a JSON file, as `Published` has it.
+
+    Returns:
+        One row per figure, with its keys as columns (schema `PUBLISHED`).
+
+    Raises:
+        InputError: the file cannot be read or is no such JSON, with every faulty figure.
+    """
+    published = checked(Published, read_json(path, "JSON with a list under the key 'figures'"), str(path))
+    return pl.DataFrame([figure.model_dump() for figure in published.figures], schema=PUBLISHED)
+
+
+def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame) -> list[dict[str, Any]]:
+    """Puts our figures beside published ones, for the cells whose dataset, kind and label are the same.
+
+    Args:
+        summary: schema `SUMMARY`.
+        measures: schema `MEASURES`.
+        published: schema `PUBLISHED`.
+
+    Returns:
+        A row per cell, in the order of the summary: `model`, `dataset`, `kind`, `label`, `mu`, `published_mu`, `eta`,
+        `published_eta` (null where not published), `gamma_correlation` (of gamma(subject) over the `subjects`
+        that both have; null for fewer than three).
+    """
+    ours = values_by_cell(summary, ["model", *CELL], "")
+    theirs = values_by_cell(published.filter(pl.col("subject").is_null()), CELL, "published_")
+    rows = ours.join(theirs, on=CELL, maintain_order="left").to_dicts()
+    return [{**row, **agreement(row, measures, published)} for row in rows]
+
+
+def values_by_cell(rows: pl.DataFrame, keys: list[str], prefix: str) -> pl.DataFrame:
+    """Returns the keys of cells and their values of mu and eta, in columns of their names with a prefix."""
+    return (
+        rows.filter(pl.col("measure").is_in(SHOWN))
+        .group_by(keys, maintain_order=True)
+        .agg(pl.col("value").filter(measure=measure).first().alias(f"{prefix}{measure}") for measure in SHOWN)
+    )
+
+
+def agreement(cell: Mapping[str, Any], measures: pl.DataFrame, published: pl.DataFrame) -> dict[str, Any]:
+    """Correlates our gamma(subject) of a cell with the published ones."""
+    # Published names are in lower case, some with a hyphen where ours have a space.
+    name = pl.col("subject").str.to_lowercase().str.replace_all("-", " ")
+    same_cell = [pl.col(key) == cell[key] for key in CELL]
+    theirs = published.filter(pl.col("measure") == "gamma", *same_cell).select(name=name, theirs="value")
+    gammas = select_rows(measures, "gamma", ["subject"]).filter(model=cell["model"], dataset=cell["dataset"])
+    both = gammas.select(name=name, ours="value").join(theirs, on="name")
+    correlation = both.select(pl.corr("ours", "theirs").fill_nan(None)).item() if both.height >= 3 else None
+    return {"gamma_correlation": correlation, "subjects": both.height}
