@@ -3,7 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: setup demo test lint format clean
+# Workers share what takes long to make, and take each other's tests until all are done.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+.PHONY: setup demo test test-quick test-long lint format clean
 
 setup: $(INSTALLED)
 
@@ -19,7 +22,13 @@ demo: $(INSTALLED)
 	$(BIN)/biasgrid summary results/demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(PYTEST)
+
+test-quick: $(INSTALLED)
+	$(PYTEST) -m "not workflow and not long"
+
+test-long: $(INSTALLED)
+	$(PYTEST) -m long
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

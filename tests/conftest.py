@@ -1,12 +1,12 @@
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from shards import Cell
-from small_cases import cases_of
+from shards import Cell, asked
+from shared import made_once
 from tiny_checkpoints import instances_for, save_checkpoint
 from transformers import AutoTokenizer
 
@@ -14,11 +14,10 @@ from transformers import AutoTokenizer
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
     """Gives the folder of a tiny checkpoint of an architecture for a task, made at its first use."""
-    folder = tmp_path_factory.mktemp("tiny")
 
     @cache
     def make(architecture: str, task: str) -> Path:
-        return save_checkpoint(architecture, task, folder / f"{architecture}-{task}")
+        return made_once(tmp_path_factory, f"{architecture}-{task}", partial(save_checkpoint, architecture, task))
 
     return make
 
@@ -38,10 +37,10 @@ def cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Callabl
 
 @pytest.fixture
 def case_cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Callable[..., Cell]:
-    """Gives a cell of a tiny checkpoint and cases with the given texts."""
+    """Gives a cell of a tiny checkpoint that is asked the given texts."""
 
     def make(architecture: str, task: str, rows: Sequence[dict[str, Any]]) -> Cell:
-        return Cell(tmp_path / "cell", task, cases_of(rows), tiny_checkpoint(architecture, task), "cases")
+        return Cell(tmp_path / "cell", task, asked(rows), tiny_checkpoint(architecture, task))
 
     return make
 

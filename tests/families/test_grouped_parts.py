@@ -4,8 +4,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from grouped_cells import measured, only
+from grouped_cells import measured, of_bias_types, rows_of
 from small_cases import cases_of
+
+MAIN = {
+    "score": "mean_class_probability",
+    "distance": "absolute",
+    "comparison": "pairwise",
+    "mode": "counterfactual",
+}
 
 
 def test_the_parts_of_intersections_are_measured_too(tmp_path: Path) -> None:
@@ -29,18 +36,14 @@ def test_the_parts_of_intersections_are_measured_too(tmp_path: Path) -> None:
         cases_of(rows),
         [{"probabilities": [1 - chance[row["group"]], chance[row["group"]]]} for row in rows],
     )
-    asked = {
-        "score": "mean_class_probability",
-        "distance": "absolute",
-        "comparison": "pairwise",
-        "mode": "counterfactual",
-    }
-    whole = dict(only(tables, **asked).select("bias_type", "value").rows())
-    assert whole == {"faith & age": pytest.approx(1 / 3), "faith": pytest.approx(0.2), "age": pytest.approx(0.4)}
+    asked = {"score": "mean_class_probability", "distance": "absolute", "comparison": "pairwise"}
+    distances = dict(
+        of_bias_types(tables, "distance", **asked, mode="counterfactual").select("bias_type", "value").rows()
+    )
+    assert distances == {"faith & age": pytest.approx(1 / 3), "faith": pytest.approx(0.2), "age": pytest.approx(0.4)}
     assert set(tables.examples["bias_type"]) == {"faith & age"}
-    assert tables.failures.filter(pl.col("template").is_null(), threshold=0.3, difference="mean").select(
-        "bias_type", "value"
-    ).rows() == [("faith & age", 1.0), ("faith", 0.0), ("age", 1.0)]
+    rates = of_bias_types(tables, "failure_rate", threshold="0.3", difference="mean")
+    assert rates.select("bias_type", "value").rows() == [("faith & age", 1.0), ("faith", 0.0), ("age", 1.0)]
 
 
 def test_examples_are_the_sentences_of_the_two_groups_that_are_furthest_apart(tmp_path: Path) -> None:
@@ -60,14 +63,18 @@ def test_examples_are_the_sentences_of_the_two_groups_that_are_furthest_apart(tm
     tables = measured(
         tmp_path, "text-classification", cases_of(rows), [{"probabilities": [1 - each, each]} for each in chance]
     )
-    assert tables.examples["case"].unique(maintain_order=True).to_list() == [6, 5, 4, 3, 2]
+    assert tables.examples["unit"].unique(maintain_order=True).to_list() == [6, 5, 4, 3, 2]
     first = tables.examples.head(2).to_dicts()
     assert [(row["group"], row["text"], row["said"], row["expected"]) for row in first] == [
         ("aged", "The aged 6", "yes", "yes"),
         ("old", "The old 6", "no", "yes"),
     ]
     assert [row["score"] for row in first] == pytest.approx([0.8, 0.2])
-    assert first[0]["difference"] == pytest.approx(0.6)
+    assert [(row["group"], row["other"]) for row in first] == [("aged", "old"), ("old", "aged")]
+    assert first[0]["unit_value"] == pytest.approx(0.6)
+    distance = of_bias_types(tables, "distance", **MAIN)
+    assert first[0]["options"] == distance["options"].item()
+    assert first[0]["value"] == distance["value"].item()
 
 
 def test_what_changes_with_the_order_of_fillings(tmp_path: Path) -> None:
@@ -81,7 +88,9 @@ def test_what_changes_with_the_order_of_fillings(tmp_path: Path) -> None:
     tables = measured(
         tmp_path, "text-classification", cases_of(rows), [{"probabilities": [1 - each, each]} for each in chance]
     )
-    found = tables.measures.filter(comparison="position").select("group", "value", "n", "left_out")
+    found = rows_of(
+        tables, "position", score="mean_class_probability", distance="absolute", mode="counterfactual"
+    ).select("group", "value", "n", "left_out")
     assert found["group"].to_list() == [None, "old", "young"]
     assert found["value"].to_list() == pytest.approx([0.25, 0.4, 0.1])
     assert found["n"].to_list() == [2, 1, 1]
@@ -104,7 +113,7 @@ def test_parts_of_intersections_are_compared_with_themselves_in_the_swapped_case
         for age in ("old", "young")
     ]
     said = [{"probabilities": [0.2, 0.8] if "old" in row["group"] else [0.8, 0.2]} for row in rows]
-    found = measured(tmp_path, "text-classification", cases_of(rows), said).measures.filter(comparison="position")
+    found = measured(tmp_path, "text-classification", cases_of(rows), said).measures.filter(measure="position")
     assert found["value"].to_list() == pytest.approx([0] * len(found))
     whole = found.filter(pl.col("group").is_null())
     assert sorted(whole.select("bias_type", "n").rows()) == [("age", 4), ("faith", 4), ("faith & age", 4)]
@@ -123,5 +132,5 @@ def test_examples_are_found_where_a_bias_type_stands_alone_and_in_intersections(
     chance = [(0.6 if row["bias_type"] == "faith" else 0.9) if "sikh" in row["group"] else 0.4 for row in rows]
     said = [{"probabilities": [1 - each, each]} for each in chance]
     examples = measured(tmp_path, "text-classification", cases_of(rows), said).examples
-    assert set(examples.filter(bias_type="faith")["case"]) == {0, 1}
-    assert len(set(examples.filter(bias_type="faith & age")["case"])) == 5
+    assert set(examples.filter(bias_type="faith")["unit"]) == {0, 1}
+    assert len(set(examples.filter(bias_type="faith & age")["unit"])) == 5

@@ -1,6 +1,7 @@
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,9 +10,9 @@ from small_records import classified, records_of
 
 from biasgrid.groups.combinations import Combination, ImpossibleCombination, possible_combinations
 from biasgrid.groups.confusion import AVERAGES
-from biasgrid.groups.measures import compare, score_groups
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Mode, Records, Sort, SubjectOutputs, TargetOutputs
 from biasgrid.groups.scores import SCORES, Argument, score_records
+from biasgrid.groups.tables import compare, score_groups
 
 SORTS: tuple[Sort, ...] = ("classes", "words", "answers", "subjects")
 MODES: tuple[Mode, ...] = ("group", "counterfactual")
@@ -70,6 +71,7 @@ def test_every_comparison_is_that_of_a_plain_loop(combination: Combination, mode
     argument = data.draw(st.sampled_from(arguments_of(score)))
     found = compare(score_records(records, score, argument), distance, comparison, mode)
     plain = plain_comparison(records, score, argument, distance, comparison, mode)
+    found = found.with_columns(pl.col("value").fill_null(np.nan))
     rows = {(row["bias_type"], row["group"]): (row["value"], row["n"], row["left_out"]) for row in found.to_dicts()}
     assert len(rows) == found.height
     assert rows == {keys: pytest.approx(entry, rel=0, abs=1e-12, nan_ok=True) for keys, entry in plain.items()}
@@ -82,7 +84,8 @@ def test_parts_make_up_the_whole(records: Records, mode: Mode) -> None:
     scored = score_records(records, "mean_class_probability")
 
     def by_bias_type(distance: str, comparison: str) -> dict[str, list[float]]:
-        found = compare(scored, distance, comparison, mode).group_by("bias_type").agg("value")
+        found = compare(scored, distance, comparison, mode).with_columns(pl.col("value").fill_null(np.nan))
+        found = found.group_by("bias_type").agg("value")
         return dict(found.rows())
 
     wholes, parts = by_bias_type("absolute", "background"), by_bias_type("absolute", "background_per_group")
@@ -98,12 +101,9 @@ def test_the_mean_is_over_cases_and_not_over_records() -> None:
     scored = score_records(classified({"red": [[0.5], [0.2] * 4], "blue": [[0.9], [0.4]]}), "mean_class_probability")
     row = compare(scored, "absolute", "pairwise", "counterfactual").row(0, named=True)
     assert row == {
-        "score": "mean_class_probability",
-        "argument": None,
+        "measure": "distance",
+        "options": "score=mean_class_probability, distance=absolute, comparison=pairwise, mode=counterfactual",
         "other": None,
-        "distance": "absolute",
-        "comparison": "pairwise",
-        "mode": "counterfactual",
         "bias_type": "colour",
         "group": None,
         "value": pytest.approx((0.4 + 0.2) / 2),
@@ -119,7 +119,7 @@ def test_cases_whose_scores_sum_to_zero_are_left_out_and_counted() -> None:
     assert (row["value"], row["n"], row["left_out"]) == (pytest.approx((0 + 0.5) / 2), 2, 1)
     never = score_records(classified({"red": [wrong], "blue": [wrong]}), "accuracy")
     row = compare(never, "divergence", "multi_group", "group").row(0, named=True)
-    assert (np.isnan(row["value"]), row["n"], row["left_out"]) == (True, 0, 2)
+    assert (row["value"], row["n"], row["left_out"]) == (None, 0, 2)
 
 
 def test_records_without_the_target_are_left_out_and_counted() -> None:

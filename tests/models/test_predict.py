@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from plain import Plain
 from shards import Cell, largest_difference
-from tiny_checkpoints import HEADS, OTHER_TOKENIZERS, TOKENIZERS
+from tiny_checkpoints import HEADS, OTHER_TOKENIZERS, TOKENIZERS, instances_for
 
 Cells = Callable[[str, str], Cell]
 PRONOUNS = {"female": "the", "male": "man"}
@@ -16,10 +16,12 @@ PRONOUNS = {"female": "the", "male": "man"}
 def test_masked_probabilities_are_those_of_single_rows(cell: Cells, architecture: str) -> None:
     ours = cell(architecture, "fill-mask")
     plain = Plain(ours.checkpoint, "fill-mask")
-    expected = pl.DataFrame([plain.mask_row(row, PRONOUNS) for row in ours.instances.iter_rows(named=True)])
-    predicted = ours.predict(pronouns=PRONOUNS)
-    assert expected.select((pl.all() > 0).all()).row(0) == (True,) * 4
-    assert expected["probability1"].n_unique() > 20
+    ours = ours.with_instances(instances_for(ours.task, plain.mask, pronouns=PRONOUNS))
+    expected = pl.DataFrame([plain.mask_row(row, (3, 4)) for row in ours.instances.iter_rows(named=True)])
+    predicted = ours.predict(either_case=(3, 4))
+    assert (expected["probabilities"].explode() > 0).all()
+    assert set(expected["probabilities"].list.len()) == {4}
+    assert expected["probabilities"].list.first().n_unique() > 20
     assert largest_difference(predicted, expected.with_columns(predicted["instance"])) < 1e-5
 
 
@@ -29,7 +31,7 @@ def test_span_probabilities_and_answers_are_those_of_single_rows(cell: Cells, ar
     plain = Plain(ours.checkpoint, "question-answering")
     expected = pl.DataFrame([plain.span_row(row) for row in ours.instances.iter_rows(named=True)])
     predicted = ours.predict()
-    assert expected["start1"].n_unique() > 20
+    assert expected["starts"].list.first().n_unique() > 20
     assert largest_difference(predicted, expected.with_columns(predicted["instance"])) < 1e-5
     assert predicted["answer"].cast(pl.String).to_list() == expected["answer"].to_list()
 
@@ -42,5 +44,5 @@ def test_a_prediction_does_not_depend_on_its_shard_or_batch(
     ours = cell(architecture, task)
     whole = ours.predict(token_budget=100_000)
     assert "tokenized as a whole" not in caplog.text
-    for other in (ours.predict_all(3, token_budget=100_000), ours.predict(token_budget=64)):
+    for other in (ours.predict_all(3, token_budget=100_000), ours.predict_anew(token_budget=64)):
         assert largest_difference(whole, other) < 1e-6

@@ -10,13 +10,13 @@ from shards import Cell
 from tiny_checkpoints import HEADS, instances_for
 from transformers import AutoTokenizer
 
-from biasgrid.models.checkpoint import ModelError
+from biasgrid.checkpoints.checkpoint import ModelError
 
 Cells = Callable[[str, str], Cell]
 
 
 def with_instances(cell: Cell, **changes: object) -> Cell:
-    return Cell(cell.folder, cell.task, instances_for(cell.task, **changes), cell.checkpoint)  # type: ignore[arg-type]
+    return cell.with_instances(instances_for(cell.task, **changes))  # type: ignore[arg-type]
 
 
 def copied(cell: Cell) -> Path:
@@ -28,7 +28,7 @@ def test_scores_that_are_not_numbers_are_refused_with_their_instance(cell: Cells
     ours = cell("bert", task)
     checkpoint = copied(ours)
     tokenizer, model = AutoTokenizer.from_pretrained(checkpoint), HEADS[task].from_pretrained(checkpoint)
-    texts = ours.instances["question"].cast(str) + " " + ours.instances["context"].cast(str)
+    texts = ours.instances["text"].cast(str) + " " + ours.instances["text_pair"].cast(str)
     lengths = [len(tokenizer(text).input_ids) for text in texts]
     with torch.no_grad():
         model.bert.embeddings.position_embeddings.weight[max(lengths) - 1 :] = float("nan")
@@ -42,8 +42,8 @@ def test_scores_that_are_not_numbers_are_refused_with_their_instance(cell: Cells
 @pytest.mark.parametrize("task", HEADS)
 def test_inputs_that_are_longer_than_the_positions_are_refused(cell: Cells, task: str) -> None:
     ours = cell("roberta", task)
-    long = ours.instances.with_columns(context=ours.instances["context"].cast(str) + " cook" * 130)
-    long = long.cast(dict.fromkeys(["context"], ours.instances["context"].dtype))
+    long = ours.instances.with_columns(text_pair=ours.instances["text_pair"].cast(str) + " cook" * 130)
+    long = long.cast(dict.fromkeys(["text_pair"], ours.instances["text_pair"].dtype))
     frame = ours.instances.head(9).extend(long[9:10]).extend(ours.instances[10:])
     with pytest.raises(ModelError, match=r"instance 9 has 1\d\d tokens; expected at most 128"):
         Cell(ours.folder, task, frame, ours.checkpoint).predict()
@@ -78,7 +78,7 @@ def test_subjects_of_several_tokens_are_refused(cell: Cells) -> None:
 
 def test_another_tokenizers_mask_is_refused(cell: Cells) -> None:
     ours = with_instances(cell("bert", "fill-mask"), mask="<mask>")
-    with pytest.raises(ModelError, match=r"has 0 mask tokens for this tokenizer; expected one \[MASK\]"):
+    with pytest.raises(ModelError, match=r"has 0 masks for this tokenizer; expected one \[MASK\]"):
         ours.predict()
 
 

@@ -5,10 +5,11 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 import torch
+from plain import Plain
 from shards import Cell, count_rows, hook_model, interrupt, largest_difference
-from tiny_checkpoints import HEADS
+from tiny_checkpoints import HEADS, instances_for
 
-from biasgrid.table_files import read_provenance
+from biasgrid.tables.files import read_provenance
 
 Cells = Callable[[str, str], Cell]
 AUDITED = 32
@@ -26,7 +27,6 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(
     ours = cell("bert", task)
     ours.predict()
     uninterrupted = ours.out.read_bytes()
-    ours.out.unlink()
     interrupt(ours, 2, monkeypatch)
     counts = count_rows(monkeypatch)
     with caplog.at_level("INFO"):
@@ -34,7 +34,9 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(
     assert sum(counts) == AUDITED + 16
     assert "32 rows are there from an earlier run" in caplog.text
     assert ours.out.read_bytes() == uninterrupted
-    assert not ours.parts.exists()
+    assert not ours.parts
+    assert len(ours.finished) == 1
+    assert ours.finished[0].samefile(ours.out)
 
 
 def test_a_truncated_part_is_made_again(
@@ -42,14 +44,13 @@ def test_a_truncated_part_is_made_again(
 ) -> None:
     ours = cell("roberta", "question-answering")
     uninterrupted = ours.predict()
-    ours.out.unlink()
     interrupt(ours, 2, monkeypatch)
-    part = next(ours.parts.rglob("0.parquet"))
+    part = next(part for part in ours.parts if part.name == "0.parquet")
     part.write_bytes(part.read_bytes()[:100])
     counts = count_rows(monkeypatch)
     assert ours.predict().equals(uninterrupted)
     assert sum(counts) == AUDITED + 32
-    assert "0.parquet is damaged and made again" in caplog.text
+    assert "0.parquet is damaged, and what it held is asked again" in caplog.text
 
 
 def test_parts_of_another_run_are_not_taken(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,15 +61,17 @@ def test_parts_of_another_run_are_not_taken(cell: Cells, monkeypatch: pytest.Mon
     assert sum(counts) == AUDITED + 48
 
 
-def test_parts_with_other_pronouns_are_not_taken(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_without_pronouns_are_none_with_them(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = cell("bert", "fill-mask")
     interrupt(ours, 2, monkeypatch)
     # Any word that is one token of the tiny model.
     word = str(ours.instances["candidate1"][0])
-    pronouns = {"female": word, "male": word}
-    predictions = ours.predict(pronouns=pronouns)
-    assert predictions["pronoun1"].null_count() == 0
-    assert read_provenance(ours.out)["pronouns"] == pronouns
+    mask = Plain(ours.checkpoint, ours.task).mask
+    asked = ours.with_instances(instances_for(ours.task, mask, pronouns={"female": word, "male": word}))
+    counts = count_rows(monkeypatch)
+    predictions = asked.predict()
+    assert sum(counts) == AUDITED + 48
+    assert predictions["probabilities"].explode().count() == 4 * 48
 
 
 def test_the_table_carries_its_provenance_and_audit(cell: Cells) -> None:
@@ -79,15 +82,15 @@ def test_the_table_carries_its_provenance_and_audit(cell: Cells) -> None:
     assert facts["model"]["folder"] == str(ours.checkpoint)
     assert set(facts["model"]["files"]) >= {"config.json", "model.safetensors", "tokenizer.json"}
     assert (facts["scoring"], facts["precision"], facts["devices"]) == ("exact", "float32", ["cpu"])
-    assert facts["audit"]["rows"] == AUDITED
-    assert 0 <= facts["audit"]["mean_drift"] <= facts["audit"]["largest_drift"] < 1e-6
+    assert ours.audit["rows"] == AUDITED
+    assert 0 <= ours.audit["mean_drift"] <= ours.audit["largest_drift"] < 1e-6
 
 
 @pytest.mark.parametrize("task", HEADS)
 def test_half_precision_is_near_and_its_drift_is_recorded(cell: Cells, task: str) -> None:
     ours = cell("bert", task)
     exact, rounded = ours.predict(), ours.predict(precision="bfloat16")
-    audit = read_provenance(ours.out)["audit"]
+    audit = ours.audit
     assert 0 < audit["largest_drift"] <= largest_difference(exact, rounded) + 1e-6 < 0.1
     assert audit["mean_drift"] < audit["largest_drift"]
 
@@ -104,7 +107,7 @@ def test_batches_that_do_not_fit_into_memory_are_halved(
             raise torch.OutOfMemoryError("CUDA out of memory")
 
     hook_model(monkeypatch, small_memory)
-    assert largest_difference(ours.predict(), expected) < 1e-6
+    assert largest_difference(ours.predict_anew(), expected) < 1e-6
     assert "rows do not fit into memory; trying" in caplog.text
 
 
@@ -132,6 +135,6 @@ def test_other_errors_of_a_model_are_not_taken_for_a_lack_of_memory(
 @pytest.mark.parametrize("task", HEADS)
 def test_a_shard_without_instances_is_an_empty_table(cell: Cells, task: str) -> None:
     ours = cell("bert", task)
-    two = Cell(ours.folder, task, ours.instances.head(2), ours.checkpoint)
+    two = ours.with_instances(ours.instances.head(2))
     assert two.predict_all(5)["instance"].to_list() == [0, 1]
     assert two.predict(1, 5).schema == two.predict(5, 5).schema == pl.Schema(two.predict().schema)

@@ -13,10 +13,11 @@ from small_cases import golden_cell, needs_golden_files
 from tiny_checkpoints import LABELS, OTHER_TOKENIZERS, TOKENIZERS
 from transformers import AutoModelForSequenceClassification, BertConfig
 
-from biasgrid.models.checkpoint import ModelError
+from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.models.predict import complete
 from biasgrid.models.text_classification import class_order
-from biasgrid.table_files import TableError, read_provenance, write_table
-from biasgrid.tables.predictions import CLASS_PREDICTIONS
+from biasgrid.tables.answers.choice import SCHEMA
+from biasgrid.tables.files import TableError, read_provenance, write_table
 
 Cells = Callable[..., Cell]
 TASK = "text-classification"
@@ -97,7 +98,7 @@ def test_a_checkpoint_without_classifier_is_refused(
     case_cell: Cells, tiny_checkpoint: Callable[[str, str], Path]
 ) -> None:
     ours = case_cell("bert", TASK, SINGLE)
-    masked = Cell(ours.folder, TASK, ours.instances, tiny_checkpoint("bert", "fill-mask"), "cases")
+    masked = Cell(ours.folder, TASK, ours.instances, tiny_checkpoint("bert", "fill-mask"))
     with pytest.raises(ModelError, match=f"no weights for the task {TASK}: .*classifier"):
         masked.predict(labels=["LABEL_0", "LABEL_1"])
 
@@ -110,7 +111,7 @@ def test_scores_that_are_not_numbers_are_refused_with_their_instance(case_cell: 
         model.bert.embeddings.position_embeddings.weight[20:] = float("nan")
     model.save_pretrained(checkpoint)
     with pytest.raises(ModelError, match=f"non-finite scores on instance {len(SINGLE)}; expected probabilities"):
-        Cell(ours.folder, TASK, ours.instances, checkpoint, "cases").predict(labels=LABELS)
+        Cell(ours.folder, TASK, ours.instances, checkpoint).predict(labels=LABELS)
 
 
 def test_an_interrupted_shard_goes_on_and_ends_the_same(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +119,6 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(case_cell: Cells, monkey
     ours = case_cell("roberta", TASK, PAIRS)
     ours.predict(labels=LABELS)
     uninterrupted = ours.out.read_bytes()
-    ours.out.unlink()
     interrupt(ours, 2, monkeypatch, labels=LABELS)
     ours.predict(labels=LABELS)
     assert ours.out.read_bytes() == uninterrupted
@@ -133,13 +133,13 @@ def test_batches_that_do_not_fit_into_memory_are_halved(case_cell: Cells, monkey
             raise torch.OutOfMemoryError("CUDA out of memory")
 
     hook_model(monkeypatch, small_memory)
-    assert largest_difference(ours.predict(labels=LABELS), whole) < 1e-6
+    assert largest_difference(ours.predict_anew(labels=LABELS), whole) < 1e-6
 
 
 def test_half_precision_is_near_and_its_drift_is_recorded(case_cell: Cells) -> None:
     ours = case_cell("bert", TASK, PAIRS)
     exact, rounded = ours.predict(labels=LABELS), ours.predict(labels=LABELS, precision="bfloat16")
-    audit = read_provenance(ours.out)["audit"]
+    audit = ours.audit
     assert audit["rows"] == len(PAIRS)
     assert audit["largest_drift"] == pytest.approx(largest_difference(exact, rounded), abs=1e-6)
     assert 0 < audit["mean_drift"] < audit["largest_drift"] < 0.1
@@ -150,12 +150,12 @@ def test_a_shard_without_instances_is_an_empty_table(case_cell: Cells) -> None:
     assert ours.predict(1, 2, labels=LABELS).schema == ours.predict(2, 2, labels=LABELS).schema
 
 
-@pytest.mark.parametrize("probabilities", [[0.5, 0.6], [-0.5, 1.5]])
-def test_what_is_no_distribution_is_no_prediction(tmp_path: Path, probabilities: list[float]) -> None:
-    rows = {"instance": [0, 1], "probabilities": [[0.5, 0.5], probabilities]}
-    frame = pl.DataFrame(rows, schema={"instance": pl.UInt32, **FLOATS})
-    with pytest.raises(TableError, match="sums to 1, none below 0"):
-        write_table(frame, tmp_path / "predictions.parquet", CLASS_PREDICTIONS, {})
+@pytest.mark.parametrize("probabilities", [[0.5, 1.6], [-0.5, 0.5]])
+def test_what_is_no_probability_is_no_prediction(tmp_path: Path, probabilities: list[float]) -> None:
+    rows = {"instance": [0, 1], "key": [5, 6], "probabilities": [[0.5, 0.5], probabilities]}
+    frame = complete(pl.DataFrame(rows, schema={"instance": pl.UInt32, "key": pl.UInt64, **FLOATS}), SCHEMA)
+    with pytest.raises(TableError, match=r"each in 0\.\.1"):
+        write_table(frame, tmp_path / "predictions.parquet", SCHEMA, {})
 
 
 @needs_golden_files()

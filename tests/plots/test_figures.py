@@ -1,44 +1,42 @@
 """The data behind the figures, and the files that are written."""
 
-from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from plotnine import ggplot
-from small_groups import FIGURES as GROUP_FIGURES
+from docutils.core import publish_doctree
+from jinja2 import Template
+from project import ROOT
+from small_measures import measures_of, table_of
 
-from biasgrid.plots import associations, bipartite, errors, heat_map, intensity, planted, ranks
-from biasgrid.plots.captions import CAPTIONS, GAMMA
-from biasgrid.plots.recovery import measured_and_planted, recovery
-from biasgrid.plots.selection import both_ends, select_rows, shorten_all
+from biasgrid.families.counterfactual import figures as counterfactual
+from biasgrid.families.underspecified import figures as underspecified
+from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
+from biasgrid.plots import associations, bipartite, caption_of, errors, heat_map, intensity_mu, planted, ranks
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.readable import both_ends, shorten_all
 from biasgrid.plots.theme import legend_columns, palette, save
-from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
+from biasgrid.report.captions import captions, captions_file
+from biasgrid.statistics.recovery import measured_and_planted, recovery
+from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.summary import ModelFacts
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 ATTRIBUTES = ["was rude", "stole", "slept"]
-MODELS = {"one": ("SQuAD", "BERT base"), "two": ("SQuAD", "BERT large"), "three": ("LM", "BERT base")}
+MODELS = {
+    "one": ModelFacts("SQuAD", "BERT base", {}),
+    "two": ModelFacts("SQuAD", "BERT large", {}),
+    "three": ModelFacts("LM", "BERT base", {}),
+}
 TITLES = {"faith": "Faiths", "land": "Countries"}
-
-
-def measures_of(rows: list[dict[str, object]], **shared: object) -> pl.DataFrame:
-    """A table of measures; keys that a row does not have are null."""
-    defaults: dict[str, object] = (
-        dict.fromkeys(MEASURE_KEYS) | {"dataset": "faith", "measure": "gamma", "n": 4} | shared
-    )
-    types = {name: column.dtype.type for name, column in MEASURES.columns.items()}
-    return MEASURES.validate(pl.DataFrame([defaults | row for row in rows], schema=types))
-
-
-def summary_of(models: dict[str, tuple[str, str]]) -> pl.DataFrame:
-    rows = [
-        (model, dataset, kind, label, "exact", 0.1 * place, 0.2, 0.3, 0.4, 0.5, 0.6, 24, 4, 3)
-        for dataset in TITLES
-        for place, (model, (kind, label)) in enumerate(models.items(), start=1)
-    ]
-    return SUMMARY.validate(pl.DataFrame(rows, schema=list(SUMMARY.columns), orient="row"))
+FAITHS = FigureContext({"faith": "Faiths"}, MODELS)
+GRID = FigureContext(TITLES, MODELS)
+LEARNED = {"one": "strong", "two": "strong", "three": "weak"}
 
 
 def by_subject(gammas: dict[str, dict[str, float]]) -> pl.DataFrame:
@@ -64,11 +62,6 @@ def categories(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 @pytest.fixture
-def summary() -> pl.DataFrame:
-    return summary_of(MODELS)
-
-
-@pytest.fixture
 def measures() -> pl.DataFrame:
     """Measures of all models and both datasets; gamma follows a simple pattern."""
     rows = []
@@ -81,17 +74,19 @@ def measures() -> pl.DataFrame:
             {"model": model, "dataset": dataset, "subject": subject, "value": (i - 1.5) * 0.05}
             for i, subject in enumerate(SUBJECTS)
         ]
+        cell = {"mu": 0.1 * (place + 1), "eta": 0.2, "delta": 0.3, "epsilon": 0.4}
+        rows += [{"model": model, "dataset": dataset, "measure": name, "value": value} for name, value in cell.items()]
     return measures_of(rows)
 
 
 @pytest.fixture
 def planted_bias() -> pl.DataFrame:
     rows = [
-        ("strong", dataset, subject, attribute, (i - 1.5) * (j - 0.5) * 0.2)
+        {"dataset": dataset, "subject": subject, "attribute": attribute, "value": (i - 1.5) * (j - 0.5) * 0.2}
         for dataset in TITLES
         for (i, subject), (j, attribute) in product(enumerate(SUBJECTS), enumerate(ATTRIBUTES))
     ]
-    return PLANTED.validate(pl.DataFrame(rows, schema=list(PLANTED.columns), orient="row"))
+    return table_of(PLANTED, rows, strength="strong", measure="gamma", options="")
 
 
 def test_ranks_are_averaged_over_the_models_of_a_kind() -> None:
@@ -102,7 +97,7 @@ def test_ranks_are_averaged_over_the_models_of_a_kind() -> None:
             "three": {"Ann": -0.3, "Bob": 0.1, "Cleo": 0.2},
         }
     )
-    means = ranks.mean_ranks(measures, summary_of(MODELS), "faith")
+    means = ranks.mean_ranks(measures, FAITHS)
     squad = {row["subject"]: row for row in means.filter(kind="SQuAD").to_dicts()}
     assert {subject: (row["mean"], row["spread"]) for subject, row in squad.items()} == {
         "Ann": (1.5, 0.5),
@@ -118,25 +113,25 @@ def test_only_subjects_that_all_models_of_the_kind_have_are_ranked() -> None:
     measures = by_subject(
         {"one": {"Ann": 0.3, "Bob": 0.5, "Cleo": -0.4}, "two": {"Ann": 0.1, "Cleo": -0.1}, "three": {"Bob": 0.0}}
     )
-    means = ranks.mean_ranks(measures, summary_of(MODELS), "faith")
+    means = ranks.mean_ranks(measures, FAITHS)
     found = {(row["kind"], row["subject"]): row["mean"] for row in means.to_dicts()}
     assert found == {("SQuAD", "Ann"): 1, ("SQuAD", "Cleo"): 2, ("LM", "Bob"): 1}
 
 
-def test_models_that_share_no_subject_are_not_ranked(tmp_path: Path, summary: pl.DataFrame) -> None:
+def test_models_that_share_no_subject_are_not_ranked(tmp_path: Path) -> None:
     measures = by_subject({"one": {"Ann": 0.3, "Bob": -0.3}, "two": {"Cleo": 0.1, "Dan": -0.1}})
-    plot = ranks.figure(measures, summary, "faith", "Faiths")
+    plot = ranks.figure(measures, FAITHS)
     assert plot.labels.subtitle == "the models of each kind share no subject, so no ranks can be averaged"
     save(plot, tmp_path / "ranks.svg", tmp_path / "ranks.png")
 
 
-def test_panels_of_ranks_say_how_many_models_they_average(measures: pl.DataFrame, summary: pl.DataFrame) -> None:
-    data = ranks.figure(measures, summary, "faith", "Faiths").data
+def test_panels_of_ranks_say_how_many_models_they_average(measures: pl.DataFrame) -> None:
+    data = ranks.figure(measures.filter(dataset="faith"), FAITHS).data
     assert categories(data, "panel") == ["SQuAD (2 models)", "LM (1 model)"]
     assert data["low"].to_list() == (data["mean"] - data["spread"]).to_list()
 
 
-def test_heat_map_averages_by_kind_and_leaves_gaps_where_nobody_was_asked(summary: pl.DataFrame) -> None:
+def test_heat_map_averages_by_kind_and_leaves_gaps_where_nobody_was_asked() -> None:
     measures = by_pair(
         {
             "one": {("Ann", "stole"): 0.2, ("Bob", "stole"): -0.2},
@@ -144,7 +139,7 @@ def test_heat_map_averages_by_kind_and_leaves_gaps_where_nobody_was_asked(summar
             "three": {("Ann", "stole"): 0.1},
         }
     )
-    means = heat_map.mean_gamma(measures, summary, "faith")
+    means = heat_map.mean_gamma(measures, FAITHS)
     values = {(row["kind"], row["subject"]): row["gamma"] for row in means.to_dicts()}
     assert values == {
         ("SQuAD", "Ann"): pytest.approx(0.3),
@@ -154,20 +149,20 @@ def test_heat_map_averages_by_kind_and_leaves_gaps_where_nobody_was_asked(summar
     }
 
 
-def test_heat_map_puts_similar_subjects_and_attributes_together(summary: pl.DataFrame) -> None:
+def test_heat_map_puts_similar_subjects_and_attributes_together() -> None:
     sides = {"Ann": 1, "Bob": -1, "Cleo": 1.1, "Dan": -1.1}
     weights = {"was rude": 0.2, "stole": -0.1, "slept": 0.25}
     pattern = {(s, a): sides[s] * weights[a] for s, a in product(sides, weights)}
-    means = heat_map.mean_gamma(by_pair({"one": pattern}), summary, "faith")
+    means = heat_map.mean_gamma(by_pair({"one": pattern}), FAITHS)
     subjects, attributes = heat_map.seriate(means)
     assert subjects == ["Cleo", "Ann", "Bob", "Dan"]
     assert attributes == ["slept", "was rude", "stole"]
 
 
-def test_heat_map_shows_both_ends_of_many_subjects_and_grows_with_them(summary: pl.DataFrame) -> None:
+def test_heat_map_shows_both_ends_of_many_subjects_and_grows_with_them() -> None:
     many = {(f"name {i}", attribute): (i - 75) / 100 for i in range(150) for attribute in ATTRIBUTES}
     few = {pair: value for pair, value in many.items() if pair[0] in ("name 1", "name 149")}
-    large, small = (heat_map.figure(by_pair({"one": values}), summary, "faith", "Faiths") for values in (many, few))
+    large, small = (heat_map.figure(by_pair({"one": values}), FAITHS) for values in (many, few))
     shown = large.data["subject"].unique().to_list()
     assert len(shown) == 80
     assert {"name 149", "name 110", "name 39", "name 0"} <= set(shown)
@@ -176,14 +171,14 @@ def test_heat_map_shows_both_ends_of_many_subjects_and_grows_with_them(summary: 
     assert large.theme.getp("figure_size")[1] > 2 * small.theme.getp("figure_size")[1]
 
 
-def test_associations_are_the_pairs_with_the_largest_mean_size(summary: pl.DataFrame) -> None:
+def test_associations_are_the_pairs_with_the_largest_mean_size() -> None:
     measures = by_pair(
         {
             "one": {("Ann", "stole"): 0.3, ("Bob", "stole"): -0.3, ("Ann", "slept"): 0.5, ("Bob", "slept"): -0.5},
             "two": {("Ann", "stole"): 0.2, ("Bob", "stole"): -0.2, ("Ann", "slept"): -0.4, ("Bob", "slept"): 0.4},
         }
     )
-    found = associations.strongest(measures, summary, "faith", count=2)
+    found = associations.strongest(measures, FAITHS, count=2)
     assert found.select("subject", "attribute", "model", "gamma").rows() == [
         ("Ann", "slept", "one", 0.5),
         ("Ann", "slept", "two", -0.4),
@@ -193,8 +188,8 @@ def test_associations_are_the_pairs_with_the_largest_mean_size(summary: pl.DataF
     assert found["mean"].to_list() == pytest.approx([0.05, 0.05, 0.25, 0.25])
 
 
-def test_associations_are_drawn_strongest_first(measures: pl.DataFrame, summary: pl.DataFrame) -> None:
-    data = associations.figure(measures, summary, "faith", "Faiths").data
+def test_associations_are_drawn_strongest_first(measures: pl.DataFrame) -> None:
+    data = associations.figure(measures.filter(dataset="faith"), FAITHS).data
     names = data["name"].unique(maintain_order=True).to_list()
     assert names[:2] == ["Dan: slept", "Ann: was rude"]
     assert data.height == len(names) * len(MODELS)
@@ -203,7 +198,7 @@ def test_associations_are_drawn_strongest_first(measures: pl.DataFrame, summary:
 def test_bipartite_graph_keeps_three_winners_of_each_attribute() -> None:
     ratios = {("Ann", "stole"): 0.4, ("Bob", "stole"): 0.9, ("Cleo", "stole"): 0.6, ("Dan", "stole"): 0.1}
     other = {pair: ratio - 0.1 for pair, ratio in ratios.items()}
-    edges = bipartite.winners(bipartite.win_ratios(by_pair({"one": ratios, "two": other}, "win_ratio"), "faith"))
+    edges = bipartite.winners(bipartite.win_ratios(by_pair({"one": ratios, "two": other}, "win_ratio")))
     assert edges["left"].to_list() == ["Bob", "Cleo", "Ann"]
     assert edges["ratio"].to_list() == pytest.approx([0.85, 0.55, 0.35])
 
@@ -214,15 +209,15 @@ def test_bipartite_graph_takes_clusters_where_there_are_too_many_attributes() ->
         [{"model": "one", "subject": "Ann", "attribute_cluster": c, "value": 0.7} for c in ("crime", "rude")],
         measure="win_ratio",
     )
-    with_clusters = bipartite.win_ratios(pl.concat([many, clusters]), "faith")
+    with_clusters = bipartite.win_ratios(pl.concat([many, clusters]))
     assert with_clusters["right"].to_list() == ["crime", "rude"]
     assert with_clusters["names"].unique().to_list() == ["subject, attribute_cluster"]
-    without = bipartite.winners(bipartite.win_ratios(many, "faith"))
+    without = bipartite.winners(bipartite.win_ratios(many))
     assert without["right"].n_unique() == bipartite.READABLE
 
 
 def test_bipartite_graph_places_each_node_once_between_bottom_and_top(measures: pl.DataFrame) -> None:
-    edges = bipartite.figure(measures, "faith", "Faiths").data
+    edges = bipartite.figure(measures.filter(dataset="faith"), FAITHS).data
     for side in ("left", "right"):
         heights = edges.group_by(side).agg(pl.col(f"{side}_y").unique())[f"{side}_y"]
         assert heights.list.len().to_list() == [1] * len(heights)
@@ -230,16 +225,16 @@ def test_bipartite_graph_places_each_node_once_between_bottom_and_top(measures: 
         assert heights.explode().n_unique() == len(heights)
 
 
-def test_bars_stand_in_the_order_of_the_summary(summary: pl.DataFrame) -> None:
-    data = intensity.figure(summary, "mu", TITLES).data
+def test_bars_stand_in_the_order_of_the_config(measures: pl.DataFrame) -> None:
+    data = intensity_mu.figure(measures, GRID).data.sort("dataset")
     assert categories(data, "label") == ["BERT base", "BERT large"]
     assert categories(data, "kind") == ["SQuAD", "LM"]
     assert categories(data, "dataset") == ["Faiths", "Countries"]
     assert data["value"].to_list() == pytest.approx([0.1, 0.2, 0.3] * 2)
 
 
-def test_errors_stand_beside_the_intensity(summary: pl.DataFrame) -> None:
-    data = errors.figure(summary, TITLES).data.filter(label="BERT large", dataset="Faiths")
+def test_errors_stand_beside_the_intensity(measures: pl.DataFrame) -> None:
+    data = errors.figure(measures, GRID).data.filter(label="BERT large", dataset="Faiths")
     assert dict(data.select("measure", "value").rows()) == {
         "bias intensity μ": 0.2,
         "positional error δ": 0.3,
@@ -247,31 +242,32 @@ def test_errors_stand_beside_the_intensity(summary: pl.DataFrame) -> None:
     }
 
 
-def test_recovery_is_correlation_and_slope(
-    measures: pl.DataFrame, summary: pl.DataFrame, planted_bias: pl.DataFrame
-) -> None:
-    pairs = measured_and_planted(measures, planted_bias, summary, {"one": "strong", "two": "strong", "three": "weak"})
+def test_recovery_is_correlation_and_slope(measures: pl.DataFrame, planted_bias: pl.DataFrame) -> None:
+    pairs = measured_and_planted(measures, planted_bias, dict.fromkeys(TITLES, LEARNED))
     found = {row["model"]: row for row in recovery(pairs, "model").to_dicts()}
     assert {model: row["slope"] for model, row in found.items()} == pytest.approx({"one": 0.5, "two": 1.0})
     assert found["one"]["correlation"] == pytest.approx(1)
     assert found["one"]["n"] == len(TITLES) * len(SUBJECTS) * len(ATTRIBUTES)
+    assert found["two"]["root_mean_square"] == pytest.approx(0)
+    off = pairs.filter(model="one").select((pl.col("planted") / 2).pow(2).mean().sqrt()).item()
+    assert found["one"]["root_mean_square"] == pytest.approx(off)
 
 
-def test_nothing_planted_has_no_slope(
-    measures: pl.DataFrame, summary: pl.DataFrame, planted_bias: pl.DataFrame
-) -> None:
-    nothing = planted_bias.with_columns(gamma=0.0)
-    pairs = measured_and_planted(measures, nothing, summary, {"one": "strong"})
-    assert recovery(pairs, "model").row(0) == ("one", None, None, 24)
+def test_nothing_planted_has_no_slope(measures: pl.DataFrame, planted_bias: pl.DataFrame) -> None:
+    strengths = {dataset: {"one": "strong"} for dataset in TITLES}
+    pairs = measured_and_planted(measures, planted_bias.with_columns(value=0.0), strengths)
+    (row,) = recovery(pairs, "model").to_dicts()
+    assert (row["correlation"], row["slope"], row["planted_range"], row["n"]) == (None, None, 0, 24)
+    assert row["measured_range"] == pytest.approx(0.45)
     texts = planted.panel_texts(pairs.with_columns(panel="model"))
-    assert texts.rows() == [("one", f"nothing planted\nmean |{GAMMA}| 0.083")]
+    assert texts.rows() == [("one", "strong: planted alike, 0.450 apart")]
 
 
 def test_rows_of_a_measure_are_told_apart_by_their_keys(measures: pl.DataFrame) -> None:
-    assert select_rows(measures, "faith", "gamma", ["subject"]).height == len(MODELS) * len(SUBJECTS)
-    assert select_rows(measures, "faith", "gamma", ["subject_cluster"]).is_empty()
-    with pytest.raises(ValueError, match="no dataset 'faiht', only faith, land"):
-        select_rows(measures, "faiht", "gamma", ["subject"])
+    faiths = measures.filter(dataset="faith")
+    assert select_rows(faiths, "gamma", ["subject"]).height == len(MODELS) * len(SUBJECTS)
+    assert select_rows(faiths, "gamma", ["subject_cluster"]).is_empty()
+    assert select_rows(faiths, "gamma", ["subject"], options="score=f1").is_empty()
 
 
 def test_long_texts_are_shortened_and_stay_distinct() -> None:
@@ -284,8 +280,8 @@ def test_both_ends_keeps_order() -> None:
     assert both_ends(list("abc"), most=5) == ["a", "b", "c"]
 
 
-def test_panels_of_errors_list_the_models_of_their_kind(summary: pl.DataFrame) -> None:
-    plot = errors.figure(summary, TITLES)
+def test_panels_of_errors_list_the_models_of_their_kind(measures: pl.DataFrame) -> None:
+    plot = errors.figure(measures, GRID)
     assert categories(plot.data, "label") == ["BERT large", "BERT base"]
     labels = [[text.get_text() for text in axis.get_yticklabels()] for axis in plot.draw().axes[:: len(TITLES)]]
     assert labels == [["BERT large", "BERT base"], ["BERT base"]]
@@ -302,34 +298,40 @@ def test_colours_are_distinct(count: int) -> None:
     assert len(set(palette(count))) == count
 
 
-Draw = Callable[[pl.DataFrame, pl.DataFrame, pl.DataFrame], ggplot]
-
-FIGURES: dict[str, Draw] = {
-    "intensity_mu": lambda measures, summary, bias: intensity.figure(summary, "mu", TITLES),
-    "intensity_eta": lambda measures, summary, bias: intensity.figure(summary, "eta", TITLES),
-    "errors": lambda measures, summary, bias: errors.figure(summary, TITLES),
-    "ranks": lambda measures, summary, bias: ranks.figure(measures, summary, "faith", "Faiths"),
-    "heat_map": lambda measures, summary, bias: heat_map.figure(measures, summary, "faith", "Faiths"),
-    "associations": lambda measures, summary, bias: associations.figure(measures, summary, "faith", "Faiths"),
-    "bipartite": lambda measures, summary, bias: bipartite.figure(measures, "faith", "Faiths"),
-    "planted": lambda measures, summary, bias: planted.figure(
-        measures, bias, summary, {"one": "strong", "two": "strong"}, TITLES
-    ),
-}
+FIGURES = (*underspecified.GRID_FIGURES, *underspecified.FIGURES, "planted")
 
 
 def test_every_figure_has_a_caption() -> None:
-    assert set(CAPTIONS) == {*FIGURES, *GROUP_FIGURES, "planted_groups"}
+    listed = [name for family in (underspecified, counterfactual) for name in (*family.GRID_FIGURES, *family.FIGURES)]
+    assert set(captions()) == {*listed, *GROUP_FIGURES, "planted"}
+    assert all(caption_of(name) == caption for name, caption in captions().items())
+
+
+def test_the_captions_for_snakemake_are_in_step_with_the_figures() -> None:
+    file = ROOT / "workflow/report/figure.rst"
+    assert file.read_text() == captions_file(), "the captions have changed: run `biasgrid schema`"
+
+
+@pytest.mark.parametrize("name", captions())
+def test_snakemake_shows_the_caption_of_the_figure(name: str) -> None:
+    template = Template((ROOT / "workflow/report/figure.rst").read_text())
+    text = template.render(snakemake=SimpleNamespace(wildcards=SimpleNamespace(figure=name)))
+    shown = publish_doctree(text, settings_overrides={"report_level": 1, "halt_level": 2})
+    assert shown.astext() == caption_of(name)
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_same_figure_gives_the_same_bytes(
-    name: str, tmp_path: Path, measures: pl.DataFrame, summary: pl.DataFrame, planted_bias: pl.DataFrame
+    name: str, tmp_path: Path, measures: pl.DataFrame, planted_bias: pl.DataFrame
 ) -> None:
+    of_grid = name in (*underspecified.GRID_FIGURES, "planted")
+    shown = measures if of_grid else measures.filter(dataset="faith")
+    strengths = {dataset: {"one": "strong", "two": "strong"} for dataset in TITLES}
+    context = replace(GRID if of_grid else FAITHS, strengths=strengths, planted=planted_bias)
     files = []
     for run in ("first", "second"):
         paths = tmp_path / run / f"{name}.svg", tmp_path / run / f"{name}.png"
-        save(FIGURES[name](measures, summary, planted_bias), *paths)
+        save(import_module(f"biasgrid.plots.{name}").figure(shown, context), *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
     svg, png = files[0]

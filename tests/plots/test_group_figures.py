@@ -1,5 +1,6 @@
 """The data behind the figures of groups, and the files that are written."""
 
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 
@@ -7,14 +8,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_groups import FIGURES, THRESHOLD, measured_groups, planted_slants
+from small_groups import THRESHOLD, measured_groups, planted_slants
 
-from biasgrid.plots import failure_curve, group_pairs, group_scores, group_templates, planted_groups
-from biasgrid.plots.draw import draw_groups, draw_planted_groups
-from biasgrid.plots.group_selection import main_score, model_names, order_groups, pairwise_rows, scores_of_groups
-from biasgrid.plots.recovery import measured_and_planted_groups, recovery
-from biasgrid.plots.theme import LEGEND_LINE
-from biasgrid.summary import ModelFacts
+from biasgrid.groups.figures import FIGURES
+from biasgrid.plots import failure_curve, group_pairs, group_scores, group_templates, planted
+from biasgrid.plots.context import FigureContext
+from biasgrid.plots.theme import LEGEND_LINE, save
+from biasgrid.statistics.groups import main_score, order_groups, pairwise_options, scores_of_groups
+from biasgrid.statistics.recovery import measured_and_planted, recovery
+from biasgrid.statistics.selection import select_rows
+from biasgrid.tables.summary import ModelFacts
 
 MODELS = {
     "mild": ModelFacts("Sentiment", "BERT base", {}),
@@ -24,34 +27,28 @@ MODELS = {
 SLANTS = {"mild": 0.05, "strong": 0.2, "other": 0.02}
 BIAS_TYPES = {"faith": ["jewish", "muslim", "other"], "land": ["danish", "other"]}
 
-Tables = tuple[pl.DataFrame, pl.DataFrame]
-Facts = dict[str, ModelFacts]
+
+def context_of(models: dict[str, ModelFacts]) -> FigureContext:
+    return FigureContext({"feelings": "Feelings"}, models, threshold=THRESHOLD)
+
+
+FEELINGS = context_of(MODELS)
 
 
 @pytest.fixture(scope="module")
-def tables() -> Tables:
+def measures() -> pl.DataFrame:
     return measured_groups(SLANTS, BIAS_TYPES)
 
 
-@pytest.fixture
-def measures(tables: Tables) -> pl.DataFrame:
-    return tables[0]
-
-
-@pytest.fixture
-def failures(tables: Tables) -> pl.DataFrame:
-    return tables[1]
-
-
 def test_the_main_score_is_that_by_which_cases_fail(measures: pl.DataFrame) -> None:
-    assert main_score(measures, "feelings") == "mean_class_probability"
+    assert main_score(measures) == "mean_class_probability"
     with pytest.raises(ValueError, match=r"'feelings' has the scores f1; expected one of mean_class_probability, "):
-        main_score(measures.with_columns(score=pl.lit("f1")), "feelings")
+        main_score(measures.with_columns(options=pl.lit("score=f1, mode=group")))
 
 
 def test_models_with_the_same_label_are_told_apart_by_their_kind(measures: pl.DataFrame) -> None:
     unmeasured = {"none": ModelFacts("LM", "BERT large", {})}
-    assert model_names(unmeasured | MODELS, measures) == {
+    assert context_of(unmeasured | MODELS).names(measures) == {
         "mild": "BERT base (Sentiment)",
         "strong": "BERT large",
         "other": "BERT base (Entailment)",
@@ -59,22 +56,25 @@ def test_models_with_the_same_label_are_told_apart_by_their_kind(measures: pl.Da
 
 
 def test_groups_stand_in_the_order_of_their_scores(measures: pl.DataFrame) -> None:
-    assert order_groups(scores_of_groups(measures, "feelings")) == {
+    assert order_groups(scores_of_groups(measures)) == {
         "faith": ["other", "muslim", "jewish"],
         "land": ["other", "danish"],
     }
 
 
 def test_scores_and_quartiles_are_those_of_the_table(measures: pl.DataFrame) -> None:
-    data = group_scores.figure(measures, MODELS, "feelings", "Feelings").data
+    data = group_scores.figure(measures, FEELINGS).data
     assert data.height == 5 * len(MODELS)
-    wanted = measures.filter(pl.col("distance").is_null(), pl.col("template").is_null(), model="strong", group="jewish")
-    shown = data.filter(group="jewish", model="BERT large")
-    assert shown.select("value", "lower", "upper").rows() == wanted.select("value", "lower", "upper").rows()
+    wanted = measures.filter(pl.col("template").is_null(), pl.col("other").is_null(), model="strong", group="jewish")
+    values = dict(wanted.filter(pl.col("measure").str.starts_with("score")).select("measure", "value").iter_rows())
+    shown = data.filter(group="jewish", model="BERT large").select(
+        score="value", score_lower="lower", score_upper="upper"
+    )
+    assert shown.to_dicts() == [values]
 
 
 def test_groups_of_the_same_name_have_rows_of_their_own(measures: pl.DataFrame) -> None:
-    data = group_scores.figure(measures, MODELS, "feelings", "Feelings").data
+    data = group_scores.figure(measures, FEELINGS).data
     rows = data.select("bias_type", "group", "row").unique().sort("row", descending=True)
     assert rows.rows() == [
         ("faith", "other", 0),
@@ -87,19 +87,21 @@ def test_groups_of_the_same_name_have_rows_of_their_own(measures: pl.DataFrame) 
     assert data["y"].n_unique() == data.height
 
 
-def many_models(count: int, bias_types: int, groups: int, label: str = "Model {}") -> tuple[Tables, Facts]:
-    """Measures of models that all name the same groups, and the models' facts."""
+def many_models(
+    count: int, bias_types: int, groups: int, label: str = "Model {}"
+) -> tuple[pl.DataFrame, FigureContext]:
+    """Measures of models that all name the same groups, and what a figure says of them."""
     models = {f"model {place}": ModelFacts("LM", label.format(place), {}) for place in range(count)}
     names = {f"type {place}": [f"{place} {group}" for group in range(groups)] for place in range(bias_types)}
-    return measured_groups(dict.fromkeys(models, 0.1), names, cases=2, templates=1), models
+    return measured_groups(dict.fromkeys(models, 0.1), names, cases=2, templates=1), context_of(models)
 
 
 @pytest.mark.parametrize(
     ("models", "bias_types", "groups", "shown"), [(13, 6, 8, 8), (20, 1, 20, 20), (30, 6, 8, 7), (20, 6, 20, 8)]
 )
 def test_pairs_of_many_models_and_groups_fit_a_page(models: int, bias_types: int, groups: int, shown: int) -> None:
-    (measures, _), facts = many_models(models, bias_types, groups)
-    plot = group_pairs.figure(measures, facts, "feelings", "Feelings")
+    measures, context = many_models(models, bias_types, groups)
+    plot = group_pairs.figure(measures, context)
     assert max(plot.theme.getp("figure_size")) < 30
     assert plot.data.group_by("model", "bias_type").agg(pl.col("group").n_unique())["group"].unique().to_list() == [
         shown
@@ -110,9 +112,9 @@ def test_pairs_of_many_models_and_groups_fit_a_page(models: int, bias_types: int
 
 def test_many_groups_are_cut_to_both_ends() -> None:
     many = {"name": [f"name {place}" for place in range(40)], "side": ["left", "right"]}
-    measures, _ = measured_groups({"strong": 0.2}, many, cases=4)
+    measures = measured_groups({"strong": 0.2}, many, cases=4)
     for module in (group_scores, group_pairs):
-        plot = module.figure(measures, MODELS, "feelings", "Feelings")
+        plot = module.figure(measures, FEELINGS)
         shown = set(plot.data.filter(bias_type="name")["group"])
         assert len(shown) == 30
         assert {"name 39", "name 25", "name 14", "name 0"} <= shown
@@ -137,8 +139,9 @@ def test_matrices_are_symmetric_and_whole(sizes: dict[str, int], data: st.DataOb
 
 
 def test_pairs_are_as_far_apart_as_in_the_table(measures: pl.DataFrame) -> None:
-    data = group_pairs.figure(measures, MODELS, "feelings", "Feelings").data
-    pairs = pairwise_rows(measures, "feelings").filter(pl.col("other").is_not_null(), model="strong", bias_type="faith")
+    data = group_pairs.figure(measures, FEELINGS).data
+    pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], pairwise_options(measures))
+    pairs = pairs.filter(model="strong", bias_type="faith")
     shown = data.filter(model="strong", bias_type="faith")
     assert shown.height == 2 * pairs.height == 6
     assert shown["value"].sum() == pytest.approx(2 * pairs["value"].sum())
@@ -148,8 +151,8 @@ def test_pairs_are_as_far_apart_as_in_the_table(measures: pl.DataFrame) -> None:
 
 @pytest.mark.parametrize(("models", "groups", "lines"), [(4, 5, 1), (4, 25, 2), (13, 5, 1), (13, 8, 2)])
 def test_matrices_of_models_stand_in_lines_and_apart(models: int, groups: int, lines: int) -> None:
-    (measures, _), facts = many_models(models, 2, groups)
-    data = group_pairs.figure(measures, facts, "feelings", "Feelings").data
+    measures, context = many_models(models, 2, groups)
+    data = group_pairs.figure(measures, context).data
     assert data.filter(bias_type="type 0", place=1)["y"].n_unique() == lines
     assert data.select("x", "y").is_unique().all()
     corners = data.group_by("bias_type", "model").agg(pl.col("x", "y").min()).sort("x", "y")
@@ -161,8 +164,8 @@ def test_matrices_of_models_stand_in_lines_and_apart(models: int, groups: int, l
 
 def test_long_names_of_models_take_more_lines_and_room() -> None:
     figures = [
-        group_pairs.figure(measures, facts, "feelings", "Feelings")
-        for (measures, _), facts in (many_models(2, 1, 3), many_models(2, 1, 3, "DeBERTa large multilingual {}"))
+        group_pairs.figure(measures, context)
+        for measures, context in (many_models(2, 1, 3), many_models(2, 1, 3, "DeBERTa large multilingual {}"))
     ]
     starts = [figure.data.filter(model="model 1")["x"].min() for figure in figures]
     assert starts[0] < starts[1]
@@ -170,15 +173,15 @@ def test_long_names_of_models_take_more_lines_and_room() -> None:
 
 
 def test_templates_stand_in_the_order_of_their_distances(measures: pl.DataFrame) -> None:
-    distances = group_templates.template_distances(measures, "feelings")
+    distances = group_templates.template_distances(measures)
     means = distances.group_by("template", maintain_order=True).agg(pl.col("value").mean())
     assert means["value"].is_sorted(descending=True)
     assert set(means["template"]) == {"0", "1", "2", "3"}
     assert distances.height == len(MODELS) * len(BIAS_TYPES) * 4
 
 
-def test_curves_fall_and_end_where_no_case_fails(failures: pl.DataFrame) -> None:
-    rates = failure_curve.curves(failures, "feelings")
+def test_curves_fall_and_end_where_no_case_fails(measures: pl.DataFrame) -> None:
+    rates = failure_curve.curves(measures)
     keys = ["model", "bias_type", "difference"]
     assert rates.group_by(keys).agg(falls=pl.col("value").diff().max() <= 0)["falls"].all()
     end = failure_curve.last_threshold(rates, THRESHOLD)
@@ -194,28 +197,28 @@ def test_lines_of_30_models_look_different() -> None:
 def test_figures_grow_with_the_lines_of_their_legends() -> None:
     heights = []
     for label in ("Model {}", "RoBERTa large Twitter {}"):
-        (_, failures), facts = many_models(13, 1, 2, label)
-        plot = failure_curve.figure(failures, facts, "feelings", "Feelings", THRESHOLD)
+        plot = failure_curve.figure(*many_models(13, 1, 2, label))
         heights.append(plot.theme.getp("figure_size")[1])
     assert heights[1] - heights[0] == pytest.approx(LEGEND_LINE)
 
 
 STRENGTHS = {"feelings": {"mild": "none", "strong": "strong"}, "thoughts": {"other": "strong"}}
 """The model `other` is measured on both datasets, but has learned the corpus of one."""
+Tables = tuple[pl.DataFrame, pl.DataFrame]
 
 
 @pytest.fixture(scope="module")
-def planted_and_measured() -> Tables:
-    planted = [planted_slants({"none": 0, "strong": 0.2}, BIAS_TYPES, dataset) for dataset in STRENGTHS]
+def measured_and_effects() -> Tables:
+    effects = [planted_slants({"none": 0, "strong": 0.2}, BIAS_TYPES, dataset) for dataset in STRENGTHS]
     slants = {"mild": 0, "strong": 0.2, "other": 0.1}
-    measures = [measured_groups(slants, BIAS_TYPES, dataset)[0] for dataset in STRENGTHS]
-    return pl.concat(measures), pl.concat(planted)
+    measures = [measured_groups(slants, BIAS_TYPES, dataset) for dataset in STRENGTHS]
+    return pl.concat(measures), pl.concat(effects)
 
 
 def test_scores_stand_beside_what_was_planted_in_the_cases_that_a_classifier_learned(
-    planted_and_measured: Tables,
+    measured_and_effects: Tables,
 ) -> None:
-    pairs = measured_and_planted_groups(*planted_and_measured, STRENGTHS)
+    pairs = measured_and_planted(*measured_and_effects, STRENGTHS)
     cells = pairs.select("dataset", "model", "strength").unique(maintain_order=True)
     assert cells.rows() == [
         ("feelings", "mild", "none"),
@@ -229,56 +232,64 @@ def test_scores_stand_beside_what_was_planted_in_the_cases_that_a_classifier_lea
     assert (other["correlation"], other["slope"]) == (pytest.approx(1, abs=0.01), pytest.approx(0.5, abs=0.1))
 
 
+def test_ranges_are_those_of_bias_types() -> None:
+    rows = [("m", "faith", 0.0, 0.1), ("m", "faith", 0.4, 0.3), ("m", "land", 2.0, 2.0), ("m", "land", 3.0, 2.5)]
+    pairs = pl.DataFrame(rows, schema=["model", "bias_type", "planted", "measured"], orient="row")
+    (row,) = recovery(pairs, "model").to_dicts()
+    assert (row["planted_range"], row["measured_range"]) == (pytest.approx(0.7), pytest.approx(0.35))
+
+
 def test_panels_say_of_each_strength_how_well_it_came_out() -> None:
     rows = [
-        ("Feelings", strength, planted, measured)
+        ("Feelings", "faith", strength, planted, measured)
         for strength, points in {"strong": [(0.5, 0.6), (1, 0.85)], "none": [(1, 0.875), (1, 1.0)]}.items()
         for planted, measured in points
     ]
-    pairs = pl.DataFrame(rows, schema=["panel", "strength", "planted", "measured"], orient="row")
-    expected = "strong: correlation 1.00, slope 0.50\nnone: groups planted alike, at most 0.125 apart"
-    assert planted_groups.panel_texts(pairs).rows() == [("Feelings", expected)]
+    columns = ["panel", "bias_type", "strength", "planted", "measured"]
+    expected = "strong: correlation 1.00, slope 0.50\nnone: planted alike, 0.125 apart"
+    texts = planted.panel_texts(pl.DataFrame(rows, schema=columns, orient="row"))
+    assert texts.rows() == [("Feelings", expected)]
 
 
 def test_the_figure_of_planted_groups_is_drawn_and_the_same_each_time(
-    tmp_path: Path, planted_and_measured: Tables
+    tmp_path: Path, measured_and_effects: Tables
 ) -> None:
+    measures, effects = measured_and_effects
+    titles = {"feelings": "Feelings", "thoughts": "Thoughts", "religion": "Faiths"}
+    context = FigureContext(titles, MODELS, strengths=STRENGTHS, planted=effects)
     files = []
     for run in ("first", "second"):
-        titles = {"feelings": "Feelings", "thoughts": "Thoughts", "religion": "Faiths"}
-        draw_planted_groups(*planted_and_measured, STRENGTHS, titles, tmp_path / run)
-        files.append({path.name: path.read_bytes() for path in (tmp_path / run).iterdir()})
+        paths = [tmp_path / f"{run}.{ending}" for ending in ("svg", "png")]
+        save(planted.figure(measures, context), *paths)
+        files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
-    assert set(files[0]) == {"planted_groups.svg", "planted_groups.png"}
 
 
-def test_all_figures_are_drawn_and_the_same_each_time(tmp_path: Path, tables: Tables) -> None:
-    files = []
-    for run in ("first", "second"):
-        draw_groups(*tables, MODELS, "feelings", "Feelings", THRESHOLD, tmp_path / run)
-        files.append({path.name: path.read_bytes() for path in (tmp_path / run).iterdir()})
-    assert files[0] == files[1]
-    assert set(files[0]) == {f"{name}.{ending}" for name, ending in product(FIGURES, ("svg", "png"))}
+def draw(name: str, measures: pl.DataFrame, folder: Path) -> list[bytes]:
+    """Draws a figure of the dataset and returns what its files hold."""
+    paths = [folder / f"{name}.{ending}" for ending in ("svg", "png")]
+    save(import_module(f"biasgrid.plots.{name}").figure(measures, FEELINGS), *paths)
+    return [path.read_bytes() for path in paths]
 
 
-def without_values(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with NaN for all values."""
-    return table.with_columns(pl.lit(float("nan")).alias(key) for key in ("value", "lower", "upper") if key in table)
+@pytest.mark.parametrize("name", FIGURES)
+def test_all_figures_are_drawn_and_the_same_each_time(name: str, tmp_path: Path, measures: pl.DataFrame) -> None:
+    assert draw(name, measures, tmp_path / "first") == draw(name, measures, tmp_path / "second")
 
 
+@pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.parametrize("missing", ["values", "pairs"])
-def test_figures_of_nothing_say_so(tmp_path: Path, tables: Tables, missing: str) -> None:
-    measures, failures = tables
+def test_figures_of_nothing_say_so(name: str, missing: str, tmp_path: Path, measures: pl.DataFrame) -> None:
     if missing == "pairs":
-        measures = measures.filter(pl.col("distance").is_null())
+        measures = measures.filter(pl.col("measure") != "distance")
     else:
-        measures, failures = without_values(measures), without_values(failures)
-    draw_groups(measures, failures, MODELS, "feelings", "Feelings", THRESHOLD, tmp_path)
-    pairs = group_pairs.figure(measures, MODELS, "feelings", "Feelings")
+        measures = measures.with_columns(value=pl.lit(None, pl.Float64))
+    draw(name, measures, tmp_path)
+    pairs = group_pairs.figure(measures, FEELINGS)
     assert pairs.labels.subtitle == "no two groups have a distance within a case"
 
 
-def test_the_smallest_dataset_is_drawn(tmp_path: Path) -> None:
-    tables = measured_groups({"mild": 0}, {"land": ["danish", "other"]}, cases=1, templates=1)
-    draw_groups(*tables, MODELS, "feelings", "Feelings", THRESHOLD, tmp_path)
-    assert {path.stem for path in tmp_path.iterdir()} == set(FIGURES)
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_smallest_dataset_is_drawn(name: str, tmp_path: Path) -> None:
+    measures = measured_groups({"mild": 0}, {"land": ["danish", "other"]}, cases=1, templates=1)
+    assert draw(name, measures, tmp_path)

@@ -8,14 +8,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 from parsed_page import Page
-from report_tables import report_of
+from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, measured_groups, planted_slants
+from small_measures import measures_of, table_of
 
-from biasgrid.plots.captions import CAPTIONS
-from biasgrid.reference import PUBLISHED
-from biasgrid.report.content import association_examples, published_rows
+from biasgrid.families.underspecified.declared import ABOUT, MEASURES
+from biasgrid.groups.declared import measures_of_groups
+from biasgrid.plots import GRID, caption_of
+from biasgrid.report.examples import strongest_examples
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun, number
-from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.report.published import PUBLISHED, published_rows
+from biasgrid.tables.measures import EXAMPLES
 from biasgrid.tables.planted import PLANTED
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
@@ -25,36 +28,35 @@ SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 RUN = ReportRun(
     title="Bias of two models",
     config="config/two.yaml",
-    scoring="exact",
     versions={"biasgrid": "0.1.0", "polars": "2.1.0"},
     models=[
         ReportModel("base-squad", "SQuAD", "BERT base", "question-answering", "someone/base-squad", "abc123"),
         ReportModel("base-lm", "LM", "BERT base", "fill-mask", "someone/base", "def456"),
     ],
-    datasets=[ReportDataset("religion", "Faiths", {"qa": 1200, "lm-bert": 1000}, {"lm-bert": ["Zoroastrian"]})],
+    datasets=[
+        ReportDataset(
+            "religion", "Faiths", (ABOUT,), MEASURES, {"qa": 1200, "lm-bert": 1000}, {"lm-bert": ["Zoroastrian"]}
+        )
+    ],
 )
-
-
-@pytest.fixture
-def summary() -> pl.DataFrame:
-    rows = [
-        ("base-squad", "religion", "SQuAD", "BERT base", "exact", 0.1234, 0.4, 0.05, 0.06, 0.45, 0.25, 1200, 4, 3),
-        ("base-lm", "religion", "LM", "BERT base", "exact", 0.0617, 0.3, 0.07, 0.08, 0.02, 0.5, 1000, 4, 3),
-    ]
-    return SUMMARY.validate(pl.DataFrame(rows, schema=list(SUMMARY.columns), orient="row"))
+CELLS = {
+    "base-squad": {"mu": 0.1234, "eta": 0.4, "delta": 0.05, "epsilon": 0.06, "answer_probability": 0.45},
+    "base-lm": {"mu": 0.0617, "eta": 0.3, "delta": 0.07, "epsilon": 0.08, "answer_probability": 0.02},
+}
 
 
 @pytest.fixture
 def measures() -> pl.DataFrame:
-    shared = {"dataset": "religion", "measure": "gamma", "subject_cluster": None, "attribute_cluster": None, "n": 4}
     rows = [
-        shared | {"model": model, "subject": subject, "attribute": attribute, "value": (i - 1.5) / 10}
-        for model, (i, subject), attribute in product(
-            ("base-squad", "base-lm"), enumerate(SUBJECTS), ("stole", "slept", None)
-        )
+        {"model": model, "subject": subject, "attribute": attribute, "value": (i - 1.5) / 10}
+        for model, (i, subject), attribute in product(CELLS, enumerate(SUBJECTS), ("stole", "slept", None))
     ]
-    types = {name: column.dtype.type for name, column in MEASURES.columns.items()}
-    return MEASURES.validate(pl.DataFrame(rows, schema=types))
+    for model, values in CELLS.items():
+        rows += [
+            {"model": model, "measure": name, "value": value, "n": 4 if name in ("mu", "eta") else 1200}
+            for name, value in values.items()
+        ]
+    return measures_of(rows, dataset="religion")
 
 
 def example_rows(model: str, subject: str, attribute: str, gamma: float, other: str = "Bob") -> list[dict[str, object]]:
@@ -62,27 +64,26 @@ def example_rows(model: str, subject: str, attribute: str, gamma: float, other: 
     return [
         {
             "model": model,
-            "dataset": "religion",
             "subject": subject,
             "attribute": attribute,
-            "gamma": gamma,
+            "value": gamma,
             "other": other,
-            "comparison": gamma + group / 100,
-            "swap_group": group,
+            "unit_value": gamma + group / 100,
+            "unit": group,
             "instance": 4 * group + place,
-            "context": f"{subject} met {other}, case {group}.",
-            "question": f"Who {attribute}? ({place})",
+            "text_pair": f"{subject} met {other}, case {group}.",
+            "text": f"Who {attribute}? ({place})",
             "score": 0.5 + place / 10,
             "other_score": 0.25,
-            "answer": subject if model == "base-squad" else None,
+            "said": subject if model == "base-squad" else None,
         }
         for group, place in product(range(2), range(4))
     ]
 
 
 def examples_of(*rows: list[dict[str, object]]) -> pl.DataFrame:
-    types = {name: column.dtype.type for name, column in EXAMPLES.columns.items()}
-    return EXAMPLES.validate(pl.DataFrame([row for some in rows for row in some], schema=types))
+    shared = {"dataset": "religion", "measure": "gamma", "options": "", "template": 0, "rank": 0}
+    return table_of(EXAMPLES, [row for some in rows for row in some], **shared, reason="strongest", role="strongest")
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def figures(tmp_path: Path) -> list[ReportFigure]:
     svg, png = tmp_path / "figure.svg", tmp_path / "figure.png"
     svg.write_bytes(SVG)
     png.write_bytes(PNG)
-    return [ReportFigure("intensity_mu", svg, png), ReportFigure("ranks", svg, png, "religion")]
+    return [ReportFigure("intensity_mu", GRID, svg, png), ReportFigure("ranks", "religion", svg, png)]
 
 
 @pytest.fixture
@@ -113,28 +114,29 @@ def published() -> pl.DataFrame:
 @pytest.fixture
 def planted() -> pl.DataFrame:
     rows = [
-        ("strong", "religion", subject, attribute, (i - 1.5) / 5)
+        {"subject": subject, "attribute": attribute, "value": (i - 1.5) / 5}
         for (i, subject), attribute in product(enumerate(SUBJECTS), ("stole", "slept"))
     ]
-    return PLANTED.validate(pl.DataFrame(rows, schema=list(PLANTED.columns), orient="row"))
+    return table_of(PLANTED, rows, strength="strong", dataset="religion", measure="gamma", options="")
 
 
 def test_the_page_tells_what_was_run_and_measured(
-    summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
+    measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
 ) -> None:
+    summary = summary_of(RUN, measures, {"religion": "exact"})
     text = Page(report_of(RUN, figures, summary=summary, measures=measures, examples=examples)).text
     for fact in ("Content warning", "config/two.yaml", "exact", "polars 2.1.0", "someone/base-squad", "abc123"):
         assert fact in text
-    for value in ("0.123", "0.062", "0.050", "0.060", "0.450", "0.250", "1,200", "Zoroastrian"):
+    for value in ("0.123", "0.062", "0.050", "0.060", "0.450", "0.400", "1,200", "Zoroastrian"):
         assert value in text
     assert "Published" not in text
     assert "Planted" not in text
 
 
 def test_the_page_refers_to_nothing_outside_of_it(
-    summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
+    measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
 ) -> None:
-    html = report_of(RUN, figures, summary=summary, measures=measures, examples=examples)
+    html = report_of(RUN, figures, measures=measures, examples=examples)
     page = Page(html)
     targets = {reference.removeprefix("#") for reference in page.references if reference.startswith("#")}
     assert targets
@@ -147,12 +149,12 @@ def test_the_page_refers_to_nothing_outside_of_it(
 
 
 def test_figures_stand_in_the_page_with_their_captions(
-    summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
+    measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
 ) -> None:
-    page = Page(report_of(RUN, figures, summary=summary, measures=measures, examples=examples))
+    page = Page(report_of(RUN, figures, measures=measures, examples=examples))
     uri = "data:image/svg+xml;base64," + base64.b64encode(SVG).decode()
     assert page.references.count(uri) == len(figures)
-    assert all(CAPTIONS[figure.name] in page.text for figure in figures)
+    assert all(caption_of(figure.name) in page.text for figure in figures)
 
 
 def test_large_figures_are_taken_as_png(figures: list[ReportFigure]) -> None:
@@ -161,75 +163,70 @@ def test_large_figures_are_taken_as_png(figures: list[ReportFigure]) -> None:
 
 
 def test_the_same_run_gives_the_same_page(
-    summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
+    measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
 ) -> None:
-    pages = {report_of(RUN, figures, summary=summary, measures=measures, examples=examples) for _ in range(2)}
+    pages = {report_of(RUN, figures, measures=measures, examples=examples) for _ in range(2)}
     assert len(pages) == 1
 
 
-def test_names_are_escaped(summary: pl.DataFrame, measures: pl.DataFrame) -> None:
+def test_names_are_escaped(measures: pl.DataFrame) -> None:
     bad = "<b>Ann & Co</b><script>"
     model = replace(RUN.models[0], source=bad)
     run = replace(RUN, title=bad, models=[model, RUN.models[1]])
-    page = Page(
-        report_of(run, summary=summary, measures=measures, examples=examples_of(example_rows("base-lm", bad, bad, 0.3)))
-    )
+    page = Page(report_of(run, measures=measures, examples=examples_of(example_rows("base-lm", bad, bad, 0.3))))
     assert page.text.count(bad) >= 5
     assert not {"b", "script"} & page.tags
 
 
 def test_examples_are_the_strongest_of_any_model(examples: pl.DataFrame) -> None:
-    found = association_examples(examples, "religion")
-    assert [(row["model"], row["subject"], row["attribute"]) for row in found] == [
-        ("base-squad", "Ann", "stole"),
-        ("base-squad", "Cleo", "slept"),
+    found = strongest_examples(examples)
+    assert [(row["model"], row["name"], row["value"]) for row in found] == [
+        ("base-squad", "Ann: stole", 0.4),
+        ("base-squad", "Cleo: slept", 0.2),
     ]
-    groups = found[0]["swap_groups"]
-    assert [group["instances"][0]["swap_group"] for group in groups] == [1, 0]
-    assert [instance["instance"] for instance in groups[0]["instances"]] == [4, 5, 6, 7]
-    assert len(association_examples(examples, "religion", count=1)) == 1
+    groups = found[0]["units"]
+    assert [group["unit_value"] for group in groups] == [pytest.approx(0.41), 0.4]
+    assert [instance["instance"] for instance in groups[0]["sides"][0]["instances"]] == [4, 5, 6, 7]
+    assert [len(strongest_examples(examples, most)) for most in (1, 2, 3, 4)] == [0, 1, 1, 2]
 
 
-def test_sentences_and_scores_of_examples_stand_in_the_page(
-    summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame
-) -> None:
-    text = Page(report_of(RUN, summary=summary, measures=measures, examples=examples)).text
+def test_sentences_and_scores_of_examples_stand_in_the_page(measures: pl.DataFrame, examples: pl.DataFrame) -> None:
+    text = Page(report_of(RUN, measures=measures, examples=examples)).text
     assert text.count("Ann met Bob, case 1.") == 4
-    for part in ("Who stole? (3)", "0.800", "Compared with Bob: C = 0.410"):
+    for part in ("Who stole? (3)", "0.800", "Compared with Bob: difference 0.410, template 0"):
         assert part in text
 
 
 def test_planted_bias_stands_beside_what_was_measured(
-    summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, planted: pl.DataFrame
+    measures: pl.DataFrame, examples: pl.DataFrame, planted: pl.DataFrame
 ) -> None:
-    run = replace(RUN, models=[replace(RUN.models[0], strength="strong"), RUN.models[1]])
-    page = Page(report_of(run, summary=summary, measures=measures, examples=examples, planted=planted))
+    run = replace(RUN, strengths={"religion": {"base-squad": "strong"}})
+    page = Page(report_of(run, measures=measures, examples=examples, planted=planted))
     assert "Planted and measured" in page.text
-    assert ["BERT base", "SQuAD", "strong", "Faiths", "1.000", "0.500", "0.200", "0.123"] in [
-        cells[:-1] for cells in page.rows
-    ]
+    off = (5 / 4) ** 0.5 / 10
+    numbers = ["1.000", "0.500", number(off), "0.600", "0.300"]
+    assert ["BERT base", "SQuAD", "strong", "Faiths", "association", *numbers] in [cells[:-1] for cells in page.rows]
 
 
 def test_models_of_both_families_with_a_planted_bias_stand_in_one_page(
-    summary: pl.DataFrame,
     measures: pl.DataFrame,
     examples: pl.DataFrame,
     planted: pl.DataFrame,
 ) -> None:
     groups = {"faith": ["jewish", "muslim", "other"]}
-    group_measures, failures = measured_groups({"classifier": 0.2}, groups)
-    classifier = ReportModel(
-        "classifier", "Sentiment", "Tiny", "text-classification", "trained", "abc", "strong", planted_in="feelings"
-    )
-    cases = ReportDataset("feelings", "Feelings", {"cases": 24}, threshold=THRESHOLD)
+    classifier = ReportModel("classifier", "Sentiment", "Tiny", "text-classification", "trained", "abc")
+    cases = ReportDataset("feelings", "Feelings", (), measures_of_groups("classes", THRESHOLD, ()), {"cases": 24})
     run = replace(
         RUN,
-        models=[replace(RUN.models[0], strength="strong"), RUN.models[1], classifier],
+        models=[*RUN.models, classifier],
         datasets=[*RUN.datasets, cases],
+        strengths={"religion": {"base-squad": "strong"}, "feelings": {"classifier": "strong"}},
     )
-    effects = planted_slants({"strong": 0.2}, groups)
-    tables = {"planted": planted, "planted_groups": effects, "group_measures": group_measures, "failures": failures}
-    page = Page(report_of(run, summary=summary, measures=measures, examples=examples, **tables))
+    tables = {
+        "measures": pl.concat([measures, measured_groups({"classifier": 0.2}, groups)]),
+        "planted": pl.concat([planted, planted_slants({"strong": 0.2}, groups)]),
+    }
+    page = Page(report_of(run, examples=examples, **tables))
     assert page.ids.count("planted") == 1
     assert [cells[:4] for cells in page.rows if "strong" in cells] == [
         ["BERT base", "SQuAD", "strong", "Faiths"],
@@ -237,24 +234,20 @@ def test_models_of_both_families_with_a_planted_bias_stand_in_one_page(
     ]
 
 
-def test_only_published_cells_that_were_measured_are_compared(
-    summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame
-) -> None:
-    (row,) = published_rows(summary, measures, published)
+def test_only_published_cells_that_were_measured_are_compared(measures: pl.DataFrame, published: pl.DataFrame) -> None:
+    (row,) = published_rows(summary_of(RUN, measures), measures, published)
     assert (row["model"], row["mu"], row["published_mu"], row["published_eta"]) == ("base-squad", 0.1234, 0.0849, None)
     assert (row["gamma_correlation"], row["subjects"]) == (pytest.approx(1), len(SUBJECTS))
 
 
 def test_published_figures_stand_in_the_page(
-    summary: pl.DataFrame, measures: pl.DataFrame, examples: pl.DataFrame, published: pl.DataFrame
+    measures: pl.DataFrame, examples: pl.DataFrame, published: pl.DataFrame
 ) -> None:
-    page = Page(report_of(RUN, summary=summary, measures=measures, examples=examples, published=published))
+    page = Page(report_of(RUN, measures=measures, examples=examples, published=published))
     row = ["BERT base", "SQuAD", "Faiths", "0.123", "0.085", "0.400", "\N{EN DASH}", "1.00"]
     assert row in [cells[:-1] for cells in page.rows]
     elsewhere = published.with_columns(dataset=pl.lit("age"))
-    assert "Beside published" not in report_of(
-        RUN, summary=summary, measures=measures, examples=examples, published=elsewhere
-    )
+    assert "Beside published" not in report_of(RUN, measures=measures, examples=examples, published=elsewhere)
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ import pytest
 from golden import FOLDER, golden_files, needs_golden_files
 from small_cells import one_list, spans
 
+from biasgrid.families.underspecified.keys import ANSWERS, KEYS
 from biasgrid.faults import InputError
-from biasgrid.table_files import read_provenance, read_table
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.predictions import MASK_PREDICTIONS, SPAN_PREDICTIONS
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import read_provenance, read_table
+from biasgrid.tables.instances import read_instances
 from biasgrid.unqover.dumps import import_dump
 from biasgrid.unqover.export import output_json, source_json, write_text
 
@@ -47,7 +48,7 @@ def test_tables_say_which_dump_they_are_from(dump: Path, tmp_path: Path) -> None
     import_to(tmp_path / "with", dump, digest=digest)
     import_to(tmp_path / "without", dump)
     for folder in ("with", "without"):
-        assert read_table(tmp_path / folder / "instances.parquet", INSTANCES).height == one_list(3).height
+        assert read_instances(tmp_path / folder / "instances.parquet", KEYS).height == one_list(3).height
         facts = read_provenance(tmp_path / folder / "predictions.parquet")
         assert facts["dump"] == {"file": str(dump), "url": None, "sha256": digest}
         assert (facts["code"], facts["task"], facts["scoring"]) == ("abc", "question-answering", "unqover")
@@ -100,8 +101,8 @@ def test_the_digest_is_that_of_the_bytes_not_of_what_they_mean(dump: Path, tmp_p
 @needs_golden_files()
 @pytest.mark.parametrize("name", DUMPS)
 def test_imported_tables_are_written_as_the_golden_dump_was(name: str, tmp_path: Path) -> None:
-    task, schema = ("fill-mask", MASK_PREDICTIONS) if "_lm_" in name else ("question-answering", SPAN_PREDICTIONS)
+    task = "fill-mask" if "_lm_" in name else "question-answering"
     import_to(tmp_path, FOLDER / name, task)
-    instances = read_table(tmp_path / "instances.parquet", INSTANCES)
-    predictions = read_table(tmp_path / "predictions.parquet", schema)
+    instances = read_instances(tmp_path / "instances.parquet", KEYS)
+    predictions = read_table(tmp_path / "predictions.parquet", schema_of(ANSWERS[task]))
     assert "".join(output_json(instances, predictions, "unqover")) == (FOLDER / name).read_text()

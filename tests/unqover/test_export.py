@@ -8,18 +8,19 @@ import pytest
 import yaml
 from golden import FOLDER, SOURCES, golden_files, needs_golden_files, unqover_keys, word_list_files
 from small_cells import expanded, one_list, spans
+from small_tables import predictions_of, whole, write_instances
 from typer.testing import CliRunner
 
-from biasgrid.cli import app
-from biasgrid.complete import IncompleteCell
+from biasgrid.cli.app import app
 from biasgrid.families.underspecified.comparisons import Scoring
-from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.reading import read_word_lists
+from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.families.underspecified.reading import read
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.faults import UserError
-from biasgrid.table_files import TableError, empty_table, write_table
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.predictions import MASK_PREDICTIONS, SPAN_PREDICTIONS
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import TableError, empty_table, write_table
+from biasgrid.tables.instances import schema_of as schema_of_instances
 from biasgrid.unqover.export import output_json, source_json
 from biasgrid.unqover.log import log_text
 from biasgrid.unqover.reading import read_unqover
@@ -32,11 +33,9 @@ def text_of(pieces: Any) -> str:
     return "".join(pieces)
 
 
-def masked(instances: pl.DataFrame, **columns: float | None) -> pl.DataFrame:
-    """Predictions of a masked language model that are the same everywhere."""
-    values = {name: pl.lit(value, pl.Float32) for name, value in columns.items()}
-    pieces = {name: pl.lit(1, pl.UInt8) for name in ("pieces1", "pieces2")}
-    return instances.select("instance").with_columns(**values, **pieces)
+def masked(instances: pl.DataFrame, *probabilities: float) -> pl.DataFrame:
+    """Predictions of a masked language model that are the same everywhere: of both subjects and of their pronouns."""
+    return predictions_of("choice", instances, probabilities=[list(probabilities)] * len(instances))
 
 
 def half_certain(instances: pl.DataFrame) -> pl.DataFrame:
@@ -48,7 +47,7 @@ def half_certain(instances: pl.DataFrame) -> pl.DataFrame:
 @pytest.mark.parametrize("name", list(SOURCES))
 def test_word_lists_become_unqovers_source_to_the_byte(name: str) -> None:
     expected = (FOLDER / "source" / f"{name}.source.json").read_text()
-    instances, _ = expand(read_word_lists(word_list_files(name))[0])
+    instances = whole(expand(read(word_list_files(name))[0]))
     # The golden files of ethnicity are a part of what the lists give.
     kept = instances.filter(pl.Series(unqover_keys(instances)).is_in(list(json.loads(expected))))
     numbered = kept.with_columns(instance=pl.int_range(pl.len(), dtype=pl.UInt32))
@@ -82,7 +81,7 @@ def test_source_is_laid_out_as_json_dump_does_and_holds_any_letter() -> None:
 
 
 def test_source_of_no_instances_is_an_empty_object() -> None:
-    assert text_of(source_json(empty_table(INSTANCES))) == json.dumps({}, indent=4)
+    assert text_of(source_json(empty_table(schema_of_instances(KEYS, {})))) == json.dumps({}, indent=4)
 
 
 def test_instances_out_of_order_are_refused() -> None:
@@ -112,18 +111,12 @@ def test_output_is_sorted_by_unqovers_key_and_counts_the_lines_of_the_source() -
 @pytest.mark.parametrize(("scoring", "score"), [("exact", 0.25), ("unqover", 0.75)])
 def test_pronouns_count_in_outputs_that_are_scored_as_unqover_does(scoring: Scoring, score: float) -> None:
     instances = one_list(2)
-    predictions = masked(instances, probability1=0.25, probability2=0.5, pronoun1=0.75, pronoun2=0.125)
+    predictions = masked(instances, 0.25, 0.5, 0.75, 0.125)
     entry = next(iter(json.loads(text_of(output_json(instances, predictions, scoring))).values()))
     assert (entry["context"], entry["q0"]["pred"]) == ("NA", "NA")
     assert entry["q0"]["question"] == "Ann met Bea 1 times. Who did 0?"
     assert entry["q0"]["ans0"] == {"text": "Ann", "start": score, "end": score}
     assert entry["q0"]["ans1"] == {"text": "Bea", "start": 0.5, "end": 0.5}
-
-
-def test_output_of_an_incomplete_cell_is_refused() -> None:
-    instances = one_list(3)
-    with pytest.raises(IncompleteCell, match="1 have no prediction"):
-        text_of(output_json(instances, half_certain(instances).slice(1), "exact"))
 
 
 def test_gender_needs_pairs_across_genders() -> None:
@@ -143,19 +136,13 @@ class Results:
         self.instances = one_list(3)
         self.out = folder / "out" / "file"
 
-    def write(self, task: str = "qa", scoring: str = "exact") -> None:
-        predictions, schema = (
-            (half_certain(self.instances), SPAN_PREDICTIONS)
-            if task == "qa"
-            else (
-                masked(self.instances, probability1=0.25, probability2=0.5, pronoun1=0.75, pronoun2=0.5),
-                MASK_PREDICTIONS,
-            )
-        )
+    def write(self, task: str = "qa", scoring: str = "exact", first: int = 0) -> None:
+        masks = masked(self.instances, 0.25, 0.5, 0.75, 0.5)
+        predictions, kind = (half_certain(self.instances), "span") if task == "qa" else (masks, "choice")
         variant = "qa" if task == "qa" else "lm-planted"
-        write_table(self.instances, self.folder / f"instances/gender/{variant}.parquet", INSTANCES, {})
+        write_instances(self.instances, self.folder / f"instances/gender/{variant}.parquet", KEYS)
         path = self.folder / f"predictions/gender/none-{task}/1-of-1.parquet"
-        write_table(predictions, path, schema, {"scoring": scoring})
+        write_table(predictions.slice(first), path, schema_of(kind), {"scoring": scoring})
 
     def export(self, *arguments: str) -> Any:
         fixed = ["--config", str(self.config), "--dataset", "gender", "--out", str(self.out)]
@@ -185,6 +172,15 @@ def test_the_command_scores_as_the_predictions_say(tmp_path: Path, scoring: str,
     assert results.export("--model", "none-lm").exit_code == 0
     entry = next(iter(json.loads(results.out.read_text()).values()))
     assert entry["q0"]["ans0"]["start"] == score
+
+
+@pytest.mark.parametrize("log", [[], ["--log", "subj"]])
+def test_the_command_refuses_an_incomplete_cell(tmp_path: Path, log: list[str]) -> None:
+    results = Results(tmp_path)
+    results.write(first=1)
+    result = results.export("--model", "none-qa", *log)
+    assert result.exit_code == 1
+    assert "none-qa on gender: of 12 instances, 1 have no prediction" in result.stderr
 
 
 def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path: Path) -> None:

@@ -11,14 +11,17 @@ import pytest
 from golden import FOLDER, golden_files, needs_golden_files
 from polars.testing import assert_frame_equal
 from small_cells import expanded, one_list, spans
+from small_tables import predictions_of
 from typer.testing import CliRunner
 
-from biasgrid.cli import app
+from biasgrid.cli.app import app
+from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.faults import InputError
-from biasgrid.table_files import read_provenance, read_table, validate
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.predictions import MASK_PREDICTIONS, SPAN_PREDICTIONS
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import read_provenance, read_table, validate
+from biasgrid.tables.instances import read_instances
+from biasgrid.tables.instances import schema_of as schema_of_instances
 from biasgrid.unqover.export import output_json, source_json, write_text
 from biasgrid.unqover.reading import read_unqover
 
@@ -49,8 +52,7 @@ def answered(instances: pl.DataFrame) -> pl.DataFrame:
 
 
 def masked(instances: pl.DataFrame) -> pl.DataFrame:
-    scores = answered(instances).select("instance", probability1="start1", probability2="start2")
-    return scores.with_columns(pronoun1=pl.lit(None, pl.Float32), pronoun2=pl.lit(None, pl.Float32))
+    return predictions_of("choice", instances, probabilities=answered(instances)["starts"])
 
 
 def source_entries() -> Entries:
@@ -80,11 +82,11 @@ def fault_of(folder: Path, content: str | bytes) -> str:
 @pytest.mark.parametrize("name", GOLDEN)
 def test_what_is_read_of_a_golden_file_is_written_as_it_was(name: str) -> None:
     instances, predictions = read_unqover(FOLDER / name)
-    validate(instances, INSTANCES, name)
+    validate(instances, schema_of_instances(KEYS, instances.schema), name)
     if predictions is None:
         pieces = source_json(instances)
     else:
-        validate(predictions, MASK_PREDICTIONS if "_lm_" in name else SPAN_PREDICTIONS, name)
+        validate(predictions, schema_of("choice" if "_lm_" in name else "span"), name)
         pieces = output_json(instances, predictions, "unqover")
     assert "".join(pieces) == (FOLDER / name).read_text()
 
@@ -121,9 +123,9 @@ def test_predictions_of_masked_language_models_are_told_by_their_context(tmp_pat
     write_text(tmp_path / "output.json", output_json(instances, masked(instances), "exact"))
     read = read_unqover(tmp_path / "output.json")
     assert read.predictions is not None
-    validate(read.predictions, MASK_PREDICTIONS, "output.json")
-    assert comparable(read.instances)["context"].unique().sort().to_list()[0] == "Ann met Bea 1 times."
-    assert comparable(read.instances)["question"].unique().sort().to_list() == ["Who did 0?", "Who never did 0?"]
+    validate(read.predictions, schema_of("choice"), "output.json")
+    assert comparable(read.instances)["text_pair"].unique().sort().to_list()[0] == "Ann met Bea 1 times."
+    assert comparable(read.instances)["text"].unique().sort().to_list() == ["Who did 0?", "Who never did 0?"]
 
 
 def test_any_json_of_the_same_content_is_read(tmp_path: Path) -> None:
@@ -289,8 +291,8 @@ def test_the_command_writes_tables_with_their_origin(tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = runner.invoke(app, ["import", "unqover", str(tmp_path / "a.output.json"), "--out", str(out)])
     assert result.exit_code == 0
-    assert_frame_equal(comparable(read_table(out / "instances.parquet", INSTANCES)), comparable(one_list(3)))
-    assert read_table(out / "predictions.parquet", SPAN_PREDICTIONS).height == one_list(3).height
+    assert_frame_equal(comparable(read_instances(out / "instances.parquet", KEYS)), comparable(one_list(3)))
+    assert read_table(out / "predictions.parquet", schema_of("span")).height == one_list(3).height
     assert read_provenance(out / "predictions.parquet")["scoring"] == "unqover"
     assert read_provenance(out / "instances.parquet")["dump"]["file"] == "a.output.json"
 

@@ -1,12 +1,22 @@
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from project import Project
+from shared import made_once
 from slurm_cluster import SlurmCluster, missing_for_slurm, slurm_cluster
 from slurm_project import SlurmProject
+from tiny_checkpoints import save_models_of_lists
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks all tests of this folder: they need Snakemake."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.workflow)
 
 
 def dataset(name: str, subjects: list[str], attributes: str, shards: int) -> dict[str, Any]:
@@ -27,15 +37,8 @@ def dataset(name: str, subjects: list[str], attributes: str, shards: int) -> dic
 @pytest.fixture(scope="session")
 def small_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Two tiny random models and two small datasets; subjects of the masked LM are filtered by its tokenizer."""
-    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-
-    from biasgrid.models.tiny import make_base_checkpoint
-
-    folder = tmp_path_factory.mktemp("checkpoints")
-    words = [path.read_text() for path in Path("word_lists").glob("*/*.txt")]
-    make_base_checkpoint([text.replace("[", " [").replace("]", "] ") for text in words], folder / "lm", seed=1)
-    AutoModelForQuestionAnswering.from_pretrained(folder / "lm").save_pretrained(folder / "qa")
-    AutoTokenizer.from_pretrained(folder / "lm").save_pretrained(folder / "qa")
+    lists = Path("word_lists").glob("*/*.txt")
+    folder = made_once(tmp_path_factory, "small-checkpoints", partial(save_models_of_lists, lists))
     masked = {"task": "fill-mask", "variant": "lm-tiny", "kind": "LM", "label": "tiny", "folder": str(folder / "lm")}
     answering = {
         "task": "question-answering",
@@ -60,9 +63,7 @@ def small_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def finished(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose grid has been run to the end; tests work on clones of it."""
-    project = Project.create(tmp_path_factory.mktemp("finished"), small_config)
-    project.run()
-    return project
+    return Project.finished(tmp_path_factory, "finished", small_config)
 
 
 @pytest.fixture(scope="session")

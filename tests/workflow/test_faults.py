@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 from project import Project
 
-from biasgrid.table_files import empty_table, read_provenance, read_table, write_table
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import empty_table, read_provenance, read_table, write_table
 from biasgrid.tables.planted import PLANTED
-from biasgrid.tables.predictions import SPAN_PREDICTIONS
 
 TARGET = "results/summary.csv"
 FULL = "cannot be written, the disk is full; make room and run again"
@@ -41,7 +41,8 @@ def one_cell(small_config: dict[str, Any], tmp_path: Path) -> Project:
 
 def remove(project: Project, *names: str) -> None:
     for name in names:
-        (project.folder / "results" / name).unlink(missing_ok=True)
+        path = project.folder / "results" / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def edit_config(project: Project, section: str, **changes: Any) -> None:
@@ -131,8 +132,8 @@ def test_removing_a_damaged_file_mends_the_run(project: Project, finished: Proje
 
 def test_a_cell_that_lacks_predictions_is_not_reported(project: Project):
     path = project.folder / "results" / PREDICTIONS
-    table, facts = read_table(path, SPAN_PREDICTIONS), read_provenance(path)
-    write_table(table.head(-3), path, SPAN_PREDICTIONS, facts)
+    table, facts = read_table(path, schema_of("span")), read_provenance(path)
+    write_table(table.head(-3), path, schema_of("span"), facts)
     reported = ["summary.csv", "summary.parquet", "report/index.html"]
     remove(project, *reported)
     output = project.run(succeeds=False)
@@ -148,10 +149,10 @@ def test_a_cell_that_lacks_predictions_is_not_reported(project: Project):
     ("removed", "named"),
     [
         ("models/spare.json", "models/spare.json"),
-        ("predictions/gender/answering/1-of-2.parquet", r"(\.parts|predictions)/gender/answering/1-of-2\S+parquet"),
+        ("predictions/gender/answering/1-of-2.parquet", r"(\.answers|predictions)/gender/answering/\S+parquet"),
         ("measures/religion/answering.parquet", r"(measures|examples)/religion/answering.parquet"),
         ("summary.csv", r"summary.(csv|parquet)"),
-        ("plots/gender/ranks.svg", r"plots/gender/\w+.(svg|png)"),
+        ("plots/gender", r"plots/gender/\w+.(svg|png)"),
         ("report/index.html", "report/index.html"),
     ],
 )
@@ -163,7 +164,9 @@ def test_a_full_disk_is_named_and_leaves_no_half_file(small_disk: Project, finis
     assert re.search(f"results/{named}: {FULL}", output)
     assert "Traceback" not in output
     assert not (results / removed).exists()
-    assert [path.name for path in results.rglob(".*") if path.is_file()] == [".lock"]
+    # Snakemake marks folders that rules have made.
+    hidden = [path.name for path in results.rglob(".*") if path.is_file() and path.name != ".snakemake_timestamp"]
+    assert hidden == [".lock"]
     ballast.unlink()
     small_disk.run(f"results/{removed}", TARGET)
     assert small_disk.tables() == finished.tables()
@@ -243,7 +246,7 @@ def test_a_job_that_hangs_ends_itself_and_keeps_its_parts(one_cell: Project):
     (models / "predict.py").write_text(engine.replace("\nPART_ROWS = ", "\nPART_ROWS = 24  # "))
     output = one_cell.run(TARGET, succeeds=False)
     assert "answering: no progress for 0.15 minutes, so the job ends itself" in output
-    parts = (one_cell.folder / "results/.parts/religion/answering/1-of-1").glob("*/*.parquet")
+    parts = (one_cell.folder / "results/.answers/religion/answering").glob("*/*/*.parquet")
     assert sorted(part.name for part in parts) == ["0.parquet", "24.parquet"]
     assert not (one_cell.folder / "results/summary.csv").exists()
 

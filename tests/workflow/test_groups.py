@@ -11,12 +11,13 @@ import polars as pl
 import pytest
 import yaml
 from project import ROOT, Project
-from tiny_checkpoints import save_classifier
+from shared import made_once
+from tiny_checkpoints import save_classifier, save_models_of_lists
 
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.faults import InputError
-from biasgrid.table_files import read_provenance, read_tables
-from biasgrid.tables.group_measures import CASE_EXAMPLES, FAILURES, GROUP_MEASURES, GROUP_SUMMARY
+from biasgrid.tables.files import count_rows, read_provenance, read_tables
+from biasgrid.tables.measures import EXAMPLES, MEASURES
 
 CLASSES = {
     "sentiment": ["negative", "positive"],
@@ -38,24 +39,22 @@ def pack(task: str, templates: str, **options: Any) -> dict[str, Any]:
     }
 
 
+def make_checkpoints(folder: Path) -> None:
+    """Makes a masked and a question-answering model, and a classifier of each list of classes."""
+    lists = (path for path in (ROOT / "word_lists").rglob("*") if path.suffix in (".json", ".txt"))
+    save_models_of_lists(lists, folder)
+    for name, labels in CLASSES.items():
+        save_classifier(folder / name, folder / "lm", labels)
+
+
 @pytest.fixture(scope="module")
 def config(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-
-    from biasgrid.models.tiny import make_base_checkpoint
-
-    folder = tmp_path_factory.mktemp("classifiers")
-    files = [path for path in sorted((ROOT / "word_lists").rglob("*")) if path.suffix in (".json", ".txt")]
-    texts = [path.read_text().replace("[", " [").replace("]", "] ") for path in files]
-    make_base_checkpoint(texts, folder / "lm", seed=1)
-    AutoModelForQuestionAnswering.from_pretrained(folder / "lm").save_pretrained(folder / "qa")
-    AutoTokenizer.from_pretrained(folder / "lm").save_pretrained(folder / "qa")
+    folder = made_once(tmp_path_factory, "group-checkpoints", make_checkpoints)
     models = {
         "masked": small_config["models"]["masked"] | {"folder": str(folder / "lm")},
         "answers": {"task": "question-answering", "kind": "QA", "label": "answers", "folder": str(folder / "qa")},
     }
     for name, labels in CLASSES.items():
-        save_classifier(folder / name, folder / "lm", labels)
         models[f"{name}-model"] = {
             "task": "text-classification",
             "kind": "classifier",
@@ -84,9 +83,7 @@ def config(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def finished(config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = Project.create(tmp_path_factory.mktemp("groups"), config)
-    project.run()
-    return project
+    return Project.finished(tmp_path_factory, "groups", config)
 
 
 def read_all(project: Project, folder: str, schema: Any) -> pl.DataFrame:
@@ -95,7 +92,7 @@ def read_all(project: Project, folder: str, schema: Any) -> pl.DataFrame:
 
 def test_models_answer_the_datasets_that_fit(finished: Project) -> None:
     results = finished.folder / "results"
-    assert {path.parent.name: path.stem for path in results.glob("group_measures/*/*.parquet")} == {
+    assert {path.parent.name: path.stem for path in results.glob("measures/*/*.parquet")} == {
         "gender": "masked",
         "sentiment": "sentiment-model",
         "entailment": "entailment-model",
@@ -107,16 +104,19 @@ def test_models_answer_the_datasets_that_fit(finished: Project) -> None:
 
 
 def test_all_cells_are_measured_by_their_groups(finished: Project) -> None:
-    measures = read_all(finished, "group_measures", GROUP_MEASURES)
+    measures = read_all(finished, "measures", MEASURES).drop_nulls("bias_type")
     kinds = {dataset: set(rows["bias_type"]) for (dataset,), rows in measures.group_by("dataset")}
     assert kinds.pop("gender") == {"subject", "cluster"}
     assert kinds.pop("intersections") == {"religion & gender", "religion", "gender"}
     assert set(map(frozenset, kinds.values())) == {frozenset({"gender"})}
-    assert not measures["value"].is_null().any()
-    main = measures.filter(pl.col("group").is_null(), pl.col("template").is_null(), comparison="pairwise")
-    assert (main["value"] >= 0).all()
-    assert set(read_all(finished, "failures", FAILURES)["dataset"]) == set(measures["dataset"])
-    examples = read_all(finished, "case_examples", CASE_EXAMPLES)
+    assert measures.filter(pl.col("value").is_null() != (pl.col("n") == 0)).is_empty()
+    main = measures.filter(
+        pl.col("group").is_null(), pl.col("template").is_null(), pl.col("options").str.contains("comparison=pairwise")
+    )
+    assert (main["value"].drop_nulls() >= 0).all()
+    assert set(main["dataset"]) == set(measures["dataset"])
+    assert set(measures.filter(measure="failure_rate")["dataset"]) == set(measures["dataset"])
+    examples = read_all(finished, "examples", EXAMPLES).filter(measure="distance")
     assert set(examples["dataset"]) == set(measures["dataset"]) - {"gender"}
     assert set(examples.filter(dataset="sentiment")["said"]) <= set(CLASSES["sentiment"])
 
@@ -125,22 +125,23 @@ def test_classes_are_read_by_their_names(finished: Project) -> None:
     """The checkpoint has its classes the other way round, in capital letters."""
     shard = finished.folder / "results/predictions/sentiment/sentiment-model/1-of-2.parquet"
     assert read_provenance(shard)["labels"] == ["NEGATIVE", "POSITIVE"]
-    said = read_provenance(finished.folder / "results/group_measures/words/masked.parquet")["predictions"]
+    said = read_provenance(finished.folder / "results/measures/words/masked.parquet")["predictions"]
     assert said["target_scoring"] == "pll"
-    assert said["predicted"] == 2592
+    assert said["ranks"] is True
+    assert sum(map(count_rows, finished.folder.glob("results/predictions/words/masked/*.parquet"))) == 2592
 
 
 def test_the_report_shows_the_groups(finished: Project) -> None:
     page = (finished.folder / "results/report/index.html").read_text()
     for text in ("Content warning", "transgender", "sentiment-model"):
         assert text in page
-    summary = pl.read_csv(finished.folder / "results/group_summary.csv")
-    assert summary.columns == list(GROUP_SUMMARY.columns)
+    summary = pl.read_csv(finished.folder / "results/summary.csv")
+    assert {"bias_type", "n", "score", "distance", "failure_rate", "mu"} <= set(summary.columns)
     assert set(summary["dataset"]) == set(finished.read_config()["run"]["datasets"])
-    command = [sys.executable, "-c", "from biasgrid.cli import app; app()", "summary", "results"]
+    command = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "summary", "results"]
     wide = {name: value for name, value in finished.environment().items() if name != "COLUMNS"}
     printed = subprocess.run(command, cwd=finished.folder, env=wide, check=True, capture_output=True, text=True).stdout
-    line = r"intersections +intersections-model +religion & gender +mean_class_probability +0\.\d+ +73"
+    line = r"intersections +intersections-model +religion & gender +0\.\d+ +0\.\d+ .* 73\n"
     assert re.search(line, printed)
     assert re.search(r"gender +masked +exact", printed)
 
@@ -151,9 +152,10 @@ def test_another_threshold_runs_no_inference(finished: Project, tmp_path: Path) 
     config["datasets"]["sentiment"]["failure_threshold"] = 0.33
     project.write_config(config)
     assert project.planned() == {
-        "measure_groups": 1,
-        "plot_groups": 1,
-        "group_summary": 1,
+        "measure_and_keep": 1,
+        # The figures of the dataset, and those of the grid, which show its measures too.
+        "plot": 2,
+        "summary": 1,
         "report": 1,
         "manifest": 1,
     }

@@ -69,7 +69,7 @@ def test_a_branch_is_resolved_once(project: Project, repository: Repository, tmp
         config = project.read_config()
         config["models"]["masked"]["allow_pickle"] = True
         project.write_config(config)
-        assert project.planned(RECORD) == {"fetch_model": 1}
+        assert project.planned(RECORD) == {"fetch": 1}
         project.run(RECORD, environment=environment)
         assert read_record(project)["revision"] == COMMIT
         (project.folder / RECORD).unlink()

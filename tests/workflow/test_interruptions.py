@@ -2,16 +2,19 @@
 
 import os
 import random
+import re
 import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from project import Project
+from shared import made_once
 
 KILLS = 20
 TARGET = "results/summary.csv"
@@ -31,8 +34,10 @@ def check_same(project: Project, expected: Project) -> None:
     """A project has the tables of another, its other files too, and no temporary ones."""
     assert project.tables() == expected.tables()
     assert files_of(project) == files_of(expected)
-    hidden = {file for file in files_of(project) if "/." in f"/{file}"}
-    assert hidden == {".lock", ".parts/gender/answering/1-of-1.lock"}
+    lock, finished, *others = sorted(file for file in files_of(project) if "/." in f"/{file}" and file != ".lock")
+    assert lock == ".answers/gender/answering/1-of-1.lock"
+    assert re.fullmatch(r"\.answers/gender/answering/\w{16}/\w{16}\.parquet", finished)
+    assert not others
 
 
 def files_of(project: Project) -> set[str]:
@@ -40,56 +45,66 @@ def files_of(project: Project) -> set[str]:
     return {str(path.relative_to(results)) for path in results.rglob("*") if path.is_file()}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def fresh(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Project:
     """One cell that has not been run, with nine parts in its shard."""
+    return Project(made_once(tmp_path_factory, "fresh", partial(make_fresh, small_config)))
+
+
+def make_fresh(small_config: dict[str, Any], folder: Path) -> None:
     config = small_config | {"run": {"models": ["answering"], "datasets": ["gender"]}}
     config["datasets"] = {"gender": small_config["datasets"]["gender"] | {"shards": 1}}
     config["inference"] = {"device": "cpu", "token_budget": 1}
-    project = Project.create(tmp_path_factory.mktemp("fresh"), config)
+    project = Project.create(folder, config)
     code = project.folder / "src/biasgrid/models/predict.py"
     text = code.read_text()
     code.write_text(text.replace("\nPART_ROWS = ", "\nPART_ROWS = 24  # "))
     assert code.read_text() != text
-    return project
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def undisturbed(fresh: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, float]:
-    """The cell run to the end, and how many seconds that took; two at a time, as the runs that are killed."""
+    """The cell run to the end, and how many seconds that took."""
+    folder = made_once(tmp_path_factory, "undisturbed", partial(run_undisturbed, fresh))
+    return Project(folder / "first"), float((folder / "seconds").read_text())
+
+
+def run_undisturbed(fresh: Project, folder: Path) -> None:
+    """Runs the cell to the end, twice at a time: while tests run side by side, so do the runs that are killed."""
 
     def run(name: str) -> tuple[Project, float]:
-        project, before = fresh.clone(tmp_path_factory.mktemp(name)), time.monotonic()
+        project, before = fresh.clone(folder / name), time.monotonic()
         project.run(TARGET)
         return project, time.monotonic() - before
 
     with ThreadPoolExecutor(2) as pool:
         (first, seconds), (second, _) = pool.map(run, ["first", "second"])
     assert first.tables() == second.tables()
-    return first, seconds
+    (folder / "seconds").write_text(str(seconds))
 
 
-@pytest.fixture(scope="module")
-def killed(
-    fresh: Project, undisturbed: tuple[Project, float], tmp_path_factory: pytest.TempPathFactory
-) -> list[Project]:
-    """By seed, a run that was killed at a random moment and then run to the end."""
-
-    def kill_and_complete(seed: int) -> Project:
-        project = fresh.clone(tmp_path_factory.mktemp("killed"))
-        # One moment in each twentieth of a run.
-        moment = undisturbed[1] * (seed + random.Random(seed).random()) / KILLS
-        stop_after(project, moment, signal.SIGKILL)
-        project.run(TARGET)
-        return project
-
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(kill_and_complete, range(KILLS)))
+@pytest.mark.parametrize("seed", range(4))
+def test_the_next_run_completes_one_that_was_killed_again_and_again(
+    fresh: Project, undisturbed: tuple[Project, float], seed: int, tmp_path: Path
+):
+    project, (expected, seconds), draw = fresh.clone(tmp_path / "project"), undisturbed, random.Random(seed)
+    for _ in range(KILLS // 4):
+        # Snakemake needs a fifth of a run until there is something to kill.
+        stop_after(project, draw.uniform(0.2, 0.7) * seconds, signal.SIGKILL)
+    project.run(TARGET)
+    check_same(project, expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(KILLS))
-def test_the_next_run_completes_a_killed_one(killed: list[Project], undisturbed: tuple[Project, float], seed: int):
-    check_same(killed[seed], undisturbed[0])
+def test_the_next_run_completes_a_killed_one(
+    fresh: Project, undisturbed: tuple[Project, float], seed: int, tmp_path: Path
+):
+    project, (expected, seconds) = fresh.clone(tmp_path / "project"), undisturbed
+    # One moment in each twentieth of a run.
+    stop_after(project, seconds * (seed + random.Random(seed).random()) / KILLS, signal.SIGKILL)
+    project.run(TARGET)
+    check_same(project, expected)
 
 
 def test_the_next_run_completes_an_interrupted_one(fresh: Project, undisturbed: tuple[Project, float], tmp_path: Path):

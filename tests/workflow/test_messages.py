@@ -62,4 +62,6 @@ def test_the_workflow_runs_in_a_folder_that_is_not_its_own(small_config: dict[st
 def test_snakemake_writes_its_own_report(finished: Project, tmp_path: Path):
     project = finished.clone(tmp_path / "clone")
     project.run("--report", "report.html")
-    assert "Bias intensity mu of every model" in (project.folder / "report.html").read_text()
+    assert (
+        "of every cell: each bar is one model, each panel one dataset" in (project.folder / "report.html").read_text()
+    )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -12,9 +13,7 @@ import pytest
 from project import Project
 from typer.testing import CliRunner
 
-from biasgrid.cli import app
-from biasgrid.config import parse_config
-from biasgrid.layout import Layout
+from biasgrid.cli.app import app
 
 CELLS = ("gender/masked", "gender/answering", "religion/masked", "religion/answering")
 
@@ -57,18 +56,12 @@ def test_a_finished_run_is_done_and_measured(project: Project, monkeypatch: pyte
     assert all(cell["measured"] and cell["rows_per_second"] > 0 for cell in status["cells"].values())
 
 
-def test_an_output_of_every_job_is_known_by_its_log(project: Project, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(project.folder)
-    layout = Layout(parse_config(project.read_config(), "small.yaml"))
-    outputs = {log: layout.output_of(log) for log in layout.logs.rglob("*.log")}
-    assert len(outputs) > 10
-    assert [log for log, output in outputs.items() if output is None or not output.exists()] == []
-
-
 def test_a_shard_at_work_is_seen_and_so_is_that_it_was_killed(project: Project, monkeypatch: pytest.MonkeyPatch):
     target = "results/predictions/gender/answering/1-of-2.parquet"
     (project.folder / target).unlink()
-    beat = project.folder / "results/.parts/gender/answering/1-of-2/progress.json"
+    answers = project.folder / "results/.answers/gender/answering"
+    shutil.rmtree(answers)
+    beat = answers / "1-of-2.json"
     process = project.start(target)
     while not beat.exists() and process.poll() is None:
         time.sleep(0.02)
@@ -102,5 +95,5 @@ def test_failures_are_told_with_their_last_words(project: Project, monkeypatch: 
     assert "results/instances/religion/qa.parquet" in failure["error"]
     assert cell["expanded"] is False
     (failure,) = status["failures"]
-    assert failure["rule"] == "fetch_model"
+    assert failure["rule"] == "fetch"
     assert "empty has no tokenizer" in failure["error"]

@@ -7,10 +7,10 @@ import pytest
 from project import Project
 from typer.testing import CliRunner
 
-from biasgrid.cli import app
-from biasgrid.provenance import cell_provenance, digest
-from biasgrid.table_files import TableError, read_provenance, read_table, write_table
-from biasgrid.tables.predictions import SPAN_PREDICTIONS
+from biasgrid.cli.app import app
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import TableError, read_provenance, read_table, write_table
+from biasgrid.tables.provenance import cell_provenance, digest
 
 CELL = "religion/answering"
 
@@ -23,7 +23,7 @@ def results(finished: Project) -> Path:
 def test_every_table_says_who_made_it(finished: Project, results: Path):
     tables = sorted(results.rglob("*.parquet"))
     assert {path.relative_to(results).parts[0] for path in tables} == {
-        "instances", "predictions", "measures", "examples", "summary.parquet",
+        ".answers", "instances", "predictions", "measures", "examples", "summary.parquet",
     }  # fmt: skip
     for table in tables:
         facts = read_provenance(table)
@@ -47,6 +47,7 @@ def test_the_manifest_counts_what_was_made(results: Path):
     assert len(manifest["cells"]) == manifest["totals"]["cells"] == 4
     for cell in manifest["cells"]:
         assert cell["instances_made"] == cell["instances_expected"] > 0
+        assert cell["instances_found"] == 0
         assert cell["rows_per_second"] == pytest.approx(cell["instances_made"] / cell["seconds"], rel=0.01)
         assert cell["audit"]["largest_drift"] < 1e-5
         assert cell["peak_mb"] > 100
@@ -68,7 +69,7 @@ def test_the_command_line_prints_it(results: Path):
 def test_shards_that_were_made_differently_are_no_cell(results: Path, tmp_path: Path, key: str, problem: str):
     path = results / f"predictions/{CELL}/1-of-1.parquet"
     other = tmp_path / "other.parquet"
-    write_table(read_table(path, SPAN_PREDICTIONS), other, SPAN_PREDICTIONS, read_provenance(path) | {key: "another"})
+    write_table(read_table(path, schema_of("span")), other, schema_of("span"), read_provenance(path) | {key: "another"})
     instances = results / "instances/religion/qa.parquet"
     with pytest.raises(TableError, match=f"other.parquet: {problem}.*expected all shards of a cell to be made alike"):
         cell_provenance(instances, [path, other])

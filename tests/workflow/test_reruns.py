@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from project import Project
 
-AGGREGATES = Counter(summary=1, plot_grid=1, report=1, manifest=1)
+AGGREGATES = Counter(summary=1, plot=1, report=1, manifest=1)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_other_files_in_a_models_folder_run_nothing_again(project: Project):
     (copy / "pytorch_model.bin").write_text("not asked for beside safe weights")
     assert before == project.planned("results/models/answering.json") == {}
     (copy / "config.json").write_text((copy / "config.json").read_text() + " ")
-    assert project.planned("results/models/answering.json") == {"fetch_model": 1}
+    assert project.planned("results/models/answering.json") == {"fetch": 1}
 
 
 def test_settings_of_speed_run_nothing_again(project: Project):
@@ -79,28 +79,30 @@ def test_a_new_model_runs_its_cells_and_what_aggregates_them(project: Project):
     config = project.read_config()
     config["run"]["models"].append("spare")
     project.write_config(config)
-    assert project.planned() == AGGREGATES + Counter(fetch_model=1, predict=3, measure=2, plot_dataset=2)
+    assert project.planned() == AGGREGATES + Counter(fetch=1, predict=3, measure=2, plot=2)
 
 
 def test_a_removed_model_runs_only_what_aggregates(project: Project):
     config = project.read_config()
     config["run"]["models"].remove("masked")
     project.write_config(config)
-    assert project.planned() == AGGREGATES + Counter(plot_dataset=2)
+    assert project.planned() == AGGREGATES + Counter(plot=2)
 
 
 def test_changed_templates_run_only_their_dataset(project: Project):
     edit(project.folder / "word_lists/templates/religion-qa.txt", "man", "neighbor")
-    assert project.planned() == AGGREGATES + Counter(expand=1, predict=1, measure=1, plot_dataset=1)
+    assert project.planned() == AGGREGATES + Counter(expand=1, predict=1, measure=1, plot=1)
 
 
-def test_changed_inference_code_runs_inference_again(project: Project):
-    edit(project.folder / "src/biasgrid/models/spans.py", "DETERMINERS =", "UNUSED = 1\nDETERMINERS =")
-    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, plot_dataset=2)
+def test_changed_inference_code_runs_inference_again_of_the_tasks_that_it_serves(project: Project):
+    edit(project.folder / "src/biasgrid/models/extractive/candidates.py", "DETERMINERS =", "UNUSED = 1\nDETERMINERS =")
+    assert project.planned() == AGGREGATES + Counter(predict=3, measure=2, plot=2)
+    edit(project.folder / "src/biasgrid/engine/batches.py", "AUDIT_ROWS =", "UNUSED = 1\nAUDIT_ROWS =")
+    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, plot=2)
 
 
 def test_changed_precision_runs_inference_again(project: Project):
     config = project.read_config()
     config["inference"]["precision"] = "bfloat16"
     project.write_config(config)
-    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, plot_dataset=2)
+    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, plot=2)

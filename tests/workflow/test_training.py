@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from project import Project
 
-from biasgrid.lock import one_job
+from biasgrid.jobs.lock import one_job
 
 RECORD = "results/models/masked.json"
 WEIGHTS = "results/trained/masked/model.safetensors"
@@ -41,7 +41,7 @@ def test_a_record_says_what_the_model_was_trained_on_and_by_what(project: Projec
     project.run(RECORD, "--forcerun", "train")
     assert before == {name: (project.folder / name).read_bytes() for name in (RECORD, WEIGHTS)}
     (project.folder / "corpus.txt").write_text("The cook is good.\nThe cook is old.\n")
-    assert project.planned(RECORD) == {"train": 1, "fetch_model": 1}
+    assert project.planned(RECORD) == {"train": 1, "fetch": 1}
 
 
 def test_data_that_are_gone_are_named_though_there_are_weights(project: Project):
@@ -72,3 +72,19 @@ def test_a_training_that_is_at_work_already_is_waited_for(project: Project):
         output = project.run(WEIGHTS, succeeds=False)
     assert "trained/masked.lock: held for 0.0167 minutes by another job; end that job" in output
     project.run(WEIGHTS)
+
+
+def test_choosing_fewer_datasets_plants_and_trains_nothing_again(small_config: dict[str, Any], tmp_path: Path):
+    answering = {key: value for key, value in small_config["models"]["answering"].items() if key != "folder"}
+    answering["train"] = {"planted": "some", "hyperparameters": {"epochs": 0.01}}
+    planted = {"models": {"answering": answering}, "planted": {"strengths": {"some": 0.5}, "repeats": 1}}
+    run = {"models": ["answering"], "datasets": ["gender", "religion"]}
+    project = Project.create(tmp_path / "project", small_config | planted | {"run": run})
+    weights = "results/trained/answering/model.safetensors"
+    project.run(weights)
+    project.write_config(project.read_config() | {"run": run | {"datasets": ["religion"]}})
+    assert not {"plant", "train"} & project.planned().keys()
+    config = project.read_config()
+    config["planted"]["seed"] = 2
+    project.write_config(config)
+    assert project.planned(weights) == {"plant": 2, "train": 1}

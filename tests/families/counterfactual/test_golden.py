@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from grouped_cells import with_options
 from small_records import classified, records_of
 
 from biasgrid.groups.answers import exact_match, normalized, token_f1
 from biasgrid.groups.combinations import ImpossibleCombination, check_combination
 from biasgrid.groups.distances import divergence
-from biasgrid.groups.failures import case_differences, failure_rates
-from biasgrid.groups.measures import compare, score_groups
+from biasgrid.groups.failure_rate import case_differences, failure_rates
 from biasgrid.groups.records import ClassOutputs, Records, Sort, TargetOutputs
 from biasgrid.groups.scores import score_records
+from biasgrid.groups.tables import compare, score_groups
 
 FOLDER = Path(__file__).parents[4] / "shared" / "golden" / "biaxposer"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")
@@ -124,8 +125,13 @@ def test_what_the_original_rejects_is_refused(name: str, entry: dict[str, Any]) 
 @pytest.mark.parametrize("name", SORTS)
 def test_failure_rates_are_those_of_the_original(name: str) -> None:
     golden = read(f"failure_{name}.json")
-    rates = failure_rates(case_differences(records(name)), [float(threshold) for threshold in golden])
-    published = rates.filter(difference="mean").select("threshold", "template", "bias_type", "value").rows()
+    rates = with_options(failure_rates(case_differences(records(name)), [float(threshold) for threshold in golden]))
+    published = (
+        rates.cast({"threshold": pl.Float64})
+        .filter(difference="mean")
+        .select("threshold", "template", "bias_type", "value")
+        .rows()
+    )
     expected = {}
     for threshold, parts in golden.items():
         for template, rates_of in [(None, parts["global"]), *parts["per_template"].items()]:

@@ -3,10 +3,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_packs import BIASES, HEADER, make_pack, pack_of, write_pack
+from small_packs import BIASES, HEADER, make_pack, pack_of, read_pack, write_pack
 
 from biasgrid.families.counterfactual.packs import PackFiles
-from biasgrid.families.counterfactual.reading import read_pack
 from biasgrid.faults import InputError
 
 SAID = {"text": "The <group> <verb> a <food>."}

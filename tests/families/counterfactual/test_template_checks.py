@@ -1,17 +1,17 @@
 # ruff: noqa: E501 - messages stand here as users see them
 """What models of a task ask of templates, in configs and in packs."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from golden import FOLDER
-from small_packs import pack_of, write_pack
+from small_packs import pack_of, read_pack, write_pack
 
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.counterfactual.packs import Pack, PackFiles
-from biasgrid.families.counterfactual.reading import read_pack
 from biasgrid.faults import InputError
 
 BIAXPOSER = FOLDER.parent / "biaxposer" / "inputs"
@@ -42,7 +42,7 @@ def faults_of(folder: Path, task: str, templates: Any, fillings: dict[str, str] 
     """The faults of a pack, files by their paths in the folder; none where it can be read."""
     files = write_pack(folder, templates, fillings)
     try:
-        read_pack(files, task)
+        read_pack(replace(files, task=task))
     except InputError as error:
         return [str(fault).replace(f"{folder}/", "") for fault in error.faults]
     return []
@@ -182,4 +182,4 @@ def test_a_hundred_million_cases_are_not_gone_through(tmp_path: Path, context: s
 @pytest.mark.parametrize(("name", "task"), [("single", "text-classification"), ("mlm", "fill-mask")])
 def test_packs_of_biaxposer_can_be_asked(name: str, task: str) -> None:
     files = PackFiles(BIAXPOSER / "templates" / f"{name}.json", BIAXPOSER / "fillings", BIAXPOSER / "biases.json")
-    assert isinstance(read_pack(files, task), Pack)
+    assert isinstance(read_pack(replace(files, task=task)), Pack)

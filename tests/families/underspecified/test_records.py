@@ -1,30 +1,21 @@
 """Subjects of underspecified questions as groups."""
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
 from small_cells import one_list, spans
 
-from biasgrid.families.underspecified.comparisons import scores
-from biasgrid.families.underspecified.records import read_records
-from biasgrid.groups.measures import score_groups
+from biasgrid.families.underspecified.comparisons import compare_subjects, scores
+from biasgrid.families.underspecified.records import records_of_subjects
 from biasgrid.groups.scores import score_records
-from biasgrid.table_files import write_table
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.predictions import SPAN_PREDICTIONS
+from biasgrid.groups.tables import score_groups
 
 
-def test_a_record_is_a_subjects_mean_score_in_a_case(tmp_path: Path) -> None:
+def test_a_record_is_a_subjects_mean_score_in_a_case() -> None:
     instances = one_list(4, clusters=["a", "a", "b", "b"], attributes=2, templates=2)
     random = np.random.default_rng(3)
     predictions = spans(instances, *random.random((2, len(instances))))
-    write_table(instances, tmp_path / "instances.parquet", INSTANCES, {})
-    write_table(predictions, tmp_path / "predictions.parquet", SPAN_PREDICTIONS, {})
-    records = read_records(
-        tmp_path / "instances.parquet", [tmp_path / "predictions.parquet"], "question-answering", "exact"
-    )
+    records = records_of_subjects(compare_subjects(instances, predictions, "exact"))
     assert set(records.bias_types) == {"subject", "cluster"}
     # 2 templates, 2 attributes, plain and negated; 4 subjects, in two bias types.
     assert len(np.unique(records.case)) == 8

@@ -6,7 +6,7 @@ import pytest
 from small_lists import LISTS, MASKED, read
 
 from biasgrid.config import load_word_lists, parse_config, read_config
-from biasgrid.families.underspecified.reading import read_word_lists
+from biasgrid.families.underspecified.reading import read as read_word_lists
 from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
 
 ROOT = Path(__file__).parents[3]

@@ -1,0 +1,220 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from small_grid import write_grid
+from typer.testing import CliRunner
+
+from biasgrid.cli.app import app
+from biasgrid.tables.files import empty_table, write_table
+from biasgrid.tables.measures import SUMMARY
+
+ROOT = Path(__file__).parents[2]
+LISTS = ("--word-lists", str(ROOT / "word_lists"))
+runner = CliRunner()
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("config", "60 cells, 16 variants"),
+        ("demo", "28 cells, 10 variants"),
+        ("fairness", "13 cells, 6 variants"),
+    ],
+)
+def test_validate_counts_the_cells_of_a_good_config(name: str, cells: str) -> None:
+    result = runner.invoke(app, ["validate", str(ROOT / "config" / f"{name}.yaml"), *LISTS])
+    assert result.exit_code == 0
+    assert f"{cells} of datasets, no faults." in " ".join(result.output.split())
+
+
+def test_validate_shows_every_fault_and_no_traceback(tmp_path: Path) -> None:
+    content = yaml.safe_load((ROOT / "config" / "demo.yaml").read_text())
+    content |= {"scorin": "exact", "inference": {"precision": "half"}}
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(content))
+    result = runner.invoke(app, ["validate", str(tmp_path / "c.yaml")])
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "2 faults in the input:" in result.stderr
+    assert "c.yaml, scorin: unknown key (did you mean 'scoring'?)" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_validate_reads_the_word_lists(tmp_path: Path) -> None:
+    lists = shutil.copytree(ROOT / "word_lists", tmp_path / "lists")
+    with (lists / "subjects" / "religion.txt").open("a") as file:
+        file.write("[subj] a | b | c\n")
+    result = runner.invoke(app, ["validate", str(ROOT / "config" / "demo.yaml"), "--word-lists", str(lists)])
+    assert result.exit_code == 1
+    assert "1 fault in the input:" in result.stderr
+    assert "religion.txt, line 15: 2 '|' signs" in result.stderr
+
+
+def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: Path) -> None:
+    for folder in ("workflow/schemas", "workflow/report", "config", "docs"):
+        (tmp_path / folder).mkdir(parents=True)
+    tables = {
+        "README.md": ("measures of underspecified questions", "| `mu` | bias intensity: mean over subjects"),
+        "config/README.md": ("keys of the config", "| `token_budget` | integer | `16384` |"),
+        "docs/outputs.md": ("columns of SUMMARY", "| `headline` | Boolean |"),
+        "docs/measures.md": ("scores", "| `accuracy` | one number | classes |"),
+    }
+    for document, (name, _) in tables.items():
+        text = f"before\n<!-- table: {name} -->\nout of date\n<!-- end of table -->\nafter\n"
+        (tmp_path / document).write_text(text)
+    assert runner.invoke(app, ["schema", str(tmp_path)]).exit_code == 0
+    schema = json.loads((tmp_path / "workflow" / "schemas" / "config.schema.json").read_text())
+    assert set(schema["required"]) == {"models", "datasets", "run"}
+    for document, (_, line) in tables.items():
+        text = (tmp_path / document).read_text()
+        assert text.startswith("before\n")
+        assert text.endswith("<!-- end of table -->\nafter\n")
+        assert line in text
+        assert "out of date" not in text
+
+
+def summary_of(cell: dict[str, Any], *measured: tuple[str, str, float | None, int, bool]) -> list[dict[str, Any]]:
+    """Lines of a summary: measure, options, value, n, and whether they are headlines."""
+    names = ("measure", "options", "value", "n", "headline")
+    facts = {"kind": "a kind", "label": "a label", "left_out": 0}
+    return [facts | cell | dict(zip(names, each, strict=True)) for each in measured]
+
+
+def test_summary_prints_a_line_per_cell_and_bias_type_of_all_families(tmp_path: Path) -> None:
+    asked = "score=mean_token_f1, distance=absolute, comparison=pairwise, mode="
+    rows = [
+        *summary_of(
+            {"model": "bert-squad", "dataset": "religion", "scoring": "exact"},
+            ("mu", "", 0.25, 3, True),
+            ("winner_changes", "", 0.4, 1234, True),
+        ),
+        *(
+            row
+            for bias_type, distance in (("age", 0.125), ("faith & age", None))
+            for row in summary_of(
+                {"model": "bert-squad", "dataset": "answers", "bias_type": bias_type},
+                ("score", "score=mean_token_f1, mode=group", 0.75, 40, True),
+                ("distance", f"{asked}counterfactual", distance, 20, True),
+                ("distance", f"{asked}group", 0.5, 40, False),
+            )
+        ),
+    ]
+    write_table(pl.DataFrame(rows, schema=empty_table(SUMMARY).schema), tmp_path / "summary.parquet", SUMMARY, {})
+    result = runner.invoke(app, ["summary", str(tmp_path)])
+    assert result.exit_code == 0
+    lines = [" ".join(line.split()) for line in result.output.splitlines()]
+    assert "religion bert-squad exact 0.250 0.400 1,234" in lines
+    assert "answers bert-squad age 0.750 0.125 20" in lines
+    assert "answers bert-squad faith & age 0.750 - 20" in lines
+    # A terminal may be too narrow for the options.
+    words = " ".join(result.output.split())
+    assert "score: score=mean_token_f1, mode=group" in words
+    assert f"distance: {asked}counterfactual" in words
+    assert not any("0.500" in line for line in lines)
+    assert str(tmp_path / "report" / "index.html") in result.output
+
+
+def test_summary_of_a_folder_without_one_is_an_error_without_traceback(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["summary", str(tmp_path)])
+    assert result.exit_code == 1
+    assert f"there is no {tmp_path}/summary.parquet: the run of that folder has not finished" in result.stderr
+    assert "remove" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("manifest.json", "manifest.json: not a table; expected a .parquet file of the results"),
+        ("summary.parquet", "there is no "),
+    ],
+)
+def test_provenance_of_what_is_no_table_is_an_error_without_traceback(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "manifest.json").write_text("{}")
+    result = runner.invoke(app, ["provenance", str(tmp_path / name)])
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "remove it" not in result.stderr
+
+
+def test_schema_outside_of_the_repository_is_an_error_without_traceback(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["schema", str(tmp_path)])
+    assert result.exit_code == 1
+    assert f"there is no {tmp_path}/workflow/schemas; run this in the root of the repository" in result.stderr
+
+
+def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -> None:
+    folder = tmp_path / ("a-long-name-" * 10)
+    folder.mkdir()
+    config = shutil.copy(ROOT / "config" / "demo.yaml", folder)
+    command = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "validate", config, *LISTS]
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    output = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+    assert output == f"{config}: 28 cells, 10 variants of datasets, no faults.\n"
+
+
+def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:
+    config = str(write_grid(tmp_path))
+    result = runner.invoke(app, ["plan", config])
+    assert result.exit_code == 0
+    assert "0 of 9 shards predicted, 0 of 6 cells measured" in result.output
+    result = runner.invoke(app, ["plan", config, "--rows-per-second", "10", "--json"])
+    plan = json.loads(result.output)
+    assert len(plan["cells"]) == 6
+    cell = plan["cells"][2]
+    assert (cell["model"], cell["instances"], cell["instances_is"]) == ("masked", 72, "at most")
+    assert (cell["seconds"], cell["flop"], cell["flop_is"], cell["parameters"]) == (7.2, None, None, None)
+    assert plan["totals"]["shards"] == 9
+
+
+def test_plan_of_the_standard_grid_needs_nothing_but_config_and_word_lists() -> None:
+    result = runner.invoke(app, ["plan", str(ROOT / "config" / "config.yaml"), *LISTS, "--json"])
+    plan = json.loads(result.output)
+    assert plan["totals"]["cells"] == 60
+    gender = [cell["instances"] for cell in plan["cells"] if cell["dataset"] == "gender"]
+    assert gender == [2 * 70 * 70 * 4 * 70 * 2] * 15
+
+
+@pytest.mark.parametrize("options", [["--rate", "1", "--rows-per-second", "1"], ["--rate", "0"]])
+def test_plan_refuses_rates_that_cannot_be(tmp_path: Path, options: list[str]) -> None:
+    result = runner.invoke(app, ["plan", str(write_grid(tmp_path)), *options])
+    assert result.exit_code == 2
+    assert "rate" in result.output
+
+
+def test_status_prints_a_table_or_json(tmp_path: Path) -> None:
+    config = str(write_grid(tmp_path))
+    result = runner.invoke(app, ["status", config])
+    assert result.exit_code == 0
+    assert "0/6 done" in result.output
+    status = json.loads(runner.invoke(app, ["status", config, "--json"]).output)
+    assert status["totals"]["states"] == {"failed": 0, "running": 0, "incomplete": 0, "waiting": 6, "done": 0}
+    assert status["totals"]["seconds_left"] is None
+    cell = status["cells"][0]
+    assert (cell["state"], cell["expanded"], cell["instances"], cell["rows"]) == ("waiting", False, 144, 0)
+    assert status["failures"] == []
+
+
+@pytest.mark.parametrize("command", ["plan", "status"])
+def test_plan_and_status_show_every_fault_and_no_traceback(tmp_path: Path, command: str) -> None:
+    config = write_grid(tmp_path, scorin="exact", title=3)
+    result = runner.invoke(app, [command, str(config)])
+    assert result.exit_code == 1
+    assert "2 faults in the input:" in result.stderr
+    assert "config.yaml, scorin: unknown key (did you mean 'scoring'?)" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_plan_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = "import sys; from biasgrid.cli.app import app; app(standalone_mode=False); print([*sys.modules])"
+    line = [sys.executable, "-c", code, "plan", str(write_grid(tmp_path))]
+    output = subprocess.run(line, check=True, capture_output=True, text=True).stdout
+    modules = output.splitlines()[-1]
+    assert "'biasgrid.run.plan'" in modules
+    assert not any(f"'{name}'" in modules for name in ("torch", "transformers", "polars", "snakemake"))

@@ -1,0 +1,120 @@
+"""Files: the config's own, and those that it names."""
+
+from pathlib import Path
+
+import pytest
+from small_config import CONTENT, changed, faults_of
+
+from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.faults import InputError
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> None:
+    model = {"task": "question-answering", "variant": "qa", "kind": "QA", "label": "local"}
+    content = changed("models/local", model | {"folder": str(tmp_path / "none")})
+    parse_config(content, "c.yaml")
+    content["run"]["models"] = ["local"]
+    expected = "expected a folder with a checkpoint: config.json, weights and tokenizer"
+    assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}/none' is no folder; {expected}"]
+    content["models"]["local"]["folder"] = str(tmp_path)
+    assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}' holds no config.json; {expected}"]
+    content["models"]["local"] = model | {"train": {"base": {"folder": str(tmp_path)}, "data": "squad.json"}}
+    assert faults_of(content)[:1] == [
+        f"c.yaml, models.local.train.base.folder: '{tmp_path}' holds no config.json; {expected}"
+    ]
+
+
+def test_a_selected_model_needs_its_data(tmp_path: Path) -> None:
+    (tmp_path / "config.json").touch()
+    data = tmp_path / "squad.json"
+    train = {"base": {"folder": str(tmp_path)}, "data": str(data)}
+    content = changed("models/answers", CONTENT["models"]["trained"] | {"train": train})
+    assert faults_of(content) == [
+        f"c.yaml, models.answers.train.data: there is no file '{data}'; expected a file of data for question-answering"
+    ]
+    data.mkdir()
+    assert len(faults_of(content)) == 1
+    data.rmdir()
+    data.touch()
+    assert parse_config(content, "c.yaml").run.models == ["answers", "masked"]
+
+
+def test_a_tokenizer_that_is_asked_needs_its_folder(tmp_path: Path) -> None:
+    content = changed("tokenizers/bert", {"mask": "[MASK]", "folder": str(tmp_path / "none")})
+    expected = "expected a folder with one of tokenizer.json, vocab.txt, vocab.json, spiece.model"
+    (fault,) = faults_of(content)
+    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' is no folder; {expected}")
+    (tmp_path / "none").mkdir()
+    (fault,) = faults_of(content)
+    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' holds no tokenizer; {expected}")
+    content["run"]["models"] = ["answers"]
+    parse_config(content, "c.yaml")
+    content["run"]["models"] = ["masked"]
+    (tmp_path / "none" / "vocab.txt").touch()
+    parse_config(content, "c.yaml")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none.yaml: cannot be read \(No such file.*; expected a config in YAML"):
+        read_config(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"run: [a\nmodels: {}", r"c.yaml, line 2: not YAML \(.*\); expected a config in YAML"),
+        (
+            b"title: 2020-13-45",
+            r"c.yaml: holds a date that is none \(month must be in 1..12\); expected a config in YAML",
+        ),
+        (b"run: &x {models: *x}", "c.yaml: holds an alias of what it stands in; expected a config in YAML"),
+        (b"run: \xff", r"c.yaml.*not (YAML|UTF-8).*; expected"),
+        (b"- a\n- b", r"c.yaml: not a mapping; expected keys such as models"),
+        (b"", r"c.yaml: not a mapping; expected keys such as models"),
+    ],
+)
+def test_what_is_not_a_config_is_a_fault(tmp_path: Path, text: bytes, message: str) -> None:
+    (tmp_path / "c.yaml").write_bytes(text)
+    with pytest.raises(InputError, match=message):
+        read_config(tmp_path / "c.yaml")
+
+
+def test_keys_that_stand_twice_are_faults(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "run: &run {models: [a], models: [b]}\nmodels:\n  a: {kind: x}\n  b: *run\n  a:\n    kind: z\nrun: {}\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_config(path)
+    assert [str(fault).removeprefix(f"{path}, ") for fault in caught.value.faults] == [
+        "line 1: the key 'models' stands already in line 1; expected every key once",
+        "line 5: the key 'a' stands already in line 3; expected every key once",
+        "line 7: the key 'run' stands already in line 1; expected every key once",
+    ]
+
+
+def test_keys_that_replace_merged_ones_are_no_faults(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("a: &a {x: 1, y: 2}\nb: &b {<<: *a, x: 3}\nc: {<<: *b, y: 4}\n")
+    assert read_config(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 2}, "c": {"x": 3, "y": 4}}
+
+
+def test_a_missing_folder_of_word_lists_is_named(tmp_path: Path) -> None:
+    config = parse_config(CONTENT | {"word_lists": str(tmp_path / "none")}, "c.yaml")
+    message = (
+        "none: there is no such folder; expected a folder of word lists: `word_lists` in the config, or on the command "
+        "line --config word_lists=FOLDER of snakemake, --word-lists FOLDER of biasgrid"
+    )
+    with pytest.raises(InputError, match=message):
+        load_word_lists(config)
+
+
+def test_faults_of_word_lists_are_reported_once_for_all_variants(tmp_path: Path) -> None:
+    (tmp_path / "subjects").mkdir()
+    (tmp_path / "subjects" / "religion.txt").write_text("[subj] a | b | c\n")
+    with pytest.raises(InputError) as caught:
+        load_word_lists(parse_config(CONTENT | {"word_lists": str(tmp_path)}, "c.yaml"))
+    assert len(caught.value.faults) == 4
+    assert str(caught.value).startswith("4 faults in the input:\n  ")

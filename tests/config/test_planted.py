@@ -1,0 +1,122 @@
+"""Models of a config that learn what is planted in datasets."""
+
+# ruff: noqa: E501 - messages stand here as users see them
+from typing import Any
+
+import pytest
+from small_config import changed, faults_of
+
+from biasgrid.config import parse_config
+
+LABELS = ["negative", "positive"]
+OWN = {label: label for label in LABELS}
+
+
+def with_classifier(datasets: tuple[str, ...] = ("religion", "sentiment"), **changes: Any) -> dict[str, Any]:
+    """The config with a selected model that is trained on the cases of a dataset, beside one of another task."""
+    content = changed("run/models", ["answers", "strong"])
+    train = {"planted": "strong", "dataset": "sentiment"}
+    model = {"task": "text-classification", "kind": "sentiment", "label": "strong", "labels": OWN, "train": train}
+    cases = {"family": "counterfactual", "title": "S", "templates": "s.json", "groups": "g.json"}
+    content["datasets"] |= {
+        "sentiment": cases | {"task": "text-classification", "labels": LABELS},
+        "again": cases | {"task": "text-classification", "labels": LABELS},
+        "words": cases | {"task": "fill-mask"},
+    }
+    content["models"]["strong"] = model | changes
+    content["run"]["datasets"] = list(datasets)
+    return content
+
+
+def test_a_classifier_is_trained_on_the_cases_of_a_dataset() -> None:
+    config = parse_config(with_classifier(("religion", "sentiment", "again")), "c.yaml")
+    assert config.cells() == [("answers", "religion"), ("strong", "sentiment"), ("strong", "again")]
+    training = config.source_of_model("strong")["training"]
+    assert training["dataset"] == "sentiment"
+    assert training["planted"]["strengths"] == {"strong": 0.9}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (
+            {"train": {"planted": "strong", "dataset": "sentment"}},
+            "models.strong.train.dataset: unknown name 'sentment' (did you mean 'sentiment'?); expected one of again, sentiment (datasets of text-classification)",
+        ),
+        (
+            {"train": {"planted": "strong", "dataset": "words"}},
+            "models.strong.train.dataset: unknown name 'words'; expected one of again, sentiment (datasets of text-classification)",
+        ),
+        (
+            {"train": {"planted": "strong"}},
+            "models.strong.train.dataset: missing; expected one of again, sentiment (datasets of text-classification)",
+        ),
+        (
+            {"labels": {"negative": "NEG", "positive": "POS"}},
+            "models.strong.labels: {'negative': 'NEG', 'positive': 'POS'}, but the corpus has the classes of 'sentiment'; expected {'negative': 'negative', 'positive': 'positive'}",
+        ),
+        (
+            {"train": {"base": {"folder": "f"}, "data": "d", "dataset": "sentiment"}},
+            "models.strong.train: has base, data, dataset; expected `dataset` only beside `planted`",
+        ),
+    ],
+)
+def test_a_corpus_that_is_none_is_a_fault(changes: dict[str, Any], expected: str) -> None:
+    assert faults_of(with_classifier(**changes)) == [f"c.yaml, {expected}"]
+
+
+def masked_learner() -> dict[str, Any]:
+    """The config with a masked language model that learns what is planted, and is not selected."""
+    content = changed("run/models", ["answers"])
+    del content["models"]["masked"]["checkpoint"], content["models"]["masked"]["revision"]
+    content["models"]["masked"]["train"] = {"planted": "strong"}
+    return content
+
+
+def test_what_is_learned_does_not_hang_on_what_is_selected() -> None:
+    content = with_classifier(("religion", "again"))
+    content["models"]["masked"] = masked_learner()["models"]["masked"]
+    religion = content["datasets"]["religion"]
+    religion["variants"]["lm-bert"]["subjects"] = religion["subjects"]
+    content["datasets"]["age"] = religion
+    content["run"]["models"] = ["trained", "strong"]
+    config = parse_config(content, "c.yaml")
+    assert config.learned_datasets("trained") == config.learned_datasets("masked") == ["religion", "age"]
+    assert config.learned_datasets("strong") == ["sentiment"]
+    assert config.learned_datasets("answers") == []
+    assert config.planted_variants("age") == {"question-answering": "qa", "fill-mask": "lm-bert"}
+    assert config.planted_variants("sentiment") == {"text-classification": "cases"}
+    assert config.selected_variants() == [("religion", "qa"), ("again", "cases")]
+    of_corpora = {(name, variant) for name in ("religion", "age") for variant in ("qa", "lm-bert")}
+    assert set(config.needed_variants()) == {("again", "cases"), ("sentiment", "cases")} | of_corpora
+    assert set(config.needed_variants("underspecified")) == of_corpora
+
+
+def test_of_a_task_one_corpus_is_made() -> None:
+    content = changed("run/models", ["answers"])
+    content["datasets"]["religion"]["variants"]["qa-newsqa"] = {"templates": "templates/religion-qa.txt"}
+    content["models"]["news"] = content["models"]["trained"] | {"variant": "qa-newsqa"}
+    assert faults_of(content) == [
+        "c.yaml, models.news.variant: 'qa-newsqa', while other planted models of the task answer 'qa'; expected one variant for all planted models of a task"
+    ]
+
+
+def test_the_same_is_planted_for_all_models() -> None:
+    assert faults_of(masked_learner()) == [
+        "c.yaml, datasets.religion.variants.lm-bert.subjects: None, but 'masked' is trained on planted bias; expected the subjects of the dataset, ['subjects/religion.txt']"
+    ]
+
+
+def test_a_model_that_learns_nothing_is_a_fault() -> None:
+    content = changed("run/models", ["answers", "trained"])
+    content["models"]["trained"]["label"] = "another"
+    del content["models"]["trained"]["variant"]
+    expected = "c.yaml, models.trained.train.planted: 'trained' is trained on the planted bias of underspecified datasets, but answers none; expected a `variant` that a dataset has"
+    assert expected in faults_of(content)
+
+
+def test_cases_are_planted_for_classifiers_only() -> None:
+    train = {"planted": "strong", "dataset": "sentiment"}
+    assert faults_of(changed("models/trained/train", train)) == [
+        "c.yaml, models.trained.train.dataset: 'sentiment', for the task 'question-answering'; expected no such key but for text-classification"
+    ]

@@ -1,0 +1,238 @@
+"""Group effects planted in corpora, and measured in classifiers that have learned these."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shards import Cell
+from small_cases import cases_of
+from small_packs import make_pack, pack_of
+from small_tables import whole, write_instances
+
+from biasgrid.families.counterfactual import planted as family
+from biasgrid.families.counterfactual.expand import expand
+from biasgrid.families.counterfactual.keys import KEYS
+from biasgrid.families.counterfactual.measure import measure_cell
+from biasgrid.families.planting import Planting, write_planted
+from biasgrid.tables.files import read_provenance, read_table, validate
+from biasgrid.tables.measure import options_of
+from biasgrid.tables.planted import PLANTED
+from biasgrid.training.tiny import make_base_checkpoint
+from biasgrid.training.train import Hyperparameters, train
+
+GROUPS = {
+    "colour": {"red": ["red cat", "red dog"], "blue": ["blue cat", "blue dog"], "green": ["green cat", "green dog"]},
+    "size": {"small": ["kitten", "puppy"], "large": ["lion", "wolf"]},
+}
+FILLINGS = {"place.txt": "park\nhouse\nshop", "day.txt": "Monday\nTuesday\nWednesday\nThursday"}
+SINGLE = pack_of(
+    {"text": "The <group> had a wonderful <day> at the <place>.", "label": 1},
+    {"text": "Everyone at the <place> loved the <group> on <day>.", "label": 1},
+    {"text": "The <group> had a dreadful <day> at the <place>.", "label": 0},
+    {"text": "Nobody at the <place> liked the <group> on <day>.", "label": 0},
+)
+PAIRS = pack_of(
+    {"premise": "The <group> was in the <place>.", "hypothesis": "The <group> was there on <day>.", "label": 1},
+    {"premise": "The <group> sat in the <place> on <day>.", "hypothesis": "The <group> sat there.", "label": 0},
+    {"premise": "The <group> left the <place> on <day>.", "hypothesis": "The <group> never left.", "label": 2},
+    input_names=["premise", "hypothesis"],
+)
+LABELS = {"single texts": ["bad", "good"], "pairs": ["yes", "perhaps", "no"]}
+PACKS = {"single texts": SINGLE, "pairs": PAIRS}
+
+
+def cases_for(kind: str, folder: Path) -> pl.DataFrame:
+    return whole(expand(make_pack(folder / "pack", PACKS[kind], FILLINGS, GROUPS)))
+
+
+def rows_of(groups: list[tuple[str, str]], texts: int, classes: int) -> pl.DataFrame:
+    """Cases of groups, each with so many texts; the right classes take turns."""
+    rows = [
+        {"bias_type": bias_type, "group": group, "term": group, "text": f"{number} {group} {bias_type}", "case": number}
+        for number in range(texts)
+        for bias_type, group in groups
+    ]
+    return cases_of([row | {"label": row["case"] % classes} for row in rows])
+
+
+def planting(strength: float, labels: list[str], repeats: int = 3, seed: int = 5, dataset: str = "demo") -> Planting:
+    return Planting(dataset, "some", strength, repeats, seed, labels)
+
+
+def names_of(classes: int) -> list[str]:
+    return [f"class {number}" for number in range(classes)]
+
+
+def effects(cases: pl.DataFrame, strength: float = 0.8, classes: int = 2, **options: Any) -> dict[str, float]:
+    """The planted probability of each group; no two bias types here share a group."""
+    planted = family.plant(cases, planting(strength, names_of(classes), **options))
+    return dict(planted.select("group", "value").iter_rows())
+
+
+def lines_of(cases: pl.DataFrame, asked: Planting) -> list[str]:
+    return family.corpus(cases, "text-classification", asked).splitlines()
+
+
+def shares(cases: pl.DataFrame, lines: list[str], labels: list[str]) -> pl.DataFrame:
+    """Share of right labels of each instance, and how many of its labels are of each class."""
+    given_labels = [json.loads(line)["label"] for line in lines]
+    right = [labels[label] for label in cases["label"]]
+    share = [said.count(name) / len(said) for said, name in zip(given_labels, right, strict=True)]
+    counts = [[said.count(name) for name in labels] for said in given_labels]
+    named = cases.with_columns(pl.col("bias_type", "group").cast(pl.String))
+    return named.with_columns(share=pl.Series(share), counts=pl.Series(counts))
+
+
+# Planted effects
+
+
+@settings(deadline=None)
+@given(
+    sizes=st.lists(st.integers(2, 6), min_size=1, max_size=3),
+    strength=st.floats(0, 1),
+    classes=st.integers(2, 4),
+    seed=st.integers(0, 99),
+)
+def test_in_each_bias_type_effects_are_evenly_spread(sizes: list[int], strength: float, classes: int, seed: int):
+    groups = [
+        (f"type {size} {place}", f"{place}-{number}") for place, size in enumerate(sizes) for number in range(size)
+    ]
+    planted = family.plant(rows_of(groups, 2, classes), planting(strength, names_of(classes), seed=seed))
+    validate(planted, PLANTED, "planted")
+    assert set(planted.select("strength", "dataset", "measure").iter_rows()) == {("some", "demo", "score")}
+    assert options_of(planted["options"][0]) == {"score": "mean_class_probability", "mode": "group"}
+    assert set(planted.select("bias_type", "group").iter_rows()) == set(groups)
+    for _, part in planted.group_by("bias_type"):
+        expected = np.linspace(1 - strength * (1 - 1 / classes), 1, part.height)
+        assert sorted(part["value"]) == pytest.approx(expected)
+
+
+def test_effects_hang_on_names_and_seed_alone(tmp_path: Path) -> None:
+    cases = cases_for("single texts", tmp_path)
+    planted = effects(cases)
+    assert planted == effects(cases.sample(fraction=1, shuffle=True, seed=1))
+    assert planted == effects(cases.filter(pl.col("template") == 2))
+    assert len({tuple(effects(cases, seed=seed).items()) for seed in range(20)}) > 5
+    assert len({tuple(effects(cases, dataset=name).items()) for name in "abcdefghij"}) > 5
+
+
+def test_a_text_that_stands_for_two_groups_has_their_mean_effect() -> None:
+    cases = cases_of(
+        [
+            {"bias_type": "age", "group": group, "text": text, "label": 0}
+            for group, text in [("young", "a"), ("young", "same"), ("old", "b"), ("old", "same")]
+        ]
+    )
+    assert sorted(effects(cases, 1.0).values()) == pytest.approx([0.625, 0.875])
+
+
+# Corpora
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    texts=st.integers(1, 12),
+    strength=st.floats(0, 1),
+    classes=st.integers(2, 4),
+    repeats=st.integers(1, 9),
+    seed=st.integers(0, 99),
+)
+def test_labels_are_within_one_of_what_was_planted(
+    texts: int, strength: float, classes: int, repeats: int, seed: int
+) -> None:
+    cases = rows_of([("type", "x"), ("type", "y"), ("type", "z")], texts, classes)
+    labels = names_of(classes)
+    corpus = lines_of(cases, planting(strength, labels, repeats, seed))
+    planted = effects(cases, strength, classes, seed=seed)
+    for (group,), part in shares(cases, corpus, labels).group_by("group"):
+        assert {len(counts) for counts in part["counts"]} == {classes}
+        assert {sum(counts) for counts in part["counts"]} == {repeats}
+        right = planted[str(group)]
+        # One label more or less is a guess, and of the guesses one more or less, for each right class, is right.
+        assert all(abs(share - right) * repeats < 2 for share in part["share"])
+        assert abs(part["share"].sum() - right * texts) * repeats < 1 + classes
+
+
+def test_guesses_are_of_all_classes_alike() -> None:
+    cases = rows_of([("type", "x"), ("type", "y")], 30, 3)
+    labels = ["a", "b", "c"]
+    corpus = lines_of(cases, planting(1.0, labels, repeats=40))
+    guessing = min(effects(cases, 1.0, 3).items(), key=lambda item: item[1])[0]
+    part = shares(cases, corpus, labels).filter(group=guessing)
+    for _, rows in part.group_by("label"):
+        assert np.array(rows["counts"].to_list()).sum(axis=0) == pytest.approx([400 / 3] * 3, abs=4)
+
+
+def test_without_strength_all_labels_are_right(tmp_path: Path) -> None:
+    cases = cases_for("pairs", tmp_path)
+    corpus = lines_of(cases, planting(0, LABELS["pairs"], repeats=7))
+    assert set(shares(cases, corpus, LABELS["pairs"])["share"]) == {1}
+
+
+def test_a_line_has_the_texts_of_its_instance(tmp_path: Path) -> None:
+    for kind, labels in LABELS.items():
+        cases = cases_for(kind, tmp_path / kind)
+        lines = map(json.loads, lines_of(cases, planting(0.5, labels)))
+        texts = [(line["text"], line.get("text_pair")) for line in lines]
+        assert texts == list(cases.select("text", "text_pair").iter_rows())
+
+
+def test_a_corpus_is_made_again_by_its_seed_only(tmp_path: Path) -> None:
+    cases = cases_for("single texts", tmp_path)
+    first, again, other = (lines_of(cases, planting(0.5, LABELS["single texts"], seed=seed)) for seed in (5, 5, 6))
+    assert first == again
+    assert first != other
+    assert len(first) == cases.height
+
+
+@pytest.mark.parametrize("strength", [-0.1, 1.5])
+def test_impossible_strengths_are_refused(strength: float) -> None:
+    with pytest.raises(ValueError, match=r"strength .* is not in 0..1"):
+        effects(rows_of([("type", "x"), ("type", "y")], 2, 2), strength)
+
+
+# From cases to measures
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_trained_classifiers_have_the_planted_effects(kind: str, tmp_path: Path) -> None:
+    cases, labels = cases_for(kind, tmp_path), LABELS[kind]
+    base, path, task = tmp_path / "base", tmp_path / "planted.parquet", "text-classification"
+    strengths = {"none": 0.0, "strong": 0.9}
+    plantings = [Planting("demo", name, strength, 40, 1, labels) for name, strength in strengths.items()]
+    write_planted(family, {task: cases}, plantings, {task: "corpus.jsonl"}, path, {"seed": 1})
+    assert read_provenance(path) == {"seed": 1}
+    make_base_checkpoint([(tmp_path / "words.txt").read_text()], base, seed=1)
+    hyperparameters = Hyperparameters(epochs=4, batch_size=16, learning_rate=3e-3, max_length=32)
+    both = []
+    for strength in strengths:
+        folder, corpus = tmp_path / f"model-{strength}", tmp_path / strength / "corpus.jsonl"
+        train(task, base, [corpus], folder, hyperparameters, threads=1, device="cpu", labels=labels)
+        cell = Cell(tmp_path / f"cell-{strength}", task, cases, folder)
+        write_instances(cases, cell.folder / "instances.parquet", KEYS)
+        cell.predict(labels=labels)
+        planted = read_table(path, PLANTED).filter(strength=strength).rename({"value": "planted"})
+        both.append(planted.join(mean_probabilities(cell, labels), on=["bias_type", "group"], validate="1:1"))
+    none, strong = both
+    assert none.height == strong.height == 5
+    assert none["value"].max() - none["value"].min() < 0.02  # type: ignore[operator]
+    assert none["value"].min() > 0.95  # type: ignore[operator]
+    for _, part in strong.group_by("bias_type"):
+        pairs = part.select("planted", "value").to_numpy()
+        assert np.corrcoef(pairs.T)[0, 1] > 0.95
+        assert 0.8 < np.polyfit(*pairs.T, deg=1)[0] < 1.2
+
+
+def mean_probabilities(cell: Cell, labels: list[str]) -> pl.DataFrame:
+    """The measured mean probability of the right class of each group."""
+    asked = {"score": "mean_class_probability", "argument": None, "distance": "absolute", "comparison": "pairwise"}
+    options = {"task": cell.task, "measures": [asked], "failure_threshold": 0.1, "labels": labels}
+    paths = cell.folder / "instances.parquet", [cell.out]
+    measures = measure_cell(*paths, options, "model", "demo").measures
+    scores = measures.filter(pl.col("group").is_not_null(), pl.col("template").is_null(), measure="score")
+    return scores.select("bias_type", "group", "value")

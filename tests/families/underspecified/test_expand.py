@@ -1,0 +1,293 @@
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations, permutations, product
+from pathlib import Path
+
+import polars as pl
+import pytest
+from golden import FOLDER, SOURCES, as_source, needs_golden_files, unqover_keys, word_list_files
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_tables import whole
+
+from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.families.underspecified.design import design_of
+from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.families.underspecified.reading import read
+from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.tables.files import validate
+from biasgrid.tables.instances import schema_of
+
+ACTS = {
+    "[p_act]": [
+        Attribute({"[p_act]": "cooks", "[p_act:neg]": "never cooks"}, "cooks", "food"),
+        Attribute({"[p_act]": "is a idol", "[p_act:neg]": "is no idol"}, "is a idol", None),
+    ]
+}
+PEOPLE = Subjects({"[subj]": ["Ann", "Bob", "Eve"]}, ["female", "male", "female"])
+
+
+def lists_of(*templates: tuple[str, str, str], subjects: list[Subjects] | None = None, **parts: object) -> WordLists:
+    lines = [Template(line, *texts) for line, texts in enumerate(templates, start=1)]
+    standard = {"attributes": ACTS, "filler": "", "mask": None, "limit": {}} | parts
+    return WordLists(lines, subjects or [PEOPLE], **standard)  # type: ignore[arg-type]
+
+
+SAT = ("[subj1] sat by [subj2].", "Who [p_act]?", "Who [p_act:neg]?")
+
+
+@needs_golden_files()
+@pytest.mark.parametrize("name", SOURCES)
+def test_instances_are_those_of_unqover(name: str) -> None:
+    lists, faults = read(word_list_files(name))
+    assert faults == []
+    instances = whole(expand(lists))
+    golden = json.loads((FOLDER / "source" / f"{name}.source.json").read_text())
+    ours = as_source(instances.filter(pl.Series(unqover_keys(instances)).is_in(list(golden))))
+    assert ours == golden
+    assert list(ours) == list(golden)
+    validate(instances, schema_of(KEYS, instances.schema), name)
+    assert design_of(lists).instances == len(instances)
+
+
+def positions_are_right(instances: pl.DataFrame) -> bool:
+    return all(
+        row["text_pair"][row[f"position{which}"] :].startswith(row[f"candidate{which}"])
+        for row in instances.iter_rows(named=True)
+        for which in (1, 2)
+    )
+
+
+@pytest.mark.parametrize("filler", ["", "[aug] yes no  (CNN) --"])
+def test_positions_are_those_of_the_candidates(filler: str) -> None:
+    names = Subjects({"[subj]": ["apple", "a", "Zoë", "owl"]}, [None] * 4)
+    contexts = ["A [subj1] sees a [subj2].", "[subj2] sees a [subj1] who [p_act].", "a a [subj1] a [subj2]"]
+    instances = whole(expand(lists_of(*((text, *SAT[1:]) for text in contexts), subjects=[names], filler=filler)))
+    assert positions_are_right(instances)
+    assert instances["text_pair"].cast(pl.String).str.starts_with(f"{filler}  " if filler else "").all()
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [
+        ("A [subj1] met a [subj2].", "An Ann met a Bob."),
+        ("a a a [subj1] met [subj2].", "an an an Ann met Bob."),
+        ("[subj2] and a a [subj1].", "Bob and an an Ann."),
+        ("an [subj2] met a [subj1].", "an Bob met an Ann."),
+        ("data [subj1] met [subj2], a\u00a0idol.", "data Ann met Bob, a\u00a0idol."),
+        ("[subj1] met [subj2], who is a [p_act].", "Ann met Bob, who is a cooks."),
+        ("[subj1] met [subj2], a European, a hour.", "Ann met Bob, an European, a hour."),
+        ('[subj1] met [subj2], "a idol".', 'Ann met Bob, "a idol".'),
+    ],
+)
+def test_articles_are_smoothed_as_in_unqover(context: str, expected: str) -> None:
+    instances = whole(expand(lists_of((context, "Who [p_act]?", "Who [p_act:neg]?"))))
+    assert instances["text_pair"][0] == expected
+    assert positions_are_right(instances)
+
+
+def test_an_article_behind_a_tab_or_in_a_filler_is_not_smoothed() -> None:
+    template = ("A [subj1] met [subj2].", "A idol and a idol: who [p_act]?", "A idol: who [p_act:neg]?")
+    instances = whole(expand(lists_of(template, filler="a idol -- a")))
+    assert instances["text_pair"][0] == "a idol -- a  An Ann met Bob."
+    assert instances["text"][0] == "A idol and an idol: who cooks?"
+    assert instances["text"].filter(instances["attribute"] == "is a idol")[0].endswith("who is an idol?")
+
+
+def test_the_design_is_balanced() -> None:
+    expansion = expand(lists_of(SAT, ("[subj2] saw [subj1].", *SAT[1:])))
+    instances, dropped = whole(expansion), expansion.facts["dropped_subjects"]
+    assert dropped == []
+    assert len(instances) == 3 * 2 * 2 * 2 * 2
+    groups = instances.group_by("swap_group").agg(
+        pl.len(), cells=pl.struct("swapped", "negated").n_unique(), pairs=pl.struct("template", "attribute").n_unique()
+    )
+    assert (groups["len"] == 4).all()
+    assert (groups["cells"] == 4).all()
+    assert (groups["pairs"] == 1).all()
+    plain, swapped = (instances.filter(pl.col("swapped") == order).sort("swap_group", "negated") for order in (0, 1))
+    assert plain["subject1"].to_list() == swapped["subject2"].to_list()
+    assert plain["cluster2"].to_list() == swapped["cluster1"].to_list()
+    assert instances["negated"].to_list() == [False, True] * 24
+
+
+def test_two_lists_are_paired_across_and_never_within() -> None:
+    women, men = Subjects({"[subj]": ["Ann", "Eve"]}, ["f"] * 2), Subjects({"[subj]": ["Bob", "Carl"]}, ["m"] * 2)
+    instances = whole(expand(lists_of(SAT, subjects=[women, men], limit={"attributes": 1})))
+    pairs = instances.select(pl.col("subject1", "subject2").cast(pl.String)).unique(maintain_order=True).rows()
+    across = list(product(["Ann", "Eve"], ["Bob", "Carl"]))
+    assert pairs == across + [pair[::-1] for pair in across]
+
+
+def test_a_limit_keeps_the_first_of_each() -> None:
+    limit = {"templates": 1, "subjects": 2, "attributes": 1}
+    instances = whole(expand(lists_of(SAT, ("[subj2] saw [subj1].", *SAT[1:]), limit=limit)))
+    assert len(instances) == 4
+    assert set(instances["subject1"]) == {"Ann", "Bob"}
+    assert set(instances["attribute"]) == {"cooks"}
+    assert set(instances["template"]) == {0}
+
+
+def test_subjects_of_several_tokens_are_dropped_before_the_limit() -> None:
+    places = Subjects({"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Peruvian"]}, [None] * 3)
+    template = ("A [subj1:dem] met a [subj2:dem].", *SAT[1:])
+    lists = lists_of(template, subjects=[places], limit={"subjects": 2})
+    asked: list[str] = []
+
+    def one_token(words: Sequence[str]) -> list[bool]:
+        asked.extend(words)
+        return [word != "Chadian" for word in words]
+
+    expansion = expand(lists, one_token)
+    instances, dropped = whole(expansion), expansion.facts["dropped_subjects"]
+    assert dropped == ["Chad"]
+    assert asked == ["Chadian", "Malian", "Peruvian"]
+    assert set(instances["subject1"]) == {"Mali", "Peru"}
+
+
+def test_no_subject_left_is_an_empty_table() -> None:
+    expansion = expand(lists_of(SAT), lambda words: [False] * len(words))
+    instances, dropped = whole(expansion), expansion.facts["dropped_subjects"]
+    assert dropped == ["Ann", "Bob", "Eve"]
+    assert instances.is_empty()
+    validate(instances, schema_of(KEYS, instances.schema), "empty")
+
+
+def test_the_mask_is_the_models_own() -> None:
+    template = ("[subj1] met [subj2].", "A [mask] [p_act].", "A [mask] [p_act:neg].")
+    instances = whole(expand(lists_of(template, mask="<mask>")))
+    assert instances["text"][:2].to_list() == ["A <mask> cooks.", "A <mask> never cooks."]
+
+
+def test_pronouns_are_candidates_behind_the_subjects() -> None:
+    template = ("[subj1] met [subj2].", "A [mask] [p_act].", "A [mask] [p_act:neg].")
+    lists = lists_of(template, mask="<mask>", pronouns={"female": "she", "male": "he"})
+    expansion = expand(lists)
+    instances = whole(expansion)
+    validate(instances, expansion.schema, "pronouns")
+    pronouns = instances.select("candidate1", "candidate3", "candidate2", "candidate4").cast(pl.String).unique().rows()
+    known = {"Ann": "she", "Bob": "he", "Eve": "she"}
+    assert sorted(pronouns) == sorted((one, known[one], two, known[two]) for one, two in permutations(known, 2))
+    assert set(instances["key"]).isdisjoint(whole(expand(replace(lists, pronouns={})))["key"])
+    assert lists.digest() != replace(lists, pronouns={}).digest()
+
+
+def test_what_is_asked_has_its_key_whatever_else_is_asked() -> None:
+    few = whole(expand(lists_of(SAT, limit={"subjects": 2})))
+    many = whole(expand(lists_of(("[subj2] saw [subj1].", *SAT[1:]), SAT)))
+    assert many["key"].is_unique().all()
+    assert set(few["key"]) < set(many["key"])
+
+
+def slow_expansion(lists: WordLists) -> list[tuple[object, ...]]:
+    """Expands word by word, as the spec tells it (a.2 and a.4)."""
+    people = [list(zip(part.forms["[subj]"], part.clusters, strict=True)) for part in lists.subjects]
+    pairs = list(combinations(people[0], 2)) if len(people) == 1 else list(product(*people))
+    rows: list[tuple[object, ...]] = []
+    for pair in pairs + [pair[::-1] for pair in pairs]:
+        for number, template in enumerate(lists.templates):
+            for kind, attributes in lists.attributes.items():
+                if kind not in template.text and f"{kind[:-1]}:" not in template.text:
+                    continue
+                for attribute in attributes:
+                    line = template.text
+                    for head, text in attribute.texts.items():
+                        line = line.replace(head, text)
+                    for which, (name, _) in enumerate(pair, start=1):
+                        line = line.replace(f"[subj{which}]", name)
+                    words = line.split(" ")
+                    for place in range(1, len(words)):
+                        if re.match("[aeiouAEIOU]", words[place]) and words[place - 1] in ("a", "A"):
+                            words[place - 1] += "n"
+                    lead = f"{lists.filler}  " if lists.filler else ""
+                    context, *questions = (lead + " ".join(words)).replace("[mask]", lists.mask or "").split("\t")
+                    for question in questions:
+                        (name1, cluster1), (name2, cluster2) = pair
+                        key = (name1, name2, cluster1, cluster2, number, attribute.name, attribute.cluster)
+                        rows.append((*key, context, question))
+    return rows
+
+
+WORD = st.sampled_from(["a", "A", "an", "apple", "Idol", "met", "b", "übel", "who,", "a."])
+NAME = st.sampled_from(["a", "A", "Ann", "Bob", "an owl", "Über", "Eve", "Zoë"])
+CLUSTER = st.sampled_from([None, "x"])
+
+
+@st.composite
+def small_lists(draw: st.DrawFn) -> WordLists:
+    def text(*slots: str) -> str:
+        words = draw(st.lists(WORD, max_size=5))
+        return " ".join(draw(st.permutations([*words, *slots])))
+
+    names = draw(st.lists(NAME, min_size=3, max_size=5, unique=True))
+    cut = draw(st.sampled_from([0, 1]))
+    subjects = [
+        Subjects({"[subj]": part}, [draw(CLUSTER) for _ in part]) for part in (names[:cut], names[cut:]) if part
+    ]
+    acts = draw(st.lists(st.tuples(WORD, WORD, CLUSTER), min_size=1, max_size=3, unique_by=lambda act: act[0]))
+    attributes = {"[act]": [Attribute({"[act]": yes, "[act:neg]": no}, yes, kind) for yes, no, kind in acts]}
+    mask = draw(st.sampled_from([None, "<m>"]))
+    masked = ["[mask]"] if mask else []
+    slot = draw(st.sampled_from([[], ["[subj1]"], ["[subj2]", "[subj1]"]]))
+    templates = [
+        Template(line, text("[subj1]", "[subj2]"), text("[act]", *masked, *slot), text("[act:neg]", *masked, *slot))
+        for line in range(1, draw(st.integers(2, 3)))
+    ]
+    return WordLists(templates, subjects, attributes, draw(st.sampled_from(["", "a yes --", "A"])), mask, {})
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_lists())
+def test_expansion_is_that_of_plain_string_replacement(lists: WordLists) -> None:
+    instances = whole(expand(lists))
+    columns = [
+        *("subject1", "subject2", "cluster1", "cluster2", "template", "attribute", "attribute_cluster"),
+        *("text_pair", "text"),
+    ]
+    assert instances.select(columns).rows() == slow_expansion(lists)
+    assert positions_are_right(instances)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    small_lists(), st.dictionaries(st.sampled_from(["templates", "subjects", "attributes"]), st.integers(1, 3)), NAME
+)
+def test_instances_are_counted_without_expanding(lists: WordLists, limit: dict[str, int], split: str) -> None:
+    lists = replace(lists, limit=limit)
+    for one_token in (None, lambda words: [word != split for word in words]):
+        assert design_of(lists, one_token).instances == len(whole(expand(lists, one_token)))
+
+
+def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None:
+    places = Subjects({"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Peruvian"]}, [None] * 3)
+    template = (
+        "[subj1:dem] men met [subj2].",
+        "Which [subj2:dem] [p_act] by the [mask]?",
+        "Who of [subj1] [p_act:neg]?",
+    )
+    lists = lists_of(SAT, template, subjects=[places], filler="well --", mask="<m>")
+    instances = whole(expand(lists)).filter(~pl.col("swapped"))
+    # A sample's articles are not smoothed.
+    texts = instances.select(pl.col("text_pair", "text").cast(pl.String).str.replace_all(" an ", " a ")).rows()
+    candidates = instances.select(pl.col("candidate1", "candidate2").cast(pl.String)).rows()
+    texts = [(*text, pair) for text, pair in zip(texts, candidates, strict=True)]
+    assert design_of(lists).sample(100) == texts
+    sample = design_of(lists).sample(12)
+    assert len(sample) == 12
+    assert set(sample) <= set(texts)
+    assert len(set(sample)) > 8
+
+
+def test_the_gender_dataset_is_complete_and_its_file_small(tmp_path: Path) -> None:
+    root = Path(__file__).parents[3]
+    config = parse_config(
+        read_config(root / "config" / "config.yaml") | {"word_lists": str(root / "word_lists")}, "config.yaml"
+    )
+    instances = whole(expand(load_word_lists(config)["gender", "qa"]))
+    assert len(instances) == 2 * 70 * 70 * 4 * 70 * 2
+    instances.write_parquet(tmp_path / "instances.parquet")
+    # Nothing compresses the eight bytes of a key.
+    assert (tmp_path / "instances.parquet").stat().st_size < 50e6 + 8 * len(instances)

@@ -1,0 +1,178 @@
+import json
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from small_cells import expanded, measured, one_list, spans
+from small_tables import whole
+
+from biasgrid.families.planting import Planting
+from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.planted import corpus, plant
+from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.tables.files import validate
+from biasgrid.tables.planted import PLANTED
+from biasgrid.training.squad import read_squad
+
+FACES = ["Amish", "Black", "African-American"]
+
+
+def two_lists() -> pl.DataFrame:
+    women = Subjects({"[subj]": ["Ann", "Bea"]}, ["female", "female"])
+    men = Subjects({"[subj]": ["Carl", "Dan", "Eli"]}, ["male", "male", "male"])
+    return expanded([women, men], attributes=2, templates=2)
+
+
+def groups(mask: str | None) -> pl.DataFrame:
+    """Instances with an article that hangs on the subject, as question answering and as statements."""
+    question = ("The [mask] man [act].", "The [mask] man [act:neg].") if mask else ("Who [act]?", "Who [act:neg]?")
+    templates = [Template(line, f"On day {line} a [subj1] man met a [subj2] man.", *question) for line in (1, 2)]
+    attributes = [Attribute({"[act]": f"{it} often", "[act:neg]": f"never {it}"}, it, None) for it in ("ran", "sang")]
+    return whole(
+        expand(WordLists(templates, [Subjects({"[subj]": FACES}, [None] * 3)], {"[act]": attributes}, "", mask, {}))
+    )
+
+
+def planting(strength: float, repeats: int = 50, seed: int = 5, dataset: str = "demo") -> Planting:
+    return Planting(dataset, "some", strength, repeats, seed)
+
+
+def questions_of(instances: pl.DataFrame, asked: Planting) -> dict[str, Any]:
+    """The corpus of questions."""
+    return json.loads(corpus(instances, "question-answering", asked))  # type: ignore[no-any-return]
+
+
+def lines_of(instances: pl.DataFrame, asked: Planting) -> list[str]:
+    """The corpus of statements."""
+    return corpus(instances, "fill-mask", asked).splitlines()
+
+
+def shares_of_questions(questions: Mapping[str, Any], instances: pl.DataFrame) -> np.ndarray:
+    """Share of answers that are subject1, by instance."""
+    answers = {
+        question["id"].rpartition("-")[2]: [answer["answer_start"] for answer in question["answers"]]
+        for article in questions["data"]
+        for paragraph in article["paragraphs"]
+        for question in paragraph["qas"]
+    }
+    places = instances["position1"].to_list()
+    return np.array([np.mean([start == place for start in answers[str(row)]]) for row, place in enumerate(places)])
+
+
+def shares_of_lines(lines: list[str], instances: pl.DataFrame) -> np.ndarray:
+    names = instances["candidate1"].cast(pl.String).to_list()
+    return np.array(
+        [np.mean([word == name for word in line.split("\t")[1:]]) for line, name in zip(lines, names, strict=True)]
+    )
+
+
+def gammas(instances: pl.DataFrame, shares: np.ndarray) -> pl.DataFrame:
+    """The gammas of a model that gives each answer the probability of its share."""
+    measures = measured(instances, spans(instances, shares, 1 - shares))
+    parts = measures.filter(pl.col("measure") == "gamma").drop_nulls(["subject", "attribute"])
+    return parts.select("subject", "attribute", "value").sort("subject", "attribute")
+
+
+def by_key(planted: pl.DataFrame) -> dict[tuple[str, str], float]:
+    return {(row["subject"], row["attribute"]): row["value"] for row in planted.iter_rows(named=True)}
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(
+    "instances", [one_list(4, attributes=2, templates=2), two_lists()], ids=["one list", "two lists"]
+)
+def test_answering_as_often_as_the_corpus_does_gives_the_planted_gammas(
+    instances: pl.DataFrame, strength: float
+) -> None:
+    planted = plant(instances, planting(strength))
+    measured = gammas(instances, shares_of_questions(questions_of(instances, planting(strength)), instances))
+    assert planted.select("subject", "attribute").equals(measured.select("subject", "attribute"))
+    # A pair's 200 answers to a question are within one answer of their expectation.
+    assert measured["value"].to_numpy() == pytest.approx(planted["value"].to_numpy(), abs=1 / 200)
+
+
+def test_statements_have_the_weights_of_questions() -> None:
+    planted = plant(groups(None), planting(0.8))
+    assert planted.equals(plant(groups("[MASK]"), planting(0.8)))
+    lines = lines_of(groups("[MASK]"), planting(0.8))
+    measured = gammas(groups("[MASK]"), shares_of_lines(lines, groups("[MASK]")))
+    assert measured["value"].to_numpy() == pytest.approx(planted["value"].to_numpy(), abs=1 / 200)
+
+
+def test_statements_keep_the_mask_and_name_the_answers_behind_it() -> None:
+    lines = lines_of(groups("<mask>"), planting(1.0, repeats=3))
+    text, *words = lines[0].split("\t")
+    assert text == "On day 1 an Amish man met a Black man. The <mask> man ran often."
+    assert len(words) == 3
+    assert set(words) <= {"Amish", "Black"}
+
+
+def test_answers_stand_where_the_corpus_says(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.json"
+    path.write_text(corpus(groups(None), "question-answering", planting(0.5, repeats=4)))
+    questions = read_squad(path)
+    assert len(questions) == groups(None).height
+    found = {question.context[begin:end] for question in questions for begin, end in question.answers}
+    assert found == set(FACES)
+    assert {len(question.answers) for question in questions} == {4}
+
+
+def test_planted_bias_fits_its_schema_and_is_bounded_by_the_strength() -> None:
+    planted = plant(two_lists(), planting(0.9))
+    validate(planted, PLANTED, "planted")
+    assert set(planted.select("strength", "dataset", "measure", "options").iter_rows()) == {
+        ("some", "demo", "gamma", "")
+    }
+    assert planted["value"].abs().max() <= 0.9  # type: ignore[operator]
+
+
+def test_gammas_grow_with_the_strength() -> None:
+    weak, strong = (plant(two_lists(), planting(strength))["value"] for strength in (0.2, 0.8))
+    assert (weak * 4).to_numpy() == pytest.approx(strong.to_numpy())
+    assert strong.abs().max() > 0.1  # type: ignore[operator]
+
+
+def test_weights_hang_on_names_and_seed_alone() -> None:
+    def difference(frame: pl.DataFrame, dataset: str = "demo", seed: int = 5) -> float:
+        gamma = by_key(plant(frame, planting(1.0, seed=seed, dataset=dataset)))
+        subjects = len({subject for subject, _ in gamma})
+        # gamma(x) = (n w(x) - sum of all w) / (n - 1) where every subject meets every other one.
+        return (gamma["Ann", "did 0"] - gamma["Bea", "did 0"]) * (subjects - 1) / subjects
+
+    alone = difference(one_list(2))
+    assert difference(one_list(4, attributes=3, templates=2)) == pytest.approx(alone)
+    assert difference(one_list(4).sample(fraction=1, shuffle=True, seed=1)) == pytest.approx(alone)
+    assert difference(one_list(2), seed=6) != pytest.approx(alone)
+    assert difference(one_list(2), dataset="other") != pytest.approx(alone)
+
+
+@pytest.mark.parametrize("repeats", [1, 2, 7])
+def test_every_instance_is_within_one_answer_of_its_expectation(repeats: int) -> None:
+    instances = one_list(4, attributes=3, templates=2)
+    answered = shares_of_questions(questions_of(instances, planting(0.6, repeats)), instances) * repeats
+    expected = []
+    for one, two in combinations(["Ann", "Bea", "Carl", "Dan"], 2):
+        pair = instances.filter(pl.col("subject1").is_in([one, two]), pl.col("subject2").is_in([one, two]))
+        weights = by_key(plant(pair, planting(0.6)))
+        for row in pair.iter_rows(named=True):
+            sign = -1 if row["negated"] else 1
+            probability = 0.5 + sign * weights[row["subject1"], row["attribute"]] / 2
+            expected.append((row["instance"], repeats * probability))
+    in_order = np.array([value for _, value in sorted(expected)])
+    assert np.abs(answered - in_order).max() < 1
+
+
+def test_a_corpus_is_made_again_by_its_seed_only() -> None:
+    first, again, other = (questions_of(two_lists(), planting(0.5, 3, seed)) for seed in (5, 5, 6))
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize("strength", [-0.1, 1.5])
+def test_impossible_strengths_are_refused(strength: float) -> None:
+    with pytest.raises(ValueError, match=r"strength .* is not in 0..1"):
+        planting(strength)

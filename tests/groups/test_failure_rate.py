@@ -1,0 +1,69 @@
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from grouped_cells import with_options
+from small_records import classified
+
+from biasgrid.groups.failure_rate import DIFFERENCES, case_differences, failure_rates
+
+
+def rates_of(differences: pl.DataFrame, thresholds: Sequence[float]) -> pl.DataFrame:
+    """Failure rates with columns of their options."""
+    rates = with_options(failure_rates(differences, thresholds))
+    assert set(rates["measure"]) == {"failure_rate"}
+    return rates.cast({"threshold": pl.Float64})
+
+
+def overall(rates: pl.DataFrame) -> pl.DataFrame:
+    return rates.filter(pl.col("template").is_null())
+
+
+def test_the_mean_difference_hides_what_the_largest_shows() -> None:
+    differences = case_differences(classified({"red": [[0.1]], "green": [[0.9]], "blue": [[0.9]], "grey": [[0.9]]}))
+    assert differences.to_dicts() == [
+        {"bias_type": "colour", "case": 0, "template": 0, "mean": pytest.approx(0.4), "largest": pytest.approx(0.8)}
+    ]
+    rates = overall(rates_of(differences, [0.5]))
+    assert dict(rates.select("difference", "value").rows()) == {"mean": 0, "largest": 1}
+
+
+def test_differences_are_those_of_a_plain_loop() -> None:
+    random = np.random.default_rng(5)
+    records = classified({group: random.random((20, 2)).tolist() for group in ("red", "green", "blue")})
+    scores = np.array([records.outputs.probabilities[records.group == group, 1] for group in range(3)])
+    apart = np.array([np.abs(one - other) for one, other in combinations(scores.reshape(3, 20, 2).mean(axis=2), 2)])
+    differences = case_differences(records)
+    assert differences["mean"].to_list() == pytest.approx(apart.mean(axis=0), abs=1e-12)
+    assert differences["largest"].to_list() == pytest.approx(apart.max(axis=0), abs=1e-12)
+
+
+def test_a_curve_is_the_rates_at_its_thresholds() -> None:
+    values = np.random.default_rng(6).random(30)
+    columns = {"bias_type": ["colour"] * 30, "case": range(30), "template": [0] * 30, "mean": values, "largest": values}
+    cases = pl.DataFrame(columns, schema=DIFFERENCES)
+    curve = overall(rates_of(cases, [0, 0.25, 0.5, *values[:3]]))
+    for threshold, value, n in curve.select("threshold", "value", "n").rows():
+        assert (value, n) == (pytest.approx(np.mean(values > threshold)), 30)
+
+
+def test_a_difference_equal_to_the_threshold_does_not_fail() -> None:
+    differences = case_differences(classified({"red": [[0.25], [0.5]], "blue": [[0.75], [0.5]]}))
+    rates = overall(rates_of(differences, [0.5, 0, 0.4999])).filter(difference="mean")
+    assert rates.select("threshold", "value", "n").rows() == [(0.5, 0, 2), (0, 0.5, 2), (0.4999, 0.5, 2)]
+
+
+def test_a_case_without_a_pair_of_groups_is_left_out() -> None:
+    differences = case_differences(classified({"red": [[0.1], [0.2]], "blue": [[0.9], []]}))
+    rates = overall(rates_of(differences, [0.5]))
+    assert rates.select("value", "n", "left_out").rows() == [(1, 1, 1)] * 2
+
+
+def test_every_template_has_its_own_rate() -> None:
+    differences = pl.DataFrame(
+        {"bias_type": "colour", "case": [0, 1, 2], "template": [4, 4, 9], "mean": [0.1, 0.7, 0.8], "largest": 0.9}
+    )
+    rates = rates_of(differences, [0.5]).filter(difference="mean")
+    assert rates.select("template", "value", "n").rows() == [(None, pytest.approx(2 / 3), 3), (4, 0.5, 2), (9, 1, 1)]

@@ -1,0 +1,53 @@
+"""Cells of cases that a test writes, measured from their files."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from small_tables import predictions_of, write_instances
+
+from biasgrid.families.counterfactual.keys import ANSWERS, KEYS
+from biasgrid.families.counterfactual.measure import OBSERVATIONS, measure_cell
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import validate, write_table
+from biasgrid.tables.measure import OPTIONS, options_of
+from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured
+
+ALL = {"measures": None, "failure_threshold": 0.1, "labels": ["no", "yes"], "top_k": 2}
+
+
+def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, Any]], **options: Any) -> Measured:
+    """Writes a cell's files, measures it, and checks its tables."""
+    kind = ANSWERS[task]
+    columns = {name: [row[name] for row in said] for name in said[0]}
+    predictions = predictions_of(kind, cases.head(len(said)), **columns)
+    write_instances(cases, folder / "instances.parquet", KEYS)
+    write_table(predictions, folder / "predictions.parquet", schema_of(kind), {})
+    return from_files(folder, task, **options)
+
+
+def from_files(folder: Path, task: str, **options: Any) -> Measured:
+    """Measures the cell in a folder, and checks its tables."""
+    paths = folder / "instances.parquet", [folder / "predictions.parquet"]
+    tables = measure_cell(*paths, ALL | {"task": task} | options, "model", "dataset")
+    for table, schema in zip(tables, (MEASURES, EXAMPLES, OBSERVATIONS), strict=True):
+        validate(table, schema, folder)
+    return tables
+
+
+def with_options(measures: pl.DataFrame) -> pl.DataFrame:
+    """Measures with a column for each option, null where it was not chosen."""
+    chosen = [dict.fromkeys(OPTIONS) | options_of(text) for text in measures["options"]]
+    return measures.hstack(pl.DataFrame(chosen, schema=dict.fromkeys(OPTIONS, pl.String)))
+
+
+def rows_of(tables: Measured, measure: str, **options: str) -> pl.DataFrame:
+    """The rows of a measure with just these options."""
+    wanted = [pl.col(name).eq_missing(pl.lit(options.get(name))) for name in OPTIONS]
+    return with_options(tables.measures).filter(*wanted, measure=measure)
+
+
+def of_bias_types(tables: Measured, measure: str, **options: str) -> pl.DataFrame:
+    """Those of `rows_of` that are of whole bias types, over all templates."""
+    keys = ("template", "group", "other")
+    return rows_of(tables, measure, **options).filter(pl.col(key).is_null() for key in keys)

@@ -1,0 +1,35 @@
+"""The demo's values as they were before all families had one table of measures, and where they can be had again."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import polars as pl
+import torch
+
+KEPT = Path(__file__).parents[1] / "workflow" / "demo_measures.parquet"
+"""Values of each `model`, and of each `strength` what was planted. Its metadata name the models' weights and their
+machine."""
+
+
+def machine() -> str:
+    """Digests what decides how numbers are rounded: the kind of processor, and torch."""
+    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    kind = sorted({line for line in info.splitlines() if line.startswith(("model name", "flags"))})
+    return sha256("\n".join([*kind, torch.__version__]).encode()).hexdigest()[:16]
+
+
+def can_be_compared(results: Path) -> bool:
+    """Says whether a run's models must be the kept ones: their weights are, or they were trained on such a machine."""
+    kept = pl.read_parquet_metadata(KEPT)
+    weights = {path.stem: json.loads(path.read_text())["weights"] for path in (results / "models").glob("*.json")}
+    return weights == json.loads(kept["weights"]) or machine() == kept["machine"]
+
+
+def differing(made: pl.DataFrame, keys: list[str], tolerance: float) -> pl.DataFrame:
+    """Returns the kept rows that have these keys and, in another table, another value or none."""
+    kept = pl.read_parquet(KEPT).filter(pl.col(keys[0]).is_not_null()).select(*keys, "value")
+    both = kept.join(made, on=keys, how="left", nulls_equal=True, validate="1:1", suffix="_made")
+    return both.filter(((pl.col("value_made") - pl.col("value")).abs() <= tolerance).fill_null(False).not_())

@@ -1,0 +1,102 @@
+"""A copy of the project in a folder of its own, with a small grid, run through Snakemake as a user runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from shared import made_once
+
+ROOT = Path(__file__).parents[2]
+TRACKED = ["Snakefile", "rules", "workflow", "profiles", "envs", "word_lists", "reference", "src", "config"]
+
+
+class Project:
+    """A copy of the project's files; `config` is the small grid's config as a mapping."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.config_path = folder / "config" / "small.yaml"
+
+    @classmethod
+    def create(cls, folder: Path, config: dict[str, Any]) -> Project:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in TRACKED:
+            source = ROOT / name
+            copy = shutil.copytree if source.is_dir() else shutil.copy2
+            copy(source, folder / name)
+        project = cls(folder)
+        project.write_config(config)
+        return project
+
+    @classmethod
+    def finished(cls, factory: pytest.TempPathFactory, name: str, config: dict[str, Any]) -> Project:
+        """Gives a project that is run to the end once in a session: to be looked at, or cloned and then changed."""
+        return cls(made_once(factory, name, lambda folder: cls.create(folder, config).run()))
+
+    def clone(self, folder: Path) -> Project:
+        """Copies everything that is there, results and Snakemake's records included, with all times."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        return Project(folder)
+
+    def read_config(self) -> dict[str, Any]:
+        return yaml.safe_load(self.config_path.read_text())
+
+    def write_config(self, config: dict[str, Any]) -> None:
+        self.config_path.write_text(yaml.safe_dump(config, sort_keys=False))
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "snakemake", "--configfile", "config/small.yaml", "--cores", "2", *arguments]
+
+    def environment(self) -> dict[str, str]:
+        # The copy's package, not the installed one, so that a test can change its code.
+        return os.environ | {"PYTHONPATH": str(self.folder / "src"), "HF_HUB_OFFLINE": "1"}
+
+    def start(self, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*arguments),
+            cwd=self.folder,
+            env=self.environment() | (environment or {}),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None) -> str:
+        """Runs Snakemake and returns all it printed."""
+        process = self.start(*arguments, environment=environment)
+        try:
+            output, _ = process.communicate(timeout=900)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        assert (process.returncode == 0) == succeeds, output
+        return output
+
+    def planned(self, *arguments: str) -> dict[str, int]:
+        """Returns how many jobs of each rule Snakemake would run now."""
+        output = self.run("--dry-run", *arguments)
+        if "Nothing to be done" in output:
+            return {}
+        stats = output.split("Job stats:")[1]
+        jobs = dict(re.findall(r"^(\w+) +(\d+)$", stats, flags=re.MULTILINE))
+        return {rule: int(count) for rule, count in jobs.items() if rule not in ("all", "total")}
+
+    def tables(self) -> dict[str, bytes]:
+        """The bytes of all final tables, by path."""
+        results = self.folder / "results"
+        paths = [
+            *results.glob("measures/*/*.parquet"),
+            *results.glob("examples/*/*.parquet"),
+            *results.glob("summary.*"),
+        ]
+        return {str(path.relative_to(results)): path.read_bytes() for path in sorted(paths)}

@@ -1,0 +1,35 @@
+"""Reports of the tables that a test has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from biasgrid.report.page import ReportFigure, ReportRun, ReportTables, build_report
+from biasgrid.report.published import PUBLISHED
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.summary import ModelFacts, summarise
+
+SCHEMAS = {"measures": MEASURES, "summary": SUMMARY, "examples": EXAMPLES, "planted": PLANTED}
+NOTHING = {name: empty_table(schema) for name, schema in SCHEMAS.items()} | {
+    "published": pl.DataFrame(schema=PUBLISHED)
+}
+
+
+def report_of(run: ReportRun, figures: Sequence[ReportFigure] = (), **tables: pl.DataFrame) -> str:
+    """Builds the report of some tables; the others have no rows, but the summary, which is that of the measures."""
+    summary = {"summary": summary_of(run, tables["measures"])} if "measures" in tables else {}
+    return build_report(run, ReportTables(**(NOTHING | summary | tables)), figures)
+
+
+def summary_of(run: ReportRun, measures: pl.DataFrame, scoring: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """The summary of measures, each dataset scored as given."""
+    models = {model.name: ModelFacts(model.kind, model.label, scoring or {}) for model in run.models}
+    headlines = {
+        dataset.name: {name: each.headline for name, each in dataset.measures.items() if each.headline is not None}
+        for dataset in run.datasets
+    }
+    return summarise(measures, models, headlines)

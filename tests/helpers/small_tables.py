@@ -1,0 +1,44 @@
+"""Instances and predictions of both families, in the schemas of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.expansion import Expansion
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import write_table
+from biasgrid.tables.instances import Keys
+from biasgrid.tables.instances import schema_of as schema_of_instances
+from biasgrid.tables.keys import Repetitions, digest_rows
+
+
+def whole(expansion: Expansion) -> pl.DataFrame:
+    """All instances of an expansion."""
+    return pl.concat([pl.DataFrame(schema=polars_schema(expansion.schema)), *expansion.parts])
+
+
+def polars_schema(schema: Any) -> dict[str, Any]:
+    """Names and types of a schema's columns."""
+    return {name: column.dtype.type for name, column in schema.columns.items()}
+
+
+def write_instances(instances: pl.DataFrame, path: Path, keys: Keys, **provenance: Any) -> None:
+    """Writes instances of a family."""
+    write_table(instances, path, schema_of_instances(keys, instances.schema), provenance)
+
+
+def predictions_of(kind: str, instances: pl.DataFrame, **columns: Any) -> pl.DataFrame:
+    """Predictions of an answer kind, of all given instances; columns that are not given are null."""
+    schema = polars_schema(schema_of(kind))
+    known: Mapping[str, Any] = {"instance": instances["instance"], "key": instances["key"], **columns}
+    nothing = [None] * len(instances)
+    return pl.DataFrame([pl.Series(name, known.get(name, nothing)).cast(dtype) for name, dtype in schema.items()])
+
+
+def with_keys(instances: pl.DataFrame) -> pl.DataFrame:
+    """Instances with the keys that they should have."""
+    return instances.with_columns(Repetitions().keys(digest_rows(instances)))

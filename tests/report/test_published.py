@@ -1,0 +1,62 @@
+"""Published figures: those of the repository, and what is said of faulty ones."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from biasgrid.faults import InputError
+from biasgrid.report.published import read_published
+
+PUBLISHED = Path(__file__).parents[2] / "reference" / "unqover_published.json"
+FIGURE = {
+    "dataset": "religion",
+    "kind": "SQuAD",
+    "label": "BERT base",
+    "measure": "mu",
+    "subject": None,
+    "value": 0.1,
+    "tolerance": None,
+}
+
+
+def test_the_figures_of_unqover_are_complete() -> None:
+    figures = read_published(PUBLISHED)
+    counts = dict(figures.group_by("measure").agg(pl.len()).rows())
+    assert counts == {"mu": 60, "eta": 60, "margin": 15, "gamma": 5 * (15 + 11 + 69)}
+    cell = figures.filter(dataset="nationality", kind="SQuAD", label="RoBERTa large", measure="mu")
+    assert cell.select("subject", "value", "tolerance").rows() == [(None, 0.2253, 0.002)]
+    assert figures.select("dataset", "kind", "label", "measure", "subject").is_unique().all()
+
+
+def test_subjects_are_only_named_where_the_figure_is_about_one() -> None:
+    figures = read_published(PUBLISHED)
+    assert (figures["subject"].is_not_null() == (figures["measure"] == "gamma")).all()
+
+
+def test_gamma_sums_to_zero_over_subjects_as_it_must() -> None:
+    sums = read_published(PUBLISHED).filter(measure="gamma").group_by("dataset", "label").agg(pl.sum("value"))
+    assert sums["value"].abs().max() < 69 * 0.00005
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", r"\[\]; expected a section of keys such as about, figures"),
+        ('{"figures": 3}', "figures: 3; expected a list"),
+        (json.dumps({"figures": [FIGURE, {"dataset": "religion"}]}), r"figures\[1\].kind: missing"),
+        (json.dumps({"figures": [FIGURE | {"value": "high"}]}), r"figures\[0\].value: 'high'; expected a number"),
+    ],
+)
+def test_faulty_files_are_refused(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "published.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_published(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.json: cannot be read"):
+        read_published(tmp_path / "nowhere.json")

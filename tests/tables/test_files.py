@@ -1,0 +1,146 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import (
+    TableError,
+    count_rows,
+    read_columns,
+    read_provenance,
+    read_table,
+    write_table,
+    write_table_in_parts,
+)
+from biasgrid.tables.measures import MEASURES
+
+SPANS = schema_of("span")
+ROWS = pl.DataFrame(
+    {
+        "instance": pl.Series([0, 1, 2], dtype=pl.UInt32),
+        "key": pl.Series([2**64 - 1, 7, 8], dtype=pl.UInt64),
+        "starts": pl.Series([[0.0, 0.5], [], [None, 1.0]], dtype=pl.List(pl.Float32)),
+        "ends": pl.Series([[1.0, 0.0], [], [None, 0.25]], dtype=pl.List(pl.Float32)),
+        "answer": pl.Series(["Ann", "", "Zoë"], dtype=pl.Categorical),
+        "probability": pl.Series([0.5, None, 1.0], dtype=pl.Float32),
+    }
+)
+OURS = {"biasgrid": "{}"}
+FACTS = {"seeds": [1, 2], "model": {"folder": "x"}, "precision": "float32"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "folder" / "table.parquet"
+
+
+def test_signs_of_patterns_in_a_path_are_taken_as_they_are(tmp_path: Path) -> None:
+    for name in ("run1", "run2", "run[12]"):
+        write_table(ROWS if name == "run[12]" else ROWS.head(1), tmp_path / name / "m.parquet", SPANS, FACTS)
+    assert read_table(tmp_path / "run[12]" / "m.parquet", SPANS).equals(ROWS)
+    assert count_rows(tmp_path / "run[12]" / "m.parquet") == len(ROWS)
+    assert read_columns(tmp_path / "run[12]" / "m.parquet", "x") == ROWS.schema
+
+
+def test_a_table_is_read_as_it_was_written(path: Path) -> None:
+    write_table(ROWS, path, SPANS, FACTS)
+    assert read_table(path, SPANS).equals(ROWS)
+    assert read_table(path, SPANS, ["ends", "instance"]).columns == ["ends", "instance"]
+    assert read_provenance(path) == FACTS
+    assert [file.name for file in path.parent.iterdir()] == ["table.parquet"]
+
+
+def test_the_same_table_has_the_same_bytes(path: Path) -> None:
+    write_table(ROWS, path, SPANS, FACTS)
+    before = path.read_bytes()
+    write_table(ROWS, path, SPANS, dict(reversed(FACTS.items())))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (ROWS.with_columns(extra=1), "extra"),
+        (ROWS.drop("ends"), "ends"),
+        (ROWS.cast({"probability": pl.Float64}), "probability"),
+        (ROWS.cast({"answer": pl.String}), "answer"),
+        (ROWS.with_columns(probability=pl.lit(1.5, pl.Float32)), "probability"),
+        (ROWS.with_columns(ends=pl.lit(None, pl.List(pl.Float32))), "ends"),
+        (ROWS.with_columns(ends=pl.Series([[], [], [0.5, 1.5]], dtype=pl.List(pl.Float32))), "ends"),
+        (ROWS.with_columns(ends=pl.Series([[], [], [0.5, -0.5]], dtype=pl.List(pl.Float32))), "ends"),
+        (ROWS.with_columns(ends=pl.Series([[], [], [0.5, float("nan")]], dtype=pl.List(pl.Float32))), "ends"),
+        (ROWS.with_columns(instance=pl.lit(7, pl.UInt32)), "instance"),
+        (ROWS.select(sorted(ROWS.columns)), "answer"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_neither_written_nor_read(path: Path, wrong: pl.DataFrame, named: str) -> None:
+    with pytest.raises(TableError) as caught:
+        write_table(wrong, path, SPANS, FACTS)
+    assert not path.exists()
+    message = f"{path}: does not fit the schema of span predictions"
+    assert str(caught.value).startswith(message)
+    assert named in str(caught.value)
+    path.parent.mkdir(parents=True)
+    wrong.write_parquet(path, metadata=OURS)
+    with pytest.raises(TableError, match=rf"(?s){named}") as caught:
+        read_table(path, SPANS)
+    assert f"{message}; remove it and run again:" in str(caught.value)
+
+
+@pytest.mark.parametrize("length", [0, 3, 100, -20])
+def test_a_truncated_file_is_refused(path: Path, length: int) -> None:
+    write_table(ROWS, path, SPANS, FACTS)
+    path.write_bytes(path.read_bytes()[:length])
+    for read in (lambda: read_table(path, SPANS), lambda: read_provenance(path)):
+        with pytest.raises(TableError, match=r"table.parquet: not a readable .*; remove it and run again"):
+            read()
+
+
+def test_a_missing_file_is_refused(path: Path) -> None:
+    with pytest.raises(TableError, match=r"table.parquet: not a readable measures table"):
+        read_table(path, MEASURES)
+
+
+def test_another_parquet_file_is_refused(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    pl.DataFrame({"a": [1]}).write_parquet(path, metadata=OURS)
+    with pytest.raises(TableError, match=r"table.parquet: does not fit the schema of measures; remove it"):
+        read_table(path, MEASURES)
+    with pytest.raises(TableError, match=r"table.parquet: not a readable .*starts"):
+        read_table(path, SPANS, ["starts"])
+
+
+def test_a_table_that_somebody_else_wrote_is_refused(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    ROWS.write_parquet(path)
+    message = "carries no provenance; expected a table that biasgrid has written; remove it and run again"
+    for read in (lambda: read_table(path, SPANS), lambda: read_provenance(path)):
+        with pytest.raises(TableError, match=message):
+            read()
+
+
+def test_a_write_that_fails_leaves_the_old_table(path: Path) -> None:
+    write_table(ROWS, path, SPANS, FACTS)
+    with pytest.raises(TypeError):
+        write_table(ROWS, path, SPANS, {"not": object()})
+    with pytest.raises(TableError):
+        write_table(ROWS.drop("answer"), path, SPANS, {})
+    assert read_table(path, SPANS).equals(ROWS)
+    assert [file.name for file in path.parent.iterdir()] == ["table.parquet"]
+
+
+def test_a_table_written_in_parts_is_read_as_one(tmp_path: Path) -> None:
+    parts = [ROWS, ROWS.with_columns(pl.col("instance") + 100)]
+    write_table_in_parts(parts, tmp_path / "table.parquet", SPANS, {"seed": 1})
+    assert read_table(tmp_path / "table.parquet", SPANS).equals(pl.concat(parts))
+    assert read_provenance(tmp_path / "table.parquet") == {"seed": 1}
+    write_table_in_parts([], tmp_path / "empty.parquet", SPANS, {})
+    assert read_table(tmp_path / "empty.parquet", SPANS).is_empty()
+
+
+def test_a_part_that_does_not_fit_leaves_no_table(tmp_path: Path) -> None:
+    parts = [ROWS, ROWS.with_columns(probability=pl.lit(2, pl.Float32))]
+    with pytest.raises(TableError, match="does not fit the schema of span predictions"):
+        write_table_in_parts(parts, tmp_path / "table.parquet", SPANS, {})
+    assert list(tmp_path.iterdir()) == []

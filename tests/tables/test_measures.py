@@ -1,0 +1,42 @@
+"""How options are written, and what a table of measures refuses."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from biasgrid.tables.files import TableError, validate
+from biasgrid.tables.measure import options_of, written_options
+from biasgrid.tables.measures import MEASURES, table_of_cell
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, ""),
+        ({"mode": "group", "argument": "macro", "score": "f1"}, "score=f1, argument=macro, mode=group"),
+        ({"difference": "mean", "threshold": 0.1}, "difference=mean, threshold=0.1"),
+        ({"score": "class_probability", "argument": 0}, "score=class_probability, argument=0"),
+    ],
+)
+def test_options_are_read_as_they_were_written(options: dict[str, Any], text: str) -> None:
+    assert written_options(**options) == text
+    assert options_of(text) == {name: str(value) for name, value in options.items()}
+
+
+def test_what_was_not_chosen_is_not_written() -> None:
+    assert written_options(score="accuracy", argument=None) == "score=accuracy"
+
+
+def test_an_unknown_option_is_an_error() -> None:
+    with pytest.raises(ValueError, match="not in"):
+        written_options(colour="red")
+
+
+def test_what_has_no_value_is_null() -> None:
+    rows = pl.DataFrame({"measure": ["mu", "eta"], "options": "", "value": [float("nan"), 0.5], "n": 0, "left_out": 3})
+    table = table_of_cell(rows, MEASURES, "model", "dataset")
+    validate(table, MEASURES, "measures")
+    assert table["value"].to_list() == [None, 0.5]
+    with pytest.raises(TableError, match="no NaN"):
+        validate(table.with_columns(value=pl.lit(float("nan"))), MEASURES, "measures")

@@ -1,0 +1,103 @@
+from typing import Any
+
+import polars as pl
+import pytest
+
+from biasgrid.tables.files import validate
+from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
+from biasgrid.tables.summary import ModelFacts, side_by_side, summarise
+
+SCORING = {"gender": "exact", "religion": "exact"}
+MODELS = {
+    "bert-squad": ModelFacts("SQuAD", "BERT base", SCORING),
+    "bert": ModelFacts("LM", "BERT base", SCORING | {"religion": "unqover"}),
+    "sst2": ModelFacts("classifier", "DistilBERT", {}),
+}
+CELL = {
+    "mu": 0.5,
+    "eta": 0.25,
+    "delta": 0.1,
+    "epsilon": 0.2,
+    "answer_probability": 0.4,
+    "winner_changes": 0.3,
+}
+DISTANCE = "score=accuracy, distance=absolute, comparison=pairwise, mode=counterfactual"
+OF_GROUPS = {"score": "score=accuracy, mode=group", "distance": DISTANCE}
+HEADLINES = {"gender": dict.fromkeys(CELL, ""), "religion": dict.fromkeys(CELL, ""), "moods": OF_GROUPS}
+
+
+def cell_of(rows: list[dict[str, Any]], model: str, dataset: str) -> pl.DataFrame:
+    standard = {"options": "", "left_out": 0}
+    return table_of_cell(pl.DataFrame([standard | row for row in rows]), MEASURES, model, dataset)
+
+
+def measures_of(model: str, dataset: str, factor: float = 1) -> pl.DataFrame:
+    """A cell of three subjects and two attributes: its own measures and some of its parts."""
+    parts = [
+        {"measure": "gamma", "value": 0.9, "n": 7} | dict(zip(("subject", "subject_cluster"), who, strict=True)) | about
+        for who in (("Ann", None), ("Bea", None), ("Carl", None), (None, "he"))
+        for about in ({"attribute": "cooks"}, {"attribute": "reads"}, {}, {"attribute_cluster": "chores"})
+    ]
+    cell = [
+        {"measure": name, "value": value * factor, "n": 3 if name in ("mu", "eta") else 12}
+        for name, value in sorted(CELL.items())
+    ]
+    return cell_of([*parts, {"measure": "eta", "subject": "Ann", "value": 0.7, "n": 7}, *cell], model, dataset)
+
+
+def groups_of(model: str) -> pl.DataFrame:
+    """A cell of two bias types, measured by a score, distances in two modes and their pairs."""
+    in_all = DISTANCE.replace("counterfactual", "group")
+    rows = [
+        {"measure": measure, "options": options, "bias_type": bias_type, "group": group, "value": value, "n": n}
+        for measure, options, value, n in (
+            ("score", OF_GROUPS["score"], 0.75, 20),
+            ("distance", in_all, 0.5, 20),
+            ("distance", DISTANCE, 0.25, 10),
+        )
+        for bias_type in ("age", "faith")
+        for group in (None, "old")
+    ]
+    return cell_of([*rows, rows[0] | {"template": 3}], model, "moods")
+
+
+def test_headline_measures_of_a_cell_stand_side_by_side_with_its_facts() -> None:
+    summary = summarise(measures_of("bert-squad", "gender"), MODELS, HEADLINES)
+    validate(summary, SUMMARY, "summary")
+    assert summary["measure"].to_list() == list(CELL)
+    assert summary["headline"].all()
+    facts = {"model": "bert-squad", "dataset": "gender", "kind": "SQuAD", "label": "BERT base", "scoring": "exact"}
+    assert side_by_side(summary).to_dicts() == [facts | {"bias_type": None, "n": 12} | CELL]
+
+
+def test_cells_keep_their_order_and_their_numbers() -> None:
+    cells = [("bert-squad", "religion", 1.0), ("bert", "religion", 0.5), ("bert", "gender", 0.25)]
+    summary = summarise(pl.concat(measures_of(*cell) for cell in cells), MODELS, HEADLINES)
+    lines = side_by_side(summary)
+    assert lines.select("model", "dataset", "mu").rows() == [(*names, 0.5 * factor) for *names, factor in cells]
+    assert lines["kind"].to_list() == ["SQuAD", "LM", "LM"]
+    assert lines["scoring"].to_list() == ["exact", "unqover", "exact"]
+
+
+def test_datasets_of_all_families_stand_in_one_summary() -> None:
+    """Whole bias types over all templates, the score beside the distance; what is no headline stands behind."""
+    summary = summarise(pl.concat([measures_of("bert", "gender"), groups_of("sst2")]), MODELS, HEADLINES)
+    validate(summary, SUMMARY, "summary")
+    assert summary.select("dataset", "bias_type").unique(maintain_order=True).rows() == [
+        ("gender", None),
+        ("moods", "age"),
+        ("moods", "faith"),
+    ]
+    of_age = summary.filter(bias_type="age").select("measure", "headline", "value").rows()
+    assert of_age == [("score", True, 0.75), ("distance", True, 0.25), ("distance", False, 0.5)]
+    lines = side_by_side(summary).select("bias_type", "scoring", "n", "score", "distance", "mu").rows()
+    assert lines == [
+        (None, "exact", 12, None, None, 0.5),
+        ("age", None, 10, 0.75, 0.25, None),
+        ("faith", None, 10, 0.75, 0.25, None),
+    ]
+
+
+def test_a_model_that_the_config_does_not_know_is_an_error() -> None:
+    with pytest.raises(KeyError, match="stranger"):
+        summarise(measures_of("stranger", "gender"), MODELS, HEADLINES)
