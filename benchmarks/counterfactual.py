@@ -31,17 +31,17 @@ from transformers import (
     BertTokenizerFast,
 )
 
-from biasgrid.families.counterfactual.expansion import expand
+from biasgrid.engine.back_end import BackEnd
+from biasgrid.engine.settings import Settings
+from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.packs import PackFiles
-from biasgrid.families.counterfactual.reading import read_pack
-from biasgrid.groups.cell import measure_groups
-from biasgrid.groups.measures import compare
+from biasgrid.families.counterfactual.reading import read
+from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.groups.scores import score_records
-from biasgrid.models.answer_texts import AnswerTexts
-from biasgrid.models.back_end import BackEnd
-from biasgrid.models.settings import Settings
-from biasgrid.models.target_words import TargetWords
+from biasgrid.groups.tables import compare
+from biasgrid.models.fill_mask import FillMask
+from biasgrid.models.question_answering import QuestionAnswering
 from biasgrid.models.text_classification import TextClassification
 
 CASES = {"columnar": 5000, "loop": 500}
@@ -67,11 +67,11 @@ def classify(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> No
 
 
 def fill(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None:
-    for text, targets in rows.select("text", "targets").iter_rows():
+    for text, *candidates in rows.select("text", "^candidate.*$").iter_rows():
         inputs = tokenizer(text, truncation=True, return_tensors="pt")
         mask = int((inputs["input_ids"][0] == tokenizer.mask_token_id).nonzero())
         probabilities = model(**inputs).logits[0, mask].softmax(0).detach()
-        [float(probabilities[tokenizer.convert_tokens_to_ids(word)]) for word in targets]
+        [float(probabilities[tokenizer.convert_tokens_to_ids(word)]) for word in filter(None, candidates)]
 
 
 def answer(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None:
@@ -86,8 +86,8 @@ CLASSES = ("LABEL_0", "LABEL_1", "LABEL_2")
 TASKS = {
     "sentiment-3": Task(BertForSequenceClassification, classify, TextClassification, CLASSES),
     "entailment": Task(BertForSequenceClassification, classify, TextClassification, CLASSES),
-    "masked": Task(BertForMaskedLM, fill, TargetWords),
-    "question-answering": Task(BertForQuestionAnswering, answer, AnswerTexts),
+    "masked": Task(BertForMaskedLM, fill, FillMask),
+    "question-answering": Task(BertForQuestionAnswering, answer, QuestionAnswering),
 }
 """By the name of the pack."""
 
@@ -100,15 +100,16 @@ def settings_of(labels: tuple[str, ...]) -> Settings:
         token_budget=16384,
         device="cpu",
         seconds_without_progress=600,
-        instances="cases",
         labels=labels,
         target_scoring="joint",
+        ranks=True,
     )
 
 
 def instances(pack: str) -> pl.DataFrame:
     files = PackFiles(PACKS / f"templates/{pack}.json", PACKS / "fillings", PACKS / "groups.json")
-    return expand(read_pack(files))
+    expanded = pl.concat(expand(read(files)[0]).parts)
+    return expanded.cast({pl.String: pl.Categorical})
 
 
 def processor_seconds(work: Callable[[], object]) -> float:
@@ -167,7 +168,7 @@ def loop(records: Records) -> float:
 
 def everything(records: Records) -> pl.DataFrame:
     """All measures that there are, with those of pairs and of templates."""
-    return measure_groups(records, None, None, "model", "dataset")
+    return measure_groups(records, None, 0.1)
 
 
 def timed(compute: Callable[[Records], object], cases: int) -> float:

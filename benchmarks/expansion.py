@@ -11,14 +11,14 @@ from pathlib import Path
 from stopwatch import measure, print_table, seconds_of
 
 from biasgrid.config import parse_config, read_config
-from biasgrid.families.counterfactual.expansion import expand as expand_cases
+from biasgrid.families.counterfactual.expand import expand as expand_cases
 from biasgrid.families.counterfactual.packs import PackFiles
-from biasgrid.families.counterfactual.reading import read_pack
-from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.reading import read_word_lists
+from biasgrid.families.counterfactual.reading import read as read_pack
+from biasgrid.families.expansion import Expansion
+from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.reading import read
 from biasgrid.families.underspecified.word_lists import WordLists, types_of
-from biasgrid.table_files import write_table
-from biasgrid.tables.instances import CASES, INSTANCES
+from biasgrid.tables.files import write_table_in_parts
 
 SUBJECTS_IN_LOOP = 20
 TEMPLATE = ("The <group> <verb> a <food> near a <place>.", "The <group> eats near a <place:1>.")
@@ -30,16 +30,20 @@ VERBS_IN_LOOP = 4
 
 def gender() -> WordLists:
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
-    lists, faults = read_word_lists(config.files("gender", "qa"))
+    lists, faults = read(config.word_list_files("gender", "qa"))
     assert not faults
     return lists
+
+
+def write(expansion: Expansion, path: Path) -> None:
+    write_table_in_parts(expansion.parts, path, expansion.schema, {})
 
 
 def columnar() -> float:
     lists = gender()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "instances.parquet")
-        seconds = seconds_of(lambda: write_table(expand(lists)[0], path, INSTANCES, {}))
+        seconds = seconds_of(lambda: write(expand(lists), path))
         print(f"columnar: {path.stat().st_size / 1e6:.0f} MB on disk", flush=True)
     return seconds
 
@@ -91,7 +95,7 @@ def columnar_cases() -> float:
         (folder / "biases.json").write_text(json.dumps(biases))
         files = PackFiles(folder / "templates.json", folder / "fillings", folder / "biases.json")
         path = folder / "cases.parquet"
-        seconds = seconds_of(lambda: write_table(expand_cases(read_pack(files)), path, CASES, {}))
+        seconds = seconds_of(lambda: write(expand_cases(read_pack(files)[0]), path))
         print(f"columnar: {path.stat().st_size / 1e6:.0f} MB on disk", flush=True)
     return seconds
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,14 @@ from tokenizers import BertWordPieceTokenizer
 from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, BertTokenizerFast, pipeline
 
 from biasgrid.config import parse_config, read_config
-from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.reading import read_word_lists
-from biasgrid.models.batches import predict_rows
+from biasgrid.engine.batches import predict_rows
+from biasgrid.engine.settings import Settings
+from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.reading import read
+from biasgrid.jobs.progress import Progress
 from biasgrid.models.fill_mask import FillMask
-from biasgrid.models.one_token import are_one_token
+from biasgrid.models.masked.one_token import are_one_token
 from biasgrid.models.question_answering import QuestionAnswering
-from biasgrid.models.settings import Settings
-from biasgrid.progress import Progress
 
 ROWS = 512
 BATCH = 32
@@ -46,9 +47,9 @@ def make_tokenizer(files: Iterable[Path]) -> BertTokenizerFast:
 
 def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
-    lists, _ = read_word_lists(config.files("gender", variant))
+    lists, _ = read(replace(config.word_list_files("gender", variant), pronouns={}))
     keep = (lambda words: are_one_token(tokenizer, words)) if variant.startswith("lm") else None
-    return expand(lists, keep)[0].head(ROWS)
+    return pl.concat(expand(lists, keep).parts).head(ROWS)
 
 
 def run_engine(back_end: Any, frame: pl.DataFrame) -> None:
@@ -57,7 +58,7 @@ def run_engine(back_end: Any, frame: pl.DataFrame) -> None:
 
 
 def run_fill_mask_pipeline(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: int) -> None:
-    texts = [f"{context} {question}" for context, question in frame.select("context", "question").iter_rows()]
+    texts = [f"{context} {statement}" for context, statement in frame.select("text_pair", "text").iter_rows()]
     filler = pipeline("fill-mask", model=model, tokenizer=tokenizer, device="cpu", dtype=model.dtype)
     filler(texts, batch_size=batch, top_k=10)
 
@@ -65,7 +66,7 @@ def run_fill_mask_pipeline(model: Any, tokenizer: Any, frame: pl.DataFrame, batc
 def run_padded_batches(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: int) -> None:
     with torch.inference_mode():
         for start in range(0, len(frame), batch):
-            rows = frame.slice(start, batch).select(pl.col("question", "context").cast(pl.String))
+            rows = frame.slice(start, batch).select(pl.col("text", "text_pair").cast(pl.String))
             inputs = tokenizer(*(column.to_list() for column in rows), padding=True, return_tensors="pt")
             output = model(**inputs)
             starts, ends = output.start_logits.float().softmax(1), output.end_logits.float().softmax(1)
@@ -83,7 +84,6 @@ def settings_of(task: str) -> Settings:
         token_budget=16384,
         device="cpu",
         seconds_without_progress=600,
-        instances="pairs",
     )
 
 

@@ -12,29 +12,33 @@ import polars as pl
 from expansion import gender
 from stopwatch import measure, print_table, seconds_of
 
-from biasgrid.families.underspecified.expansion import expand
-from biasgrid.families.underspecified.measures import measure_cell
-from biasgrid.table_files import write_table
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.predictions import SPAN_PREDICTIONS
+from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.measure import measure_cell
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import write_table
 
 GROUPS_IN_LOOP = 50_000
+OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 
 def make_cell(folder: Path) -> int:
-    instances, _ = expand(gender())
-    write_table(instances, folder / "instances.parquet", INSTANCES, {})
-    random = np.random.default_rng(1)
-    columns = {name: random.random(len(instances), dtype=np.float32) for name in ("start1", "end1", "start2", "end2")}
-    answers = pl.Series("answer", ["someone"]).cast(pl.Categorical).new_from_index(0, len(instances))
-    predictions = pl.DataFrame([instances["instance"], *(pl.Series(*column) for column in columns.items()), answers])
-    write_table(predictions, folder / "predictions.parquet", SPAN_PREDICTIONS, {})
+    expansion = expand(gender())
+    instances = pl.concat(expansion.parts)
+    write_table(instances, folder / "instances.parquet", expansion.schema, {})
+    random, schema = np.random.default_rng(1), schema_of("span")
+    ends = [pl.Series(name, random.random((len(instances), 2), dtype=np.float32)) for name in ("starts", "ends")]
+    predictions = instances.select("instance", "key").with_columns(
+        *(each.arr.to_list() for each in ends),
+        answer=pl.lit("someone", pl.Categorical),
+        probability=pl.lit(None, pl.Float32),
+    )
+    write_table(predictions, folder / "predictions.parquet", schema, {})
     return len(instances)
 
 
 def columnar(folder: Path) -> float:
     paths = folder / "instances.parquet", [folder / "predictions.parquet"]
-    return seconds_of(lambda: measure_cell(*paths, "question-answering", "exact", "random", "gender"))
+    return seconds_of(lambda: measure_cell(*paths, OPTIONS, "random", "gender"))
 
 
 def loop(folder: Path) -> float:
@@ -49,7 +53,7 @@ def loop(folder: Path) -> float:
         groups: dict[int, dict[tuple[bool, bool], dict[str, float]]] = defaultdict(dict)
         attributes = {}
         for row in rows:
-            scores = {row[f"subject{i}"]: (row[f"start{i}"] * row[f"end{i}"]) ** 0.5 for i in (1, 2)}
+            scores = {row[f"subject{i}"]: (row["starts"][i - 1] * row["ends"][i - 1]) ** 0.5 for i in (1, 2)}
             groups[row["swap_group"]][row["swapped"], row["negated"]] = scores
             attributes[row["swap_group"]] = row["attribute"]
         for number, group in groups.items():

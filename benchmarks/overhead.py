@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 from stopwatch import print_table, seconds_of
 
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from project import Project
 from slurm_cluster import SlurmCluster, missing_for_slurm, slurm_cluster

@@ -22,10 +22,10 @@ from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from biasgrid.config import Config, parse_config, read_config
-from biasgrid.layout import Layout
-from biasgrid.progress import Beat
-from biasgrid.tables.instances import INSTANCES
-from biasgrid.tables.predictions import SPAN_PREDICTIONS
+from biasgrid.jobs.progress import Beat
+from biasgrid.run.layout import Layout
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.instances import ASKED
 
 COMMIT = "0" * 40
 VOCABULARY = 30_000
@@ -60,9 +60,9 @@ def write_checkpoint(cache: Path, layout: Layout, model: str, seed: int) -> None
     tokenizer.save(str(folder / "tokenizer.json"))
     files = dict.fromkeys(("model.safetensors", "tokenizer.json"), "")
     record = {"checkpoint": f"grid/{model}", "folder": None, "revision": COMMIT, "files": files}
-    write(layout.model_record(model), json.dumps(record))
+    write(layout.record("models", model), json.dumps(record))
     for tokenizer_name in layout.config.tokenizers:
-        write(layout.tokenizer_record(tokenizer_name), json.dumps(record))
+        write(layout.record("tokenizers", tokenizer_name), json.dumps(record))
 
 
 def write_run(config: Config, cache: Path) -> None:
@@ -71,8 +71,8 @@ def write_run(config: Config, cache: Path) -> None:
     for seed, model in enumerate(config.run.models):
         write_checkpoint(cache, layout, model, seed)
     for cell in config.selected_variants():
-        write_rows(layout.instances(*cell), list(INSTANCES.columns))
-    beat = Beat(rows=1000, of=100_000, rows_per_second=10, at=time.time(), host="here", pid=1)
+        write_rows(layout.instances(*cell), list(ASKED))
+    beat = Beat(rows=1000, kept=1000, of=100_000, rows_per_second=10, at=time.time(), host="here", pid=1)
     for model, dataset in config.cells():
         for shard in layout.shards(dataset, model):
             write(shard.progress, json.dumps(beat._asdict()))
@@ -84,10 +84,9 @@ def finish_run(config: Config) -> None:
     layout = Layout(config)
     for model, dataset in config.cells():
         for shard in layout.shards(dataset, model):
-            write_rows(shard.predictions, list(SPAN_PREDICTIONS.columns))
-            write(shard.timing, json.dumps({"rows": 1, "seconds": 1}))
-        for measures in layout.measures(dataset, model):
-            write_rows(measures, ["value"])
+            write_rows(shard.predictions, list(schema_of("span").columns))
+            write(shard.timing, json.dumps({"rows": 1, "found": 0, "seconds": 1}))
+        write_rows(layout.measures(dataset, model), ["value"])
         write(layout.logs / "measure" / dataset / f"{model}.log", "")
 
 
