@@ -31,8 +31,7 @@ from transformers import (
     BertTokenizerFast,
 )
 
-from biasgrid.engine.back_end import BackEnd
-from biasgrid.engine.settings import Settings
+from biasgrid.engine.local import LocalBackEnd
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.packs import PackFiles
 from biasgrid.families.counterfactual.reading import read
@@ -40,9 +39,9 @@ from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.groups.scores import score_records
 from biasgrid.groups.tables import compare
-from biasgrid.models.fill_mask import FillMask
-from biasgrid.models.question_answering import QuestionAnswering
-from biasgrid.models.text_classification import TextClassification
+from biasgrid.models.fill_mask import FillMask, MaskChoices
+from biasgrid.models.question_answering import QuestionAnswering, SpanChoices
+from biasgrid.models.text_classification import ClassChoices, TextClassification
 
 CASES = {"columnar": 5000, "loop": 500}
 GROUPS, TERMS = 2, 3
@@ -57,7 +56,8 @@ class Task(NamedTuple):
 
     model: type[Any]
     one_by_one: Callable[[Any, BertTokenizerFast, pl.DataFrame], None]
-    back_end: type[BackEnd]
+    back_end: type[LocalBackEnd]
+    choices: Any
     labels: tuple[str, ...] = ()
 
 
@@ -84,26 +84,12 @@ def answer(model: Any, tokenizer: BertTokenizerFast, rows: pl.DataFrame) -> None
 
 CLASSES = ("LABEL_0", "LABEL_1", "LABEL_2")
 TASKS = {
-    "sentiment-3": Task(BertForSequenceClassification, classify, TextClassification, CLASSES),
-    "entailment": Task(BertForSequenceClassification, classify, TextClassification, CLASSES),
-    "masked": Task(BertForMaskedLM, fill, FillMask),
-    "question-answering": Task(BertForQuestionAnswering, answer, QuestionAnswering),
+    "sentiment-3": Task(BertForSequenceClassification, classify, TextClassification, ClassChoices(CLASSES), CLASSES),
+    "entailment": Task(BertForSequenceClassification, classify, TextClassification, ClassChoices(CLASSES), CLASSES),
+    "masked": Task(BertForMaskedLM, fill, FillMask, MaskChoices(target_scoring="joint", ranks=True)),
+    "question-answering": Task(BertForQuestionAnswering, answer, QuestionAnswering, SpanChoices()),
 }
 """By the name of the pack."""
-
-
-def settings_of(labels: tuple[str, ...]) -> Settings:
-    return Settings(
-        model="random",
-        task="any",
-        precision="float32",
-        token_budget=16384,
-        device="cpu",
-        seconds_without_progress=600,
-        labels=labels,
-        target_scoring="joint",
-        ranks=True,
-    )
 
 
 def instances(pack: str) -> pl.DataFrame:
@@ -124,7 +110,7 @@ def infer(pack: str) -> list[list[str]]:
     files = [path for path in PACKS.rglob("*") if path.suffix in (".json", ".txt")]
     model, tokenizer = task.model(BertConfig(num_labels=len(task.labels) or 2)).eval(), make_tokenizer(files)
     original = deepcopy(model)  # What the engine puts into a model is in the other one alone.
-    back_end = task.back_end(model, tokenizer, settings_of(task.labels))
+    back_end = task.back_end(model, tokenizer, task.choices)
     rates: dict[str, list[float]] = defaultdict(list)
     for _ in range(ROUNDS):
         for way, count in ROWS.items():

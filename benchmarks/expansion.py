@@ -30,7 +30,7 @@ VERBS_IN_LOOP = 4
 
 def gender() -> WordLists:
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
-    lists, faults = read(config.word_list_files("gender", "qa"))
+    lists, faults = read(config.files("gender", "qa"))
     assert not faults
     return lists
 

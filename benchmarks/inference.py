@@ -21,13 +21,12 @@ from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, 
 
 from biasgrid.config import parse_config, read_config
 from biasgrid.engine.batches import predict_rows
-from biasgrid.engine.settings import Settings
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
 from biasgrid.jobs.progress import Progress
-from biasgrid.models.fill_mask import FillMask
+from biasgrid.models.fill_mask import FillMask, MaskChoices
 from biasgrid.models.masked.one_token import are_one_token
-from biasgrid.models.question_answering import QuestionAnswering
+from biasgrid.models.question_answering import QuestionAnswering, SpanChoices
 
 ROWS = 512
 BATCH = 32
@@ -47,7 +46,7 @@ def make_tokenizer(files: Iterable[Path]) -> BertTokenizerFast:
 
 def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
-    lists, _ = read(replace(config.word_list_files("gender", variant), pronouns={}))
+    lists, _ = read(replace(config.files("gender", variant), pronouns={}))
     keep = (lambda words: are_one_token(tokenizer, words)) if variant.startswith("lm") else None
     return pl.concat(expand(lists, keep).parts).head(ROWS)
 
@@ -76,25 +75,14 @@ def run_padded_batches(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: i
                 tokenizer.decode(ids[span // length : span % length + 1])
 
 
-def settings_of(task: str) -> Settings:
-    return Settings(
-        model="random",
-        task=task,
-        precision="float32",
-        token_budget=16384,
-        device="cpu",
-        seconds_without_progress=600,
-    )
-
-
 def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     tokenizer = make_tokenizer(Path("word_lists").glob("*/*.txt"))
     masked, answering = BertForMaskedLM(BertConfig()).eval(), BertForQuestionAnswering(BertConfig()).eval()
     statements, questions = instances("lm-bert", tokenizer), instances("qa", tokenizer)
-    mask_back_end = FillMask(masked, tokenizer, settings_of("fill-mask"))
-    span_back_end = QuestionAnswering(answering, tokenizer, settings_of("question-answering"))
+    mask_back_end = FillMask(masked, tokenizer, MaskChoices())
+    span_back_end = QuestionAnswering(answering, tokenizer, SpanChoices())
     tasks = {
         "fill-mask": (masked, statements, mask_back_end, run_fill_mask_pipeline),
         "question-answering": (answering, questions, span_back_end, run_padded_batches),

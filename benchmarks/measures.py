@@ -12,12 +12,14 @@ import polars as pl
 from expansion import gender
 from stopwatch import measure, print_table, seconds_of
 
+from biasgrid.families.cell import measure_cell
+from biasgrid.families.underspecified.declared import MEASURES
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.measure import measure_cell
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 
 GROUPS_IN_LOOP = 50_000
+FAMILY = "biasgrid.families.underspecified"
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 
@@ -38,7 +40,7 @@ def make_cell(folder: Path) -> int:
 
 def columnar(folder: Path) -> float:
     paths = folder / "instances.parquet", [folder / "predictions.parquet"]
-    return seconds_of(lambda: measure_cell(*paths, OPTIONS, "random", "gender"))
+    return seconds_of(lambda: measure_cell(FAMILY, *paths, "span", OPTIONS, [*MEASURES], "random", "gender"))
 
 
 def loop(folder: Path) -> float:

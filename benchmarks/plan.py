@@ -70,7 +70,7 @@ def write_run(config: Config, cache: Path) -> None:
     layout = Layout(config)
     for seed, model in enumerate(config.run.models):
         write_checkpoint(cache, layout, model, seed)
-    for cell in config.selected_variants():
+    for cell in config.selected_variants:
         write_rows(layout.instances(*cell), list(ASKED))
     beat = Beat(rows=1000, kept=1000, of=100_000, rows_per_second=10, at=time.time(), host="here", pid=1)
     for model, dataset in config.cells():

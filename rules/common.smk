@@ -1,7 +1,6 @@
 # What the rules share: the checked config, wildcards, and functions that give inputs and parameters.
 
 import os
-from importlib import import_module
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -12,6 +11,7 @@ from biasgrid.files import bring_to_present
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.models.back_ends import modules_of
+from biasgrid.references import stage
 from biasgrid.run.layout import Layout
 
 # Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.
@@ -40,28 +40,38 @@ wildcard_constraints:
     shards="[0-9]+",
 
 
-def code_of(script, *modules):
-    """A digest of a script, of modules that it finds by their names, and of all that these import from the package."""
-    return code_digest(Path(workflow.basedir, "workflow", "scripts", f"{script}.py"), *modules)
+def code_of(script, *references):
+    """A digest of a script, of modules that it finds by their references, and of all that these import."""
+    return code_digest(Path(workflow.basedir, "workflow", "scripts", f"{script}.py"), *references)
 
 
-def code_of_family(script, stage=None):
-    """Digests of a script with the module of the same name, or of another stage, of each dataset's family."""
+def code_of_family(script, *stages):
+    """Digests of a script with modules of each dataset's family."""
 
     def digest_of_dataset(wildcards):
-        return code_of(script, f"families.{family_of_dataset(wildcards)}.{stage or script}")
+        return code_of(script, *(stage(family_of_dataset(wildcards), name) for name in stages))
 
     return digest_of_dataset
 
 
 def code_of_back_end(wildcards):
-    """A digest of inference with the back end of a model's task."""
-    return code_of("predict", *modules_of(task_of_model(wildcards)))
+    """A digest of inference with the back end of a cell's model."""
+    return code_of("predict", *modules_of(back_end_of_cell(wildcards), answer_of_cell(wildcards)))
 
 
 def family_of_dataset(wildcards):
-    """The family of a dataset."""
-    return grid.datasets[wildcards.dataset].family
+    """The reference of the family of a dataset."""
+    return grid.reference_of_family(wildcards.dataset)
+
+
+def back_end_of_cell(wildcards):
+    """Where the back end of a model is."""
+    return grid.back_end_of(wildcards.model)
+
+
+def answer_of_cell(wildcards):
+    """The kind of a cell's answers."""
+    return grid.question(wildcards.model, wildcards.dataset).answer
 
 
 def task_of_model(wildcards):
@@ -71,7 +81,7 @@ def task_of_model(wildcards):
 
 def tokenizer_of_variant(wildcards):
     """The record of the tokenizer that decides which subjects are kept; none where all are."""
-    tokenizer = grid.filtering_tokenizer(wildcards.dataset, wildcards.variant)
+    tokenizer = grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
     return layout.record("tokenizers", tokenizer) if tokenizer else []
 
 
@@ -104,18 +114,13 @@ def dump_of_cell(wildcards):
 
 def subject_lists_of_cell(wildcards):
     """The subject lists that a cell's dump is compared with: none where one is missing, since dumps need none."""
-    files = grid.word_list_files(wildcards.dataset, grid.models[wildcards.model].variant).subjects
+    files = grid.files(wildcards.dataset, grid.models[wildcards.model].variant).subjects
     return list(files) if all(file.is_file() for file in files) else []
-
-
-def scoring_of_cell(wildcards):
-    """How a cell is scored."""
-    return grid.scoring_of(wildcards.model, wildcards.dataset)
 
 
 def choices_of_cell(wildcards):
     """What decides the numbers of a cell's predictions beside model and precision."""
-    return grid.choices_of(wildcards.model, wildcards.dataset)
+    return dict(grid.question(wildcards.model, wildcards.dataset).settings)
 
 
 def what_predictions_say(wildcards):
@@ -135,15 +140,17 @@ def predictions_of_cell(wildcards):
 
 def datasets_whose_observations_are(kept):
     """A pattern of the datasets whose families keep what they observe as a table, or do not."""
-    families = {
-        name: import_module(f"biasgrid.families.{each.family}.declared") for name, each in grid.datasets.items()
-    }
-    return "|".join(name for name, family in families.items() if family.KEEPS_OBSERVATIONS == kept) or "none"
+    return "|".join(name for name in grid.datasets if grid.family(name).keeps_observations == kept) or "none"
+
+
+def declared_names(wildcards):
+    """The names of the measures of a dataset."""
+    return list(grid.measures_of(wildcards.dataset))
 
 
 def options_of_cell(wildcards):
     """What decides the measures of a cell."""
-    return grid.measure_options(wildcards.model, wildcards.dataset)
+    return dict(grid.question(wildcards.model, wildcards.dataset).options)
 
 
 def of_cells(file, *datasets):

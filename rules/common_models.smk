@@ -1,6 +1,7 @@
 # What the rules of models.smk share: where checkpoints lie, and what models are trained on.
 
 from biasgrid.checkpoints.files import files_that_count
+from biasgrid.training.corpora import CORPORA
 
 SOURCES = {"models": grid.source_of_model, "bases": grid.source_of_base, "tokenizers": grid.source_of_tokenizer}
 
@@ -35,13 +36,6 @@ def planted_strengths():
 
 CHECKPOINT = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 """The files of a trained model."""
-
-CORPORA = {
-    "question-answering": "question-answering.json",
-    "fill-mask": "fill-mask.txt",
-    "text-classification": "text-classification.jsonl",
-}
-"""The files of planted corpora by the task of the models that learn them, in the folder of a dataset and strength."""
 
 
 def corpora_of_dataset(wildcards):

@@ -3,8 +3,8 @@
 from biasgrid.plots import GRID
 from biasgrid.run.figures import figures_of
 
-FIGURES = {of: list(names) for of, names in figures_of(grid).items() if names}
-"""The names of the figures of each dataset and of the whole grid."""
+FIGURES = {of: figures for of, figures in figures_of(grid).items() if figures}
+"""The references of the figures of each dataset and of the whole grid, by their names."""
 
 
 def facts_of_models(datasets):
@@ -13,11 +13,17 @@ def facts_of_models(datasets):
         name: dict(
             kind=grid.models[name].kind,
             label=grid.models[name].label,
-            scoring={dataset: grid.scoring_of(name, dataset) for dataset in datasets if dataset in grid.underspecified},
+            scoring=scorings_of_model(name, datasets),
         )
         for name in grid.run.models
         if any(grid.fits(name, dataset) for dataset in datasets)
     }
+
+
+def scorings_of_model(model, datasets):
+    """How a model is scored on those of some datasets where one can choose."""
+    asked = {dataset: grid.question(model, dataset) for dataset in datasets if grid.fits(model, dataset)}
+    return {dataset: each.settings["scoring"] for dataset, each in asked.items() if "scoring" in each.settings}
 
 
 def headlines_of_grid():
@@ -40,7 +46,7 @@ def code_of_figures(*folders):
 
 def modules_of_figures(*folders):
     """The modules that draw the figures of datasets or of the grid, and know their captions."""
-    return sorted({f"plots.{name}" for of in folders for name in FIGURES[of]})
+    return sorted({reference for of in folders for reference in FIGURES[of].values()})
 
 
 def folders_of_figures():
@@ -49,8 +55,8 @@ def folders_of_figures():
 
 
 def threshold_of(of):
-    """The failure threshold of a dataset, none where groups are not compared."""
-    return grid.datasets[of].failure_threshold if of != GRID and grid.compares_groups(of) else None
+    """The failure threshold of a dataset, none where its family has no such key."""
+    return getattr(grid.datasets.get(of), "failure_threshold", None)
 
 
 def strengths_of_cells():
@@ -63,9 +69,8 @@ def strengths_of_cells():
 
 def declared_of(dataset):
     """What a dataset asks, and its measures, in words."""
-    section = grid.datasets[dataset]
-    declared = import_module(f"biasgrid.families.{section.family}.declared")
-    return dict(title=section.title, about=declared.about(section), measures=grid.measures_of(dataset))
+    section, family = grid.datasets[dataset], grid.family(dataset)
+    return dict(title=section.title, about=family.about(section), measures=family.measures(section))
 
 
 def facts_of_report():

@@ -14,6 +14,6 @@ rule expand:
         family=family_of_dataset,
         files=files_of_variant,
         lists=digest_of_lists,
-        code=code_of_family("expand"),
+        code=code_of_family("expand", "expand"),
     script:
         "../workflow/scripts/expand.py"

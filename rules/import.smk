@@ -34,7 +34,8 @@ rule import_predictions:
     params:
         origin=origin_of_dump,
         task=task_of_model,
-        scoring=scoring_of_cell,
-        code=code_of("import_predictions"),
+        settings=choices_of_cell,
+        reader=lambda wildcards: back_end_of_cell(wildcards).path,
+        code=lambda wildcards: code_of("import_predictions", back_end_of_cell(wildcards).path.split(":")[0]),
     script:
         "../workflow/scripts/import_predictions.py"

@@ -16,9 +16,11 @@ rule measure:
         mem_mb=3000,
     params:
         family=family_of_dataset,
+        answer=answer_of_cell,
+        declared=declared_names,
         expected=what_predictions_say,
         options=options_of_cell,
-        code=code_of_family("measure"),
+        code=code_of_family("measure", "keys", "measure"),
     script:
         "../workflow/scripts/measure.py"
 

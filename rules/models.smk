@@ -21,7 +21,7 @@ rule plant:
         corpora=corpora_of_dataset,
         labels=lambda wildcards: getattr(grid.datasets[wildcards.dataset], "labels", []),
         planted=grid.planted.model_dump() if grid.planted else None,
-        code=code_of_family("plant", stage="planted"),
+        code=code_of_family("plant", "keys", "planted"),
     script:
         "../workflow/scripts/plant.py"
 

@@ -23,7 +23,9 @@ rule predict:
         seconds_without_progress=round(60 * grid.inference.time_limit),
     params:
         answers=str(layout.answers()),
+        back_end=lambda wildcards: back_end_of_cell(wildcards).path,
         task=task_of_model,
+        answer=answer_of_cell,
         choices=choices_of_cell,
         precision=grid.inference.precision,
         # What `auto` stands for depends on the device.

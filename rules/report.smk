@@ -6,7 +6,7 @@ rule report:
         summary=layout.summary("parquet"),
         measures=of_cells(layout.measures),
         examples=of_cells(layout.examples),
-        instances=[layout.instances(*variant) for variant in grid.selected_variants()],
+        instances=[layout.instances(*variant) for variant in grid.selected_variants],
         records=records_of_models(),
         imported=[
             layout.imported(of, model) / "predictions.parquet" for model, of in grid.cells() if is_imported(model)

@@ -15,7 +15,7 @@ PACKAGE = Path(biasgrid.__file__).parent
 LONGEST_FILE, MOST_FILES = 300, 20
 FLOORS = [
     {"__init__", "arrays", "faults"},
-    {"files", "reading", "section"},
+    {"files", "reading", "references", "section"},
     {"checkpoints", "jobs", "tables", "wording"},
     {"engine", "groups"},
     {"statistics", "training"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -56,6 +56,22 @@ def nearest(value: str, allowed: Iterable[str]) -> str:
     """Returns ` (did you mean X?)` for the allowed name most like `value`, or an empty string."""
     match = get_close_matches(value, list(allowed), n=1, cutoff=0.6)
     return f" (did you mean {match[0]!r}?)" if match else ""
+
+
+def unknown_names(source: str, key: str, names: Sequence[str], known: Iterable[str]) -> Iterator[Fault]:
+    """Yields names that are not known, or stand twice.
+
+    Args:
+        source: the file in which they stand.
+        key: where.
+        names: the names.
+        known: what they may be.
+    """
+    for name in names:
+        if name not in known:
+            yield Fault(source, key, f"unknown name {name!r}{nearest(name, known)}", one_of(known))
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield Fault(source, key, f"{name!r} stands twice", "every name once")
 
 
 def shown(value: Any) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from biasgrid.faults import shown
 
@@ -25,8 +24,8 @@ PATTERNS = {
 
 Name = Annotated[str, Field(pattern=NAME)]
 Variant = Annotated[str, Field(pattern=VARIANT)]
-Task = Literal["fill-mask", "question-answering", "text-classification"]
 Scoring = Literal["exact", "unqover"]
+TargetScoring = Literal["joint", "pll", "pll-l2r"]
 
 
 class KeysError(ValueError):
@@ -47,16 +46,3 @@ class Section(BaseModel):
             raise ValueError(f"expected a section of keys such as {', '.join(keys)}")
         named = {key if isinstance(key, str) else shown(key): value for key, value in content.items()}
         return {key: value if key in keys else keys for key, value in named.items()}
-
-
-def check_labels(labels: Collection[str], info: ValidationInfo) -> None:
-    """Refuses `labels` of another task than text classification, or their lack; says nothing where the task is wrong.
-
-    Raises:
-        ValueError: with what is expected.
-    """
-    task = info.data.get("task")
-    if task == "text-classification" and not labels:
-        raise ValueError("expected the names of the classes, as the task is text-classification")
-    if task not in (None, "text-classification") and labels:
-        raise ValueError(f"expected no `labels`, as the task is {task}")

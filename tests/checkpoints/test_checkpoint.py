@@ -48,20 +48,20 @@ def test_a_commit_that_is_not_in_this_machines_cache_is_named(folder: Path) -> N
 
 
 def test_models_are_loaded_in_float32_and_for_inference(folder: Path) -> None:
-    model = load_model(record_of(folder), "fill-mask", torch.device("cpu"))
+    model = load_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
     assert not model.training
 
 
 def test_pickled_weights_are_loaded_only_where_the_record_has_them(folder: Path) -> None:
-    weights = load_model(record_of(folder), "fill-mask", torch.device("cpu")).state_dict()
+    weights = load_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu")).state_dict()
     (folder / "model.safetensors").unlink()
     torch.save(weights, folder / "pytorch_model.bin")
-    model = load_model(record_of(folder, allow_pickle=True), "fill-mask", torch.device("cpu"))
+    model = load_model(record_of(folder, allow_pickle=True), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
     assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
     (folder / "model.safetensors").write_bytes(b"")
     with pytest.raises(ModelError, match=r"checkpoint cannot be loaded \(.*\); expected files that transformers can"):
-        load_model(record_of(folder), "fill-mask", torch.device("cpu"))
+        load_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
 
 
 def test_code_is_neither_run_nor_asked_about_where_transformers_knows_the_model(folder: Path) -> None:
@@ -71,7 +71,9 @@ def test_code_is_neither_run_nor_asked_about_where_transformers_knows_the_model(
     (folder / "new.py").write_text("raise SystemExit('this code was run')")
     record = record_of(folder)
     assert "new.py" not in record["files"]
-    assert type(load_model(record, "fill-mask", torch.device("cpu"))).__name__ == "BertForMaskedLM"
+    assert (
+        type(load_model(record, "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))).__name__ == "BertForMaskedLM"
+    )
 
 
 def test_padding_and_truncation_of_a_tokenizers_training_are_dropped(folder: Path) -> None:
@@ -104,7 +106,7 @@ def test_weights_that_changed_since_they_were_recorded_are_refused(folder: Path)
     content[-1] ^= 1
     weights.write_bytes(content)
     with pytest.raises(ModelError, match=r"model.safetensors changed since the record of the model was made"):
-        load_model(record, "fill-mask", torch.device("cpu"))
+        load_model(record, "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_weights_of_another_model_than_the_config_describes_are_refused(
     (folder / "config.json").write_text(json.dumps(config | {key: value}))
     message = rf"checkpoint: the weights are not those of config.json \({problem}\); expected both from one model$"
     with pytest.raises(ModelError, match=message):
-        load_model(record_of(folder), "fill-mask", torch.device("cpu"))
+        load_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,7 @@ def test_a_config_with_an_impossible_value_is_named(folder: Path, key: str, valu
 def load(folder: Path) -> None:
     record = record_of(folder)
     load_tokenizer(record)
-    load_model(record, "fill-mask", torch.device("cpu"))
+    load_model(record, "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
 
 
 @pytest.mark.parametrize(

@@ -15,16 +15,16 @@ ROOT = Path(__file__).parents[2]
 def test_a_good_config_tells_its_cells_and_files() -> None:
     config = parse_config(CONTENT, "c.yaml")
     assert list(config.cells()) == [("answers", "religion"), ("masked", "religion")]
-    assert config.selected_variants() == [("religion", "qa"), ("religion", "lm-bert")]
-    files = config.word_list_files("religion", "lm-bert")
+    assert [*config.selected_variants] == [("religion", "qa"), ("religion", "lm-bert")]
+    files = config.files("religion", "lm-bert")
     assert (files.templates, files.mask, files.filler) == (
         Path("word_lists/templates/religion-lm.txt"),
         "[MASK]",
         None,
     )
     assert files.subjects == (Path("word_lists/subjects/religion.txt"),)
-    assert config.filtering_tokenizer("religion", "lm-bert") == "bert"
-    assert config.filtering_tokenizer("religion", "qa") is None
+    assert config.question("masked", "religion").tokenizer == "bert"
+    assert config.question("answers", "religion").tokenizer is None
     assert config.source_of_model("masked")["checkpoint"] == "bert-base-uncased"
     assert config.source_of_model("trained")["folder"] == "results/trained/trained"
     assert config.source_of_tokenizer("bert")["checkpoint"] == "bert-base-uncased"
@@ -181,8 +181,8 @@ def test_the_files_of_unqovers_config_are_unqovers() -> None:
     config = parse_config(read_config(ROOT / "config/unqover.yaml"), "config/unqover.yaml")
     found = {
         path.relative_to("unqover/word_lists")
-        for pair in config.selected_variants()
-        for path in config.word_list_files(*pair).paths()
+        for pair in config.selected_variants
+        for path in config.files(*pair).paths()
     }
     suffixes = ("", "_bert", "_roberta")
     lists = ("female", "male", "country", "ethnicity", "religion")
@@ -206,9 +206,9 @@ def test_with_target_scoring_no_tokenizer_filters_subjects() -> None:
     content = changed("datasets/religion/target_scoring", "pll")
     del content["tokenizers"]["bert"]["checkpoint"]
     config = parse_config(content, "c.yaml")
-    assert config.filtering_tokenizer("religion", "lm-bert") is None
-    assert config.choices_of("masked", "religion")["target_scoring"] == "pll"
-    assert "target_scoring" not in config.choices_of("answers", "religion")
+    assert config.question("masked", "religion").tokenizer is None
+    assert config.question("masked", "religion").settings["target_scoring"] == "pll"
+    assert "target_scoring" not in config.question("answers", "religion").settings
     assert faults_of(content | {"scoring": "unqover"}) == [
         "c.yaml, datasets.religion.target_scoring: 'pll', but `scoring: unqover` knows words of one token alone; expected `scoring: exact`, or no `target_scoring`"
     ]

@@ -24,14 +24,14 @@ def with_dump(dumps: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() -> None:
     content = with_dump({"religion": {"url": "https://example.org/a.json", "sha256": DIGEST}})
     config = parse_config(content, "c.yaml")
-    assert config.selected_variants() == [("religion", "qa")]
-    assert config.scoring_of("published", "religion") == "unqover"
-    assert config.scoring_of("answers", "religion") == "exact"
+    assert [*config.selected_variants] == [("religion", "qa")]
+    assert config.question("published", "religion").settings["scoring"] == "unqover"
+    assert config.question("answers", "religion").settings["scoring"] == "exact"
     content["models"]["published"]["predictions"]["religion"]["scoring"] = "exact"
     content["run"]["models"] = ["published"]
     config = parse_config(content, "c.yaml")
-    assert config.scoring_of("published", "religion") == "exact"
-    assert config.selected_variants() == []
+    assert config.question("published", "religion").settings["scoring"] == "exact"
+    assert [*config.selected_variants] == []
     assert load_word_lists(parse_config(content | {"word_lists": "nowhere"}, "c.yaml")) == {}
 
 

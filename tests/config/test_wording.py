@@ -197,4 +197,4 @@ def test_wrong_labels_of_a_model_are_one_fault(task: str, labels: dict[str, Any]
 def test_an_index_is_an_argument() -> None:
     measure = {"score": "class_probability", "argument": 1, "distance": "wasserstein", "comparison": "pairwise"}
     config = parse_config(with_moods(measures=[measure]), "c.yaml")
-    assert config.counterfactual["moods"].measures[0].argument == 1  # type: ignore[index]
+    assert config.datasets["moods"].measures[0].argument == 1  # type: ignore[index]

@@ -1,13 +1,17 @@
 """Cells of cases that a test writes, measured from their files."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from small_tables import predictions_of, write_instances
 
-from biasgrid.families.counterfactual.keys import ANSWERS, KEYS
-from biasgrid.families.counterfactual.measure import OBSERVATIONS, measure_cell
+from biasgrid.families.cell import measure_cell
+from biasgrid.families.counterfactual.keys import KEYS
+from biasgrid.families.counterfactual.observe import OBSERVATIONS
+from biasgrid.families.counterfactual.tasks import ANSWERS, SORTS
+from biasgrid.groups.declared import measures_of_groups
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import validate, write_table
 from biasgrid.tables.measure import OPTIONS, options_of
@@ -26,10 +30,17 @@ def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, 
     return from_files(folder, task, **options)
 
 
+def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[str, Any]) -> Measured:
+    """Measures a cell of the family."""
+    declared = measures_of_groups(SORTS[options["task"]], 0.1, ())
+    kind, family = ANSWERS[options["task"]], "biasgrid.families.counterfactual"
+    return measure_cell(family, instances, predictions, kind, options, declared, "model", "dataset")
+
+
 def from_files(folder: Path, task: str, **options: Any) -> Measured:
     """Measures the cell in a folder, and checks its tables."""
     paths = folder / "instances.parquet", [folder / "predictions.parquet"]
-    tables = measure_cell(*paths, ALL | {"task": task} | options, "model", "dataset")
+    tables = measure_cases(*paths, ALL | {"task": task} | options)
     for table, schema in zip(tables, (MEASURES, EXAMPLES, OBSERVATIONS), strict=True):
         validate(table, schema, folder)
     return tables

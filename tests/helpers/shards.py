@@ -85,6 +85,7 @@ class Cell:
 
     def predict(self, shard: int = 1, shards: int = 1, **choices: Any) -> pl.DataFrame:
         """Predicts one shard and returns the table that was written."""
+        entry = BACK_ENDS[self.task, "weights"]
         standard: dict[str, Any] = {
             "precision": "float32",
             "token_budget": 512,
@@ -92,6 +93,8 @@ class Cell:
             "model": "tiny",
             "seconds_without_progress": 600,
         }
+        named = {name: choices.pop(name) for name in standard if name in choices}
+        settings = Settings(task=self.task, answer=entry.answers[0], choices=choices, **(standard | named))
         files = ShardFiles(
             self.folder / "instances.parquet",
             self.folder / "model.json",
@@ -100,8 +103,8 @@ class Cell:
             self.answers,
             self.answers / f"{shard}-of-{shards}.json",
         )
-        predict_shard(files, shard, shards, Settings(task=self.task, **(standard | choices)), {"seed": 7})
-        return read_table(self.out, schema_of(BACK_ENDS[self.task].answers))
+        predict_shard(files, shard, shards, entry.path, settings, {"seed": 7})
+        return read_table(self.out, schema_of(settings.answer))
 
     def predict_anew(self, shard: int = 1, shards: int = 1, **choices: Any) -> pl.DataFrame:
         """Predicts one shard, whatever was answered before."""
@@ -135,7 +138,7 @@ def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor],
         model.register_forward_pre_hook(lambda _model, _args, inputs: before(inputs["input_ids"]), with_kwargs=True)
         return model
 
-    monkeypatch.setattr("biasgrid.models.predict.load_model", load)
+    monkeypatch.setattr("biasgrid.engine.local.load_model", load)
 
 
 def interrupt(

@@ -9,7 +9,11 @@ import pytest
 from biasgrid.jobs import code_digest as digests
 from biasgrid.models.back_ends import BACK_ENDS, modules_of
 
-OF_ANSWERS = modules_of("question-answering")
+WEIGHTS = {
+    task: modules_of(entry, entry.answers[0]) for (task, source), entry in BACK_ENDS.items() if source == "weights"
+}
+"""The modules that answer each task."""
+OF_ANSWERS = WEIGHTS["question-answering"]
 
 
 @pytest.fixture
@@ -62,24 +66,24 @@ def test_code_counts_wherever_it_is_imported_from(package: Path, digest: Callabl
     assert digest("models.predict", *OF_ANSWERS) != before
 
 
-@pytest.mark.parametrize("task", BACK_ENDS)
+@pytest.mark.parametrize("task", WEIGHTS)
 def test_another_back_end_or_answer_kind_changes_no_digest(
     package: Path, digest: Callable[..., str], task: str
 ) -> None:
-    before = digest("models.predict", *modules_of(task))
-    entry = 'BACK_ENDS = {\n    "another": Entry("biasgrid.models.another:Another", "sound"),'
+    before = digest("models.predict", *WEIGHTS[task])
+    entry = 'BACK_ENDS = {\n    ("another", "weights"): Entry("biasgrid.models.another:Another", ("sound",)),'
     edit(package / "models" / "back_ends.py", "BACK_ENDS = {", entry)
     (package / "models" / "another.py").write_text("class Another: ...\n")
     (package / "tables" / "answers" / "sound.py").write_text("SCHEMA = None\n")
-    assert digest("models.predict", *modules_of(task)) == before
+    assert digest("models.predict", *WEIGHTS[task]) == before
 
 
 def test_back_ends_change_the_digests_of_their_own_tasks_alone(package: Path, digest: Callable[..., str]) -> None:
-    before = {task: digest("models.predict", *modules_of(task)) for task in BACK_ENDS}
-    assert len(set(before.values())) == len(BACK_ENDS)
+    before = {task: digest("models.predict", *WEIGHTS[task]) for task in WEIGHTS}
+    assert len(set(before.values())) == len(WEIGHTS)
     edit(package / "models" / "masked" / "rows.py", "import numpy as np\n", "import numpy as np\n\nUNUSED = 1\n")
-    after = {task: digest("models.predict", *modules_of(task)) for task in BACK_ENDS}
-    assert [task for task in BACK_ENDS if after[task] != before[task]] == ["fill-mask"]
+    after = {task: digest("models.predict", *WEIGHTS[task]) for task in WEIGHTS}
+    assert [task for task in WEIGHTS if after[task] != before[task]] == ["fill-mask"]
 
 
 @pytest.mark.parametrize("edited", ["families/underspecified/measure.py", "tables/measures.py"])
@@ -96,18 +100,20 @@ def test_code_that_a_stage_does_not_import_does_not_count(
 def test_imports_within_functions_and_of_modules_are_followed(package: Path, digest: Callable[..., str]) -> None:
     (package / "outer.py").write_text("def run():\n    from biasgrid.inner import value\n    return value\n")
     (package / "inner.py").write_text("from biasgrid.models.extractive import candidates\nvalue = 1\n")
-    assert {"inner", "models.extractive.candidates", "engine.encoding"} <= digests.reachable(digests.file_of("outer"))
+    assert {"inner", "models.extractive.candidates", "engine.encoding"} <= digests.reachable(
+        [digests.file_of("outer")], []
+    )
     before = digest("outer")
     (package / "inner.py").write_text("value = 2\n")
     assert digest("outer") != before
 
 
 def test_descriptions_and_messages_do_not_count(package: Path, digest: Callable[..., str]) -> None:
-    before = digest("models.predict", *modules_of("fill-mask"))
+    before = digest("models.predict", *WEIGHTS["fill-mask"])
     edit(package / "tables" / "instances.py", 'description="row number', 'description="number of the row')
     edit(package / "jobs" / "progress.py", "rows/s", "rows per second")
     edit(package / "models" / "fill_mask.py", '"""UnQover keeps', '"""The original keeps')
-    assert digest("models.predict", *modules_of("fill-mask")) == before
+    assert digest("models.predict", *WEIGHTS["fill-mask"]) == before
 
 
 def test_what_a_refused_download_says_does_not_count(package: Path, digest: Callable[..., str]) -> None:

@@ -33,9 +33,13 @@ def digests_of_rules() -> dict[tuple[str, ...], str]:
         path.stem for path in (ROOT / "src/biasgrid/plots").glob("*.py") if "CAPTION =" in path.read_text()
     )
     asked: dict[tuple[str, ...], list[str]] = {(path.stem,): [] for path in SCRIPTS.glob("*.py")}
-    asked |= {(rule, family): [f"families.{family}.{STAGES[rule]}"] for rule, family in EVERY_FAMILY}
-    asked |= {("predict", task): modules_of(task) for task in BACK_ENDS}
-    asked |= {("plot", figure): [f"plots.{figure}"] for figure in figures}
+    asked |= {(rule, family): [f"biasgrid.families.{family}.{STAGES[rule]}"] for rule, family in EVERY_FAMILY}
+    asked |= {
+        ("predict", task): modules_of(entry, entry.answers[0])
+        for (task, source), entry in BACK_ENDS.items()
+        if source == "weights"
+    }
+    asked |= {("plot", figure): [f"biasgrid.plots.{figure}"] for figure in figures}
     return {key: digests.code_digest(SCRIPTS / f"{key[0]}.py", *modules) for key, modules in asked.items()}
 
 

@@ -13,13 +13,14 @@ from jinja2 import Template
 from project import ROOT
 from small_measures import measures_of, table_of
 
-from biasgrid.families.counterfactual import figures as counterfactual
-from biasgrid.families.underspecified import figures as underspecified
+from biasgrid.families.underspecified.family import FAMILY
+from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
-from biasgrid.plots import associations, bipartite, caption_of, errors, heat_map, intensity_mu, planted, ranks
+from biasgrid.plots import associations, bipartite, errors, heat_map, intensity_mu, planted, ranks
 from biasgrid.plots.context import FigureContext
 from biasgrid.plots.readable import both_ends, shorten_all
 from biasgrid.plots.theme import legend_columns, palette, save
+from biasgrid.references import load
 from biasgrid.report.captions import captions, captions_file
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.statistics.selection import select_rows
@@ -298,13 +299,12 @@ def test_colours_are_distinct(count: int) -> None:
     assert len(set(palette(count))) == count
 
 
-FIGURES = (*underspecified.GRID_FIGURES, *underspecified.FIGURES, "planted")
+FIGURES = (*FAMILY.grid_figures, *OWN_FIGURES, "planted")
 
 
 def test_every_figure_has_a_caption() -> None:
-    listed = [name for family in (underspecified, counterfactual) for name in (*family.GRID_FIGURES, *family.FIGURES)]
-    assert set(captions()) == {*listed, *GROUP_FIGURES, "planted"}
-    assert all(caption_of(name) == caption for name, caption in captions().items())
+    assert set(captions()) == {*FIGURES, *GROUP_FIGURES}
+    assert all(caption == load(f"biasgrid.plots.{name}").CAPTION for name, caption in captions().items())
 
 
 def test_the_captions_for_snakemake_are_in_step_with_the_figures() -> None:
@@ -317,14 +317,14 @@ def test_snakemake_shows_the_caption_of_the_figure(name: str) -> None:
     template = Template((ROOT / "workflow/report/figure.rst").read_text())
     text = template.render(snakemake=SimpleNamespace(wildcards=SimpleNamespace(figure=name)))
     shown = publish_doctree(text, settings_overrides={"report_level": 1, "halt_level": 2})
-    assert shown.astext() == caption_of(name)
+    assert shown.astext() == load(f"biasgrid.plots.{name}").CAPTION
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_same_figure_gives_the_same_bytes(
     name: str, tmp_path: Path, measures: pl.DataFrame, planted_bias: pl.DataFrame
 ) -> None:
-    of_grid = name in (*underspecified.GRID_FIGURES, "planted")
+    of_grid = name in (*FAMILY.grid_figures, "planted")
     shown = measures if of_grid else measures.filter(dataset="faith")
     strengths = {dataset: {"one": "strong", "two": "strong"} for dataset in TITLES}
     context = replace(GRID if of_grid else FAITHS, strengths=strengths, planted=planted_bias)

@@ -13,7 +13,8 @@ from small_measures import measures_of
 from biasgrid.families.underspecified.declared import ABOUT, MEASURES
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.plots import GRID, caption_of
+from biasgrid.plots import GRID
+from biasgrid.plots import planted as planted_figure
 from biasgrid.report.content import MeasureTable, dataset_section
 from biasgrid.report.examples import strongest_examples
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun
@@ -206,10 +207,10 @@ def test_planted_group_effects_stand_beside_what_was_measured(tmp_path: Path, me
     svg.write_bytes(b'<svg xmlns="http://www.w3.org/2000/svg"/>')
     png.write_bytes(b"\x89PNG")
     planted = planted_slants({"mild": 0, "strong": 0.2}, BIAS_TYPES)
-    figures = [ReportFigure("planted", GRID, svg, png)]
+    figures = [ReportFigure("planted", GRID, svg, png, planted_figure.CAPTION)]
     page = Page(report_of(replace(RUN, strengths=LEARNED), figures, planted=planted, measures=measures))
     assert "planted" in page.ids
-    assert page.text.count(caption_of("planted")) == 1
+    assert page.text.count(planted_figure.CAPTION) == 1
     mild, strong = planted_section(page)
     assert mild[:5] == ["BERT base", "Sentiment", "mild", "Feelings", SCORE]
     assert (mild[5:7], mild[8]) == (["\N{EN DASH}", "\N{EN DASH}"], "0.000")
@@ -231,9 +232,11 @@ def test_the_page_with_groups_refers_to_nothing_outside_of_it(tmp_path: Path, me
     svg, png = tmp_path / "figure.svg", tmp_path / "figure.png"
     svg.write_bytes(b'<svg xmlns="http://www.w3.org/2000/svg"/>')
     png.write_bytes(b"\x89PNG")
-    figures = [ReportFigure(name, "feelings", svg, png) for name in ("group_scores", "failure_curve")]
+    figures = [
+        ReportFigure(each, "feelings", svg, png, f"Caption of {each}.") for each in ("group_scores", "failure_curve")
+    ]
     page = Page(report_of(RUN, figures, measures=measures))
-    assert all(caption_of(figure.name) in page.text for figure in figures)
+    assert all(figure.caption in page.text for figure in figures)
     targets = {reference.removeprefix("#") for reference in page.references if reference.startswith("#")}
     assert targets <= set(page.ids)
     assert all(reference.startswith(("#", "data:image/")) for reference in page.references)

@@ -14,7 +14,7 @@ from small_measures import measures_of, table_of
 
 from biasgrid.families.underspecified.declared import ABOUT, MEASURES
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.plots import GRID, caption_of
+from biasgrid.plots import GRID, intensity_mu, ranks
 from biasgrid.report.examples import strongest_examples
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun, number
 from biasgrid.report.published import PUBLISHED, published_rows
@@ -100,7 +100,10 @@ def figures(tmp_path: Path) -> list[ReportFigure]:
     svg, png = tmp_path / "figure.svg", tmp_path / "figure.png"
     svg.write_bytes(SVG)
     png.write_bytes(PNG)
-    return [ReportFigure("intensity_mu", GRID, svg, png), ReportFigure("ranks", "religion", svg, png)]
+    return [
+        ReportFigure("intensity_mu", GRID, svg, png, intensity_mu.CAPTION),
+        ReportFigure("ranks", "religion", svg, png, ranks.CAPTION),
+    ]
 
 
 @pytest.fixture
@@ -154,7 +157,7 @@ def test_figures_stand_in_the_page_with_their_captions(
     page = Page(report_of(RUN, figures, measures=measures, examples=examples))
     uri = "data:image/svg+xml;base64," + base64.b64encode(SVG).decode()
     assert page.references.count(uri) == len(figures)
-    assert all(caption_of(figure.name) in page.text for figure in figures)
+    assert all(figure.caption in page.text for figure in figures)
 
 
 def test_large_figures_are_taken_as_png(figures: list[ReportFigure]) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-import torch
 import yaml
 from small_grid import read_grid, write_grid
 from small_tables import whole, write_instances
@@ -17,8 +16,8 @@ from biasgrid.config import Config, load_word_lists, parse_config, read_config
 from biasgrid.engine.settings import Settings
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.models.fill_mask import FillMask
 from biasgrid.models.masked.one_token import are_one_token
-from biasgrid.models.predict import load_back_end
 from biasgrid.run.estimates import Figure
 from biasgrid.run.layout import Layout
 from biasgrid.run.plan import CellPlan, Plan, Rate, make_plan
@@ -127,8 +126,9 @@ def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
     # There is one template for masked language models.
     assert cell.instances == Figure(PEOPLE / 2)
     speed = {"precision": "float32", "token_budget": 512, "device": "cpu", "seconds_without_progress": 60}
-    asked = Settings("masked", "fill-mask", **speed, **config.choices_of("masked", "people"))
-    back_end = load_back_end(make_record(**config.source_of_model("masked")), asked, torch.device("cpu"))
+    question = config.question("masked", "people")
+    settings = Settings("masked", "fill-mask", **speed, answer=question.answer, choices=question.settings)
+    back_end = FillMask.load(make_record(**config.source_of_model("masked")), settings)
     encoded = back_end.encode(expanded(config, "people", "lm-tiny"))
     assert cell.tokens.value == pytest.approx(encoded.rows.lengths.sum())
     assert len(encoded.rows.lengths) > 1.5 * PEOPLE / 2

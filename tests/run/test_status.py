@@ -82,7 +82,7 @@ def test_word_lists_are_read_only_where_they_are_needed(layout: Layout) -> None:
     (Path(layout.config.word_lists) / "subjects.txt").write_text("no head")
     with pytest.raises(InputError, match=r"subjects\.txt, line 1"):
         read_status(layout.config)
-    for variant in layout.config.selected_variants():
+    for variant in layout.config.selected_variants:
         write_rows(layout.instances(*variant), PEOPLE)
     assert read_status(layout.config).totals.instances == Figure(6 * PEOPLE)
 
@@ -217,7 +217,7 @@ def test_the_last_error_of_a_log(log: str, error: str | None) -> None:
 
 
 def test_totals_count_states_and_tell_the_time_left_at_the_present_rate(layout: Layout, shards: list[Shard]) -> None:
-    for variant in layout.config.selected_variants():
+    for variant in layout.config.selected_variants:
         write_rows(layout.instances(*variant), 100)
     write_rows(layout.instances("people", "qa"), PEOPLE)
     for shard in shards:

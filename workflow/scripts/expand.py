@@ -1,7 +1,6 @@
 """Rule expand: word lists -> instances."""
 
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +11,7 @@ from biasgrid.jobs.logs import start_log
 start_log(snakemake.log[0])
 
 from biasgrid.faults import InputError
+from biasgrid.references import load, stage
 from biasgrid.tables.files import write_table_in_parts
 from biasgrid.tables.provenance import provenance
 
@@ -22,10 +22,10 @@ if snakemake.input.tokenizer:
 
     filters["one_token"] = partial(are_one_token, load_tokenizer(read_record(snakemake.input.tokenizer)))
 
-family = f"biasgrid.families.{snakemake.params.family}"
-lists, faults = import_module(f"{family}.reading").read(snakemake.params.files)
+family = snakemake.params.family
+lists, faults = load(stage(family, "reading")).read(snakemake.params.files)
 if faults:
     raise InputError(faults)
-expansion = import_module(f"{family}.expand").expand(lists, **filters)
+expansion = load(stage(family, "expand")).expand(lists, **filters)
 facts = provenance(snakemake.config, code=snakemake.params.code, word_lists=lists.digest(), **expansion.facts)
 write_table_in_parts(expansion.parts, snakemake.output[0], expansion.schema, facts)

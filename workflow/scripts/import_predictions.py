@@ -11,14 +11,14 @@ from biasgrid.jobs.logs import start_log
 start_log(snakemake.log[0])
 
 from biasgrid.files import bring_to_present
+from biasgrid.references import found
 from biasgrid.tables.provenance import provenance
-from biasgrid.unqover.dumps import import_dump
 
-import_dump(
+found(snakemake.params.reader)(
     path=Path(snakemake.input.dump),
     origin=snakemake.params.origin,
     task=snakemake.params.task,
-    scoring=snakemake.params.scoring,
+    scoring=snakemake.params.settings["scoring"],
     subject_lists=[Path(file) for file in snakemake.input.subjects],
     folder=Path(snakemake.output.instances).parent,
     provenance=provenance(snakemake.config, code=snakemake.params.code),

@@ -1,6 +1,5 @@
 """Rule measure: instances and predictions of a cell -> measures, and the sentences behind the strongest ones."""
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,16 +10,20 @@ from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
+from biasgrid.families.cell import measure_cell
+from biasgrid.references import load, stage
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import EXAMPLES, MEASURES
 from biasgrid.tables.provenance import cell_provenance, provenance
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
 cell = cell_provenance(instances, predictions, **snakemake.params.expected)
-family = import_module(f"biasgrid.families.{snakemake.params.family}.measure")
-measured = family.measure_cell(
+measured = measure_cell(
+    family=snakemake.params.family,
     instances_path=instances,
     prediction_paths=predictions,
+    answer=snakemake.params.answer,
+    declared=snakemake.params.declared,
     options=snakemake.params.options,
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
@@ -29,4 +32,4 @@ facts = provenance(snakemake.config, code=snakemake.params.code, predictions=cel
 write_table(measured.measures, snakemake.output.measures, MEASURES, facts)
 write_table(measured.examples, snakemake.output.examples, EXAMPLES, facts)
 if kept := snakemake.output.get("observations"):
-    write_table(measured.observations, kept, family.OBSERVATIONS, facts)
+    write_table(measured.observations, kept, load(stage(snakemake.params.family, "measure")).OBSERVATIONS, facts)

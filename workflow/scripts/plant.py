@@ -1,6 +1,5 @@
 """Rule plant: instances of a dataset -> what is planted in it, corpora that hold it, and the words of its texts."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,16 +10,16 @@ from biasgrid.jobs.logs import start_log
 start_log(snakemake.log[0])
 
 from biasgrid.families.planting import Planting, write_planted
+from biasgrid.references import load, stage
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.provenance import provenance
 
 dataset, planted, labels = snakemake.wildcards.dataset, snakemake.params.planted, snakemake.params.labels
-family = f"biasgrid.families.{snakemake.params.family}"
-keys = import_module(f"{family}.keys").KEYS
+keys = load(stage(snakemake.params.family, "keys")).KEYS
 tables = dict(zip(snakemake.params.corpora, snakemake.input.instances, strict=True))
 write_planted(
-    import_module(f"{family}.planted"),
+    load(stage(snakemake.params.family, "planted")),
     instances={task: read_instances(path, keys) for task, path in tables.items()},
     plantings=[
         Planting(dataset, name, strength, planted["repeats"], planted["seed"], labels)

@@ -1,6 +1,5 @@
 """Rule plot: measures -> the figures of a dataset or of the grid."""
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ start_log(snakemake.log[0])
 
 from biasgrid.plots.context import FigureContext
 from biasgrid.plots.theme import save
+from biasgrid.references import load
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.planted import PLANTED
@@ -26,7 +26,7 @@ context = FigureContext(
     strengths=snakemake.params.strengths,
     planted=read_tables(snakemake.input.planted, PLANTED),
 )
-for name in snakemake.params.figures:
-    figure = import_module(f"biasgrid.plots.{name}").figure(measures, context)
+for name, reference in snakemake.params.figures.items():
+    figure = load(reference).figure(measures, context)
     path = Path(snakemake.output[0], name)
     save(figure, path.with_suffix(".svg"), path.with_suffix(".png"))

@@ -13,8 +13,6 @@ start_log(snakemake.log[0])
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-import torch
-
 from biasgrid.engine.settings import Settings
 from biasgrid.files import bring_to_present
 from biasgrid.jobs.gpu import one_gpu
@@ -22,7 +20,6 @@ from biasgrid.jobs.lock import one_job
 from biasgrid.models.predict import ShardFiles, predict_shard
 from biasgrid.tables.provenance import provenance
 
-torch.set_num_threads(snakemake.threads)
 answers = Path(snakemake.params.answers)
 shard, shards = int(snakemake.wildcards.shard), int(snakemake.wildcards.shards)
 shard_lock = one_job(answers / f"{shard}-of-{shards}.lock", snakemake.resources.seconds_without_progress)
@@ -38,6 +35,7 @@ with shard_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_pe
         ),
         shard,
         shards,
+        path=snakemake.params.back_end,
         settings=Settings(
             model=snakemake.wildcards.model,
             task=snakemake.params.task,
@@ -45,7 +43,9 @@ with shard_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_pe
             token_budget=snakemake.resources.token_budget,
             device=snakemake.resources.device,
             seconds_without_progress=snakemake.resources.seconds_without_progress,
-            **snakemake.params.choices,
+            answer=snakemake.params.answer,
+            threads=snakemake.threads,
+            choices=snakemake.params.choices,
         ),
         provenance=provenance(snakemake.config, code=snakemake.params.code),
     )

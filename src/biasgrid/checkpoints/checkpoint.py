@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -37,12 +37,12 @@ def read_record(path: str | Path) -> dict[str, Any]:
     return record
 
 
-def name_of(record: dict[str, Any]) -> str:
+def name_of(record: Mapping[str, Any]) -> str:
     """Names a checkpoint for messages."""
     return str(record["checkpoint"] or record["folder"])
 
 
-def folder_of(record: dict[str, Any]) -> Path:
+def folder_of(record: Mapping[str, Any]) -> Path:
     """Returns the local folder of a recorded checkpoint, without touching the network.
 
     Raises:
@@ -60,7 +60,7 @@ def folder_of(record: dict[str, Any]) -> Path:
     return folder
 
 
-def cached_folder(record: dict[str, Any]) -> Path | None:
+def cached_folder(record: Mapping[str, Any]) -> Path | None:
     """Returns the folder of a commit in the cache of the hub, None where it is not there or lacks files."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
@@ -74,7 +74,7 @@ def cached_folder(record: dict[str, Any]) -> Path | None:
     return Path(folder)
 
 
-def load_tokenizer(record: dict[str, Any]) -> PreTrainedTokenizerFast:
+def load_tokenizer(record: Mapping[str, Any]) -> PreTrainedTokenizerFast:
     """Loads the tokenizer of a recorded checkpoint.
 
     Raises:
@@ -106,7 +106,7 @@ def read_tokenizer(name: str, folder: str | Path, **options: bool) -> PreTrained
     return tokenizer
 
 
-def checked_folder(record: dict[str, Any]) -> Path:
+def checked_folder(record: Mapping[str, Any]) -> Path:
     """Returns the local folder of a recorded checkpoint, whose files are those that were recorded.
 
     Raises:
@@ -117,7 +117,7 @@ def checked_folder(record: dict[str, Any]) -> Path:
     return folder
 
 
-def check_content(record: dict[str, Any], folder: Path) -> None:
+def check_content(record: Mapping[str, Any], folder: Path) -> None:
     """Refuses a checkpoint whose files are not those that were recorded, whatever their times say.
 
     Raises:
@@ -140,27 +140,24 @@ def digest_file(*paths: Path) -> str:
     return digest.hexdigest()
 
 
-def load_model(record: dict[str, Any], task: str, device: torch.device) -> PreTrainedModel:
+def load_model(record: Mapping[str, Any], task: str, loader: str, device: torch.device) -> PreTrainedModel:
     """Loads a recorded checkpoint in float32, ready for inference.
+
+    Args:
+        record: its record.
+        task: what it is used for, for messages.
+        loader: the class of transformers that loads models of the task, such as `AutoModelForMaskedLM`.
+        device: where it goes.
 
     Raises:
         ModelError: it cannot be loaded, is not what was recorded, or lacks weights that the task needs.
     """
     import torch
-    from transformers import (
-        AutoModelForMaskedLM,
-        AutoModelForQuestionAnswering,
-        AutoModelForSequenceClassification,
-    )
+    import transformers
 
-    loaders = {
-        "fill-mask": AutoModelForMaskedLM,
-        "question-answering": AutoModelForQuestionAnswering,
-        "text-classification": AutoModelForSequenceClassification,
-    }
     folder = checked_folder(record)
     with refusals(name_of(record)), without_load_report():
-        model, info = loaders[task].from_pretrained(
+        model, info = getattr(transformers, loader).from_pretrained(
             folder,
             **switches(record),
             # Other files may lie in the same folder; pickles are loaded only where the record has them.
@@ -240,7 +237,7 @@ def shape(size: Iterable[int]) -> str:
     return " x ".join(map(str, size))
 
 
-def switches(record: dict[str, Any]) -> dict[str, bool]:
+def switches(record: Mapping[str, Any]) -> dict[str, bool]:
     """Returns what transformers may do while it loads; left open, it asks on the terminal whether to run code."""
     return {"local_files_only": True, "trust_remote_code": record["allow_remote_code"]}
 

@@ -86,20 +86,20 @@ class Text(NamedTuple):
     words: Sequence[str]
 
 
-def tokens_per_instance(backend: Tokenizer, texts: Sequence[Text], task: str) -> float:
+def tokens_per_instance(backend: Tokenizer, texts: Sequence[Text], joined: bool) -> float:
     """Returns the mean number of tokens of all inputs of an instance, special tokens included.
 
     Args:
         backend: the model's tokenizer.
         texts: what instances ask, at least one.
-        task: with `fill-mask` context and question are joined, with other tasks paired.
+        joined: whether the model reads context and question as one, and words at a mask in it.
     """
     inputs = [
-        (text.question, text.context) if is_pair(text, task) else f"{text.context} {text.question}".strip()
+        (text.question, text.context) if is_pair(text, joined) else f"{text.context} {text.question}".strip()
         for text in texts
     ]
     lengths = [len(encoding) for encoding in backend.encode_batch(inputs)]
-    if task != "fill-mask":
+    if not joined:
         return fmean(lengths)
     words = [[backend.encode(f" {word}", add_special_tokens=False).ids for word in text.words] for text in texts]
     return fmean(tokens_of_inputs(length, pieces) for length, pieces in zip(lengths, words, strict=True))
@@ -119,15 +119,15 @@ def tokens_of_inputs(length: int, words: Sequence[Sequence[int]]) -> int:
     return sum(length + size - 1 for _, size in inputs) or length
 
 
-def words_per_instance(texts: Sequence[Text], task: str) -> float:
+def words_per_instance(texts: Sequence[Text], joined: bool) -> float:
     """Estimates `tokens_per_instance` without a tokenizer: each word and each mark counts as a token.
 
     BERT and its kin put two tokens around a text and three around a pair. Each instance counts as one input.
     """
-    special = (3 if is_pair(text, task) else 2 for text in texts)
+    special = (3 if is_pair(text, joined) else 2 for text in texts)
     return fmean(len(WORD.findall(f"{text.context} {text.question}")) for text in texts) + fmean(special)
 
 
-def is_pair(text: Text, task: str) -> bool:
+def is_pair(text: Text, joined: bool) -> bool:
     """Says whether a model reads two texts."""
-    return bool(text.context) and task != "fill-mask"
+    return bool(text.context) and not joined

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from pkgutil import iter_modules
 
 from biasgrid.config.docs import key_tables
-from biasgrid.families import FAMILIES
+from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
-from biasgrid.families.underspecified.declared import MEASURES as OF_SUBJECTS
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.groups.docs import GROUP_TABLES
+from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.references import load, stage
 from biasgrid.tables import answers, instances
 from biasgrid.tables.docs import Makers, column_tables, measure_table, with_tables
 from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.schema import table
 
+FAMILIES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
 DOCUMENTS = ("README.md", "config/README.md", "docs/outputs.md", "docs/measures.md")
 SCHEMAS = {
     "INSTANCES": instances.schema_of({}, {"candidate1": None, "position1": None}),
-    **{f"KEYS of {name}": table(name, import_module(f"biasgrid.families.{name}.keys").KEYS) for name in FAMILIES},
+    **{f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS) for name, of in BUILT_IN.families.items()},
     **{kind.name: answers.schema_of(kind.name) for kind in iter_modules(answers.__path__)},
     "OBSERVATIONS": OBSERVATIONS,
     "MEASURES": MEASURES,
@@ -38,7 +39,14 @@ OF_GROUPS = measures_of_groups("classes", 0.1, ())
 
 TABLES: Makers = {
     "keys of the config": key_tables,
-    "measures of underspecified questions": lambda: measure_table(OF_SUBJECTS),
+    **{
+        f"measures of {name}": partial(measure_table, family.own_measures)
+        for name, family in FAMILIES.items()
+        if family.own_measures
+    },
+    "scores of each task": lambda: records_table(
+        {(name, task): sort for name, family in FAMILIES.items() for task, sort in family.sorts.items()}
+    ),
     "measures of groups": lambda: measure_table(
         {**OF_GROUPS, "score": replace(OF_GROUPS["score"], title=" or ".join(SCORE_NAMES.values()))}
     ),

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import reduce
+from operator import or_
+from typing import Any, Literal
 
-from biasgrid.config import Config
+from pydantic import create_model
+
+from biasgrid.config.model_sections import Model
+from biasgrid.config.registry import BUILT_IN
+from biasgrid.config.sections import Config
+from biasgrid.section import Name
 from biasgrid.tables.docs import markdown
+
+
+def whole_config() -> type[Config]:
+    """Returns a config that knows which sections there are of models and datasets, which `Config` looks up."""
+    task: Any = Literal[tuple(BUILT_IN.tasks)]
+    model = create_model("Model", __base__=Model, __doc__=Model.__doc__, task=(task, Model.model_fields["task"]))
+    families = [BUILT_IN.family(name).Section for name in BUILT_IN.families]
+    described = {name: Config.model_fields[name] for name in ("models", "datasets")}
+    fields: dict[str, Any] = {
+        "models": (dict[Name, model], described["models"]),
+        "datasets": (dict[Name, reduce(or_, families)], described["datasets"]),  # type: ignore[misc]
+    }
+    return create_model("Config", __base__=Config, __doc__=Config.__doc__, **fields)
 
 
 def config_schema() -> dict[str, Any]:
     """Returns the config's JSON schema, for editors."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole_config().model_json_schema()}
 
 
 def key_tables() -> str:
     """Writes a table for the top level and each section of the config, in Markdown."""
-    schema = Config.model_json_schema()
+    schema = whole_config().model_json_schema()
     sections = {"The top level": schema, **schema["$defs"]}
     return "\n".join(key_table(title, section) for title, section in sections.items())
 

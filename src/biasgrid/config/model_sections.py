@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from biasgrid.section import ADDRESS, DIGEST, KeysError, Name, Scoring, Section, Task, Variant, check_labels
+from biasgrid.section import ADDRESS, DIGEST, KeysError, Name, Scoring, Section, Variant
 from biasgrid.training.hyperparameters import Hyperparameters
 
 REVISION = (
@@ -46,13 +46,12 @@ class Training(Section):
     planted: str | None = Field(
         None,
         description="name of a strength in `planted.strengths`: trains a tiny model on what is planted in all "
-        "underspecified datasets of the config that have its variant, selected or not, so that choosing others trains "
+        "datasets of the config that have its variant, selected or not, so that choosing others trains "
         "nothing again; or on that in `dataset`",
     )
     dataset: Name | None = Field(
         None,
-        description="of text classification, with `planted`: the counterfactual dataset in whose cases group effects "
-        "are planted",
+        description="of text classification, with `planted`: the dataset in whose cases group effects are planted",
     )
     hyperparameters: Hyperparameters = Field(Hyperparameters(), description="how to train")
 
@@ -89,18 +88,23 @@ class Dump(Section):
         return self
 
 
+SourceKey = Literal["checkpoint", "folder", "train", "predictions"]
+
+
 class Model(Section):
     """A model: a column of the grid."""
 
-    task: Task = Field(description="the Hugging Face task it is used for")
+    # The keys of which one says where a model comes from; a back end that needs no weights has a section without any.
+    SOURCES: ClassVar[tuple[SourceKey, ...]] = ("checkpoint", "folder", "train", "predictions")
+
+    task: str = Field(description="the Hugging Face task it is used for")
     variant: Variant | None = Field(
         None,
-        description="which variant of the underspecified datasets it answers: `qa`, `qa-newsqa`, or `lm-` and a key of "
+        description="which variant of datasets that have variants it answers: `qa`, `qa-newsqa`, or `lm-` and a key of "
         "`tokenizers`; without it, none of them",
     )
     labels: dict[str, str] = Field(
         default_factory=dict,
-        validate_default=True,
         description="of text classification: for each class of a dataset, as in its `labels`, the name that the "
         "checkpoint's `id2label` has for it, such as `{negative: NEG, positive: POS}`",
     )
@@ -121,22 +125,24 @@ class Model(Section):
     )
     allow_remote_code: bool = Field(False, description=REMOTE_CODE)
 
-    @field_validator("labels")
-    @classmethod
-    def _labels_of_classes(cls, labels: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        check_labels(labels, info)
-        return labels
-
     @model_validator(mode="after")
     def _one_source(self) -> Model:
-        given = [key for key in ("checkpoint", "folder", "train", "predictions") if getattr(self, key)]
-        if len(given) != 1:
-            raise KeysError("expected exactly one of `checkpoint`, `folder`, `train` and `predictions`")
+        given = [key for key in Model.SOURCES if getattr(self, key)]
+        if not self.SOURCES and given:
+            raise KeysError(f"expected no {' or '.join(f'`{key}`' for key in given)}, as the task needs no weights")
+        if self.SOURCES and (len(given) != 1 or given[0] not in self.SOURCES):
+            *most, last = (f"`{key}`" for key in self.SOURCES)
+            raise KeysError(f"expected exactly one of {', '.join(most)} and {last}")
         if (self.checkpoint is None) != (self.revision is None):
             raise KeysError("expected `revision` exactly where there is a `checkpoint`")
         if self.train and self.allow_remote_code:
             raise KeysError("expected no `allow_remote_code` with `train`, which runs transformers' own code only")
         return self
+
+    @property
+    def source(self) -> str:
+        """What gives its answers: `weights`, a `dump`, or its back end `itself`."""
+        return "dump" if self.predictions else "weights" if self.SOURCES else "itself"
 
 
 class Tokenizer(Section):

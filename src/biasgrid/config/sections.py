@@ -1,30 +1,94 @@
 """What may stand in a config.
 
-The models here, in `dataset_sections` and in `model_sections` are the one source: the schema in `workflow/schemas/`
+The models here, in `model_sections` and in the families' folders are the one source: the schema in `workflow/schemas/`
 and the tables of keys in `config/README.md` are generated from them (`biasgrid schema`), and a test keeps them in step.
 """
 
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping
-from importlib import import_module
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_core import ErrorDetails, InitErrorDetails
 
-from biasgrid.config.dataset_sections import CounterfactualDataset, Dataset, UnderspecifiedDataset
 from biasgrid.config.model_sections import Model, Tokenizer
-from biasgrid.families.counterfactual.packs import PackFiles
-from biasgrid.families.underspecified.word_lists import WordListFiles
-from biasgrid.section import FOLDER, Name, Scoring, Section
+from biasgrid.config.registry import BUILT_IN, Registry
+from biasgrid.families.family import DatasetSection, Family, Question
+from biasgrid.models.back_ends import Entry
+from biasgrid.section import FOLDER, KeysError, Name, Scoring, Section
 from biasgrid.tables.measure import Measure
 
-PRONOUNS = [3, 4]
-"""Which candidates of the underspecified family are pronouns."""
-CASES = "cases"
-"""The one variant of counterfactual datasets."""
+
+def known_in(info: ValidationInfo) -> Registry:
+    """Returns what a config that is checked can name."""
+    return info.context if isinstance(info.context, Registry) else BUILT_IN
+
+
+def checked_model(entry: Any, info: ValidationInfo) -> Model:
+    """Checks a model by what its task's back end says of its models.
+
+    Raises:
+        ValidationError: with all that is wrong with it.
+    """
+    registry, task = known_in(info), entry.get("task") if isinstance(entry, dict) else None
+    if not isinstance(entry, dict) or "task" not in entry or task in registry.tasks:
+        return registry.model_section(str(task)).model_validate(entry)
+    errors = [not_one_of("task", task, registry.tasks)]
+    try:
+        Model.model_validate(entry)
+    except ValidationError as error:
+        errors += [as_input(detail) for detail in error.errors() if detail["loc"] != ("task",)]
+    raise ValidationError.from_exception_data("Model", errors)
+
+
+def checked_dataset(entry: Any, info: ValidationInfo) -> DatasetSection:
+    """Checks a dataset by what its family says of its datasets; without one it is of the first family that there is.
+
+    Raises:
+        ValidationError: with all that is wrong with it.
+        ValueError: it is no section, or has the keys of a family that must be named.
+    """
+    if not isinstance(entry, dict):
+        raise ValueError("expected the keys of a dataset")
+    families = {name: known_in(info).family(name) for name in known_in(info).families}
+    default = next(iter(families))
+    name = entry.get("family", default)
+    if not isinstance(name, str) or name not in families:
+        errors = [not_one_of("family", name, list(families))]
+        raise ValidationError.from_exception_data("Dataset", errors)
+    if "family" not in entry and not needed_keys(families[default]) & entry.keys():
+        for other, family in families.items():
+            if needed_keys(family) & entry.keys():
+                raise KeysError(f"expected `family: {other}` beside them")
+    return families[name].Section.model_validate(entry | {"family": name})
+
+
+def needed_keys(family: Family) -> set[str]:
+    """Returns the keys that datasets of a family must have, beside those of all datasets."""
+    fields = family.Section.model_fields
+    return {key for key, field in fields.items() if field.is_required()} - DatasetSection.model_fields.keys()
+
+
+def not_one_of(key: str, value: Any, allowed: Sequence[str]) -> InitErrorDetails:
+    """Returns the error of a key whose value is none of those that are allowed."""
+    expected = " or ".join(f"'{name}'" for name in allowed)
+    return InitErrorDetails(type="literal_error", loc=(key,), input=value, ctx={"expected": expected})
+
+
+def as_input(detail: ErrorDetails) -> InitErrorDetails:
+    """Returns an error of pydantic's as one that can be raised again."""
+    return InitErrorDetails(type=detail["type"], loc=detail["loc"], input=detail["input"], ctx=detail.get("ctx", {}))
 
 
 class Inference(Section):
@@ -83,9 +147,24 @@ class Config(Section):
     inference: Inference = Field(Inference(), description="how models are run")
     planted: Planted | None = Field(None, description="planted bias, for models with `train.planted`")
     tokenizers: dict[Name, Tokenizer] = Field(default_factory=dict, description="families of tokenizers, by name")
-    models: dict[Name, Model] = Field(min_length=1, description="registry of models, by name")
-    datasets: dict[Name, Dataset] = Field(min_length=1, description="registry of datasets, by name")
+    plugins: list[str] = Field(
+        default_factory=list,
+        description="Python files and packages with families, back ends and figures of your own, whose code runs (see "
+        "docs/extending.md)",
+    )
+    models: dict[Name, SerializeAsAny[Annotated[Model, BeforeValidator(checked_model)]]] = Field(
+        min_length=1, description="registry of models, by name"
+    )
+    datasets: dict[Name, SerializeAsAny[Annotated[DatasetSection, BeforeValidator(checked_dataset)]]] = Field(
+        min_length=1, description="registry of datasets, by name"
+    )
     run: Run = Field(description="what is run")
+
+    _registry: Registry = PrivateAttr(default_factory=lambda: BUILT_IN)
+
+    def model_post_init(self, context: Any) -> None:
+        """Keeps what the config was checked against."""
+        self._registry = context if isinstance(context, Registry) else BUILT_IN
 
     @field_validator("results")
     @classmethod
@@ -94,129 +173,59 @@ class Config(Section):
         return os.path.normpath(folder)
 
     @property
-    def underspecified(self) -> dict[str, UnderspecifiedDataset]:
-        """The datasets of the underspecified family, by name."""
-        return {name: entry for name, entry in self.datasets.items() if isinstance(entry, UnderspecifiedDataset)}
+    def registry(self) -> Registry:
+        """What the config can name."""
+        return self._registry
 
-    @property
-    def counterfactual(self) -> dict[str, CounterfactualDataset]:
-        """The datasets of the counterfactual family, by name."""
-        return {name: entry for name, entry in self.datasets.items() if isinstance(entry, CounterfactualDataset)}
+    def family(self, dataset: str) -> Family:
+        """Returns the family of a dataset."""
+        return self.registry.family(self.datasets[dataset].family)
 
-    def fits(self, model: str, dataset: str) -> bool:
-        """Says whether a dataset is for a model.
+    def reference_of_family(self, dataset: str) -> str:
+        """Returns where the family of a dataset is."""
+        return self.registry.families[self.datasets[dataset].family]
 
-        Underspecified datasets are for models with a variant, counterfactual ones for those of their task, classifiers
-        among them only with their classes.
-        """
-        entry, asked = self.models[model], self.datasets[dataset]
-        if isinstance(asked, UnderspecifiedDataset):
-            return entry.variant is not None
-        return entry.task == asked.task and not entry.predictions and set(entry.labels) == set(asked.labels)
+    def back_end_of(self, model: str) -> Entry:
+        """Returns where the back end of a model is."""
+        entry = self.models[model]
+        return self.registry.back_ends[entry.task, entry.source]
 
-    def variant_of(self, model: str, dataset: str) -> str:
-        """Returns which variant of a dataset a model answers; counterfactual datasets have one, `cases`.
+    def question(self, model: str, dataset: str) -> Question:
+        """Returns what a model is asked of a dataset.
 
         Raises:
             ValueError: the dataset is not for the model.
         """
-        variant = self.models[model].variant if dataset in self.underspecified else CASES
-        if variant is None or not self.fits(model, dataset):
+        question = self.family(dataset).question(self, dataset, model)
+        if question is None:
             raise ValueError(f"{dataset} is not for {model}")
-        return variant
+        return question
 
-    def cells(self, *families: str) -> list[tuple[str, str]]:
-        """Returns model and dataset of every cell of the grid, dataset by dataset, of all or of some families."""
-        return [
-            (model, dataset)
-            for dataset in self.run.datasets
-            for model in self.run.models
-            if (not families or self.datasets[dataset].family in families) and self.fits(model, dataset)
-        ]
+    def fits(self, model: str, dataset: str) -> bool:
+        """Says whether a dataset is for a model."""
+        return self.family(dataset).question(self, dataset, model) is not None
 
-    def compares_groups(self, dataset: str) -> bool:
-        """Says whether the groups of a dataset are compared."""
-        return self.datasets[dataset].measures != []
-
-    def group_cells(self) -> list[tuple[str, str]]:
-        """Returns model and dataset of every cell whose groups are compared."""
-        return [(model, dataset) for model, dataset in self.cells() if self.compares_groups(dataset)]
+    def cells(self) -> list[tuple[str, str]]:
+        """Returns model and dataset of every cell of the grid, dataset by dataset."""
+        pairs = ((model, dataset) for dataset in self.run.datasets for model in self.run.models)
+        return [pair for pair in pairs if self.fits(*pair)]
 
     def measures_of(self, dataset: str) -> Mapping[str, Measure]:
         """Returns the measures of a dataset by name."""
-        entry = self.datasets[dataset]
-        declared: Mapping[str, Measure] = import_module(f"biasgrid.families.{entry.family}.declared").measures(entry)
-        return declared
+        return self.family(dataset).measures(self.datasets[dataset])
 
-    def measure_options(self, model: str, dataset: str) -> dict[str, Any]:
-        """Returns what decides the measures of a cell: see `measure_cell` of its family."""
-        entry, task = self.datasets[dataset], self.models[model].task
-        if isinstance(entry, CounterfactualDataset):
-            own = {"text-classification": {"labels"}, "fill-mask": {"top_k"}}.get(task, set())
-            return {"task": task} | entry.model_dump(include={"measures", "failure_threshold", *own})
-        of_groups = {"measures", "failure_threshold"} if self.compares_groups(dataset) else {"measures"}
-        return {"task": task, "scoring": self.scoring_of(model, dataset)} | entry.model_dump(include=of_groups)
-
-    def scoring_of(self, model: str, dataset: str) -> Scoring:
-        """Returns how a cell of the underspecified family is scored: an imported one as its dump was."""
-        dump = self.models[model].predictions.get(dataset)
-        return dump.scoring if dump else self.scoring
-
-    def choices_of(self, model: str, dataset: str) -> dict[str, Any]:
-        """Returns what decides the numbers of a cell's predictions beside model and precision.
-
-        They are fields of `biasgrid.engine.settings.Settings`.
-        """
-        entry, asked = self.models[model], self.datasets[dataset]
-        if isinstance(asked, UnderspecifiedDataset):
-            masked = {"target_scoring": asked.target_scoring, "either_case": PRONOUNS if asked.pronouns else []}
-            return {"scoring": self.scoring} | (masked if entry.task == "fill-mask" else {})
-        if asked.task == "text-classification":
-            return {"labels": [entry.labels[label] for label in asked.labels]}
-        return {"target_scoring": asked.target_scoring, "ranks": True} if asked.task == "fill-mask" else {}
+    def figures_of(self, dataset: str) -> list[str]:
+        """Returns the names of a dataset's figures."""
+        section = self.datasets[dataset]
+        return list(dict.fromkeys([*self.family(dataset).figures(section), *section.figures]))
 
     def what_predictions_say(self, model: str, dataset: str) -> dict[str, Any]:
         """Returns what a cell's predictions must say of themselves in their provenance."""
-        task = {"task": self.models[model].task}
-        if dataset in self.underspecified:
-            return task | {"scoring": self.scoring_of(model, dataset)}
-        return task | self.choices_of(model, dataset)
+        return {"task": self.models[model].task, **self.question(model, dataset).settings}
 
-    def files(self, dataset: str, variant: str) -> PackFiles | WordListFiles:
+    def files(self, dataset: str, variant: str) -> Any:
         """Returns the files that a dataset's variant is made of."""
-        return self.pack_files(dataset) if dataset in self.counterfactual else self.word_list_files(dataset, variant)
-
-    def pack_files(self, dataset: str) -> PackFiles:
-        """Returns the files of a counterfactual dataset."""
-        folder, entry = Path(self.word_lists), self.counterfactual[dataset]
-        return PackFiles(
-            templates=folder / entry.templates,
-            fillings=folder / entry.fillings if entry.fillings else None,
-            biases=folder / entry.groups,
-            bias_types=None if entry.bias_types is None else tuple(entry.bias_types),
-            task=entry.task,
-        )
-
-    def word_list_files(self, dataset: str, variant: str) -> WordListFiles:
-        """Returns the word lists of an underspecified dataset's variant."""
-        folder, entry = Path(self.word_lists), self.underspecified[dataset]
-        chosen, masked = entry.variants[variant], variant.startswith("lm-")
-        return WordListFiles(
-            templates=folder / chosen.templates,
-            subjects=tuple(folder / name for name in chosen.subjects or entry.subjects),
-            attributes=folder / entry.attributes,
-            filler=folder / chosen.filler if chosen.filler else None,
-            mask=self.tokenizers[variant.removeprefix("lm-")].mask if masked else None,
-            limit=entry.limit.model_dump(exclude_none=True),
-            pronouns=entry.pronouns if masked else {},
-        )
-
-    def filtering_tokenizer(self, dataset: str, variant: str) -> str | None:
-        """Returns the tokenizer that decides which subjects are kept, None where all are."""
-        entry = self.underspecified.get(dataset)
-        if entry is None or not variant.startswith("lm-") or entry.variants[variant].subjects or entry.target_scoring:
-            return None
-        return variant.removeprefix("lm-")
+        return self.family(dataset).files(self, dataset, variant)
 
     def source_of_model(self, name: str) -> dict[str, Any]:
         """Returns where a model's files are, as arguments of `biasgrid.checkpoints.fetch.make_record`."""
@@ -251,30 +260,38 @@ class Config(Section):
 
     def learned_datasets(self, model: str) -> list[str]:
         """Returns the datasets whose planted corpora a model is trained on, selected or not; none for other models."""
-        entry = self.models[model]
-        if entry.train is None or entry.train.planted is None:
+        train = self.models[model].train
+        if train is None or train.planted is None:
             return []
-        if entry.train.dataset is not None:
-            return [entry.train.dataset]
-        return [name for name, asked in self.underspecified.items() if entry.variant in asked.variants]
+        return [name for name in self.datasets if self.family(name).teaches(self, name, model)]
 
     def planted_variants(self, dataset: str) -> dict[str, str]:
         """Returns the variants of a dataset that planted corpora are made of, by the task of models that learn them."""
         learners = [name for name in self.models if dataset in self.learned_datasets(name)]
-        return {self.models[name].task: self.variant_of(name, dataset) for name in learners}
+        return {self.models[name].task: self.question(name, dataset).variant for name in learners}
 
-    def needed_variants(self, *families: str) -> list[tuple[str, str]]:
-        """Returns dataset and variant of all instances tables that are expanded: also those that models learn from."""
-        learned = {name for model in self.run.models for name in self.learned_datasets(model)}
-        planted = [
-            (name, variant)
-            for name in self.datasets
-            if name in learned and (not families or self.datasets[name].family in families)
-            for variant in self.planted_variants(name).values()
+    @cached_property
+    def needed_variants(self) -> dict[tuple[str, str], Question]:
+        """What is asked of all instances tables that are expanded: also of those that models learn from."""
+        learned = [
+            (model, dataset)
+            for dataset in self.datasets
+            if any(dataset in self.learned_datasets(model) for model in self.run.models)
+            for model in self.models
+            if dataset in self.learned_datasets(model)
         ]
-        return list(dict.fromkeys(self.selected_variants(*families) + planted))
+        return self.selected_variants | self._questions(learned)
 
-    def selected_variants(self, *families: str) -> list[tuple[str, str]]:
-        """Returns dataset and variant of all instances tables that models are asked: dumps bring their own."""
-        asked = [(dataset, model) for model, dataset in self.cells(*families) if not self.models[model].predictions]
-        return list(dict.fromkeys((dataset, self.variant_of(model, dataset)) for dataset, model in asked))
+    @cached_property
+    def selected_variants(self) -> dict[tuple[str, str], Question]:
+        """What is asked of all instances tables that models answer, by dataset and variant: dumps bring their own."""
+        return self._questions(
+            [(model, dataset) for model, dataset in self.cells() if not self.models[model].predictions]
+        )
+
+    def _questions(self, cells: list[tuple[str, str]]) -> dict[tuple[str, str], Question]:
+        questions: dict[tuple[str, str], Question] = {}
+        for model, dataset in cells:
+            question = self.question(model, dataset)
+            questions.setdefault((dataset, question.variant), question)
+        return questions

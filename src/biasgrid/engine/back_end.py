@@ -1,74 +1,71 @@
-"""What the engine needs of a task's back end, and what it tells one."""
+"""What the shard loop needs of a back end: `open`, `answer`, `close`. It may be anything that answers."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
-import torch
 
-from biasgrid.arrays import IntArray
-from biasgrid.engine.encoding import Rows
 from biasgrid.engine.settings import Settings
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from biasgrid.jobs.progress import Progress
 
 
-class BackEnd(Protocol):
-    """Turns what is asked into answers; what `encode` returns has the rows' tokens as `rows`.
+class BackEnd(ABC):
+    """Answers what is asked; a subclass for each task and source.
 
     Attributes:
-        choices: the settings that decide the numbers, besides the task and the precision.
-        model: the model.
-        tokenizer: its tokenizer.
+        Choices: what decides its answers beside model and question: called with `Settings.choices` by name, it gives
+            an object that has `__dict__`, such as a dataclass.
     """
 
-    choices: ClassVar[Sequence[str]]
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerFast
+    Choices: ClassVar[type[Any]]
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
-        """Prepares the model."""
+    @classmethod
+    def decisive(cls, settings: Settings) -> dict[str, Any]:
+        """Returns what decides the answers; it names the store of answers and stands in their provenance."""
+        return dict(vars(cls.Choices(**settings.choices)))
 
-    def encode(self, asked: pl.DataFrame) -> Any:
-        """Tokenizes instances, of which it reads what `tables.instances.read_asked` does; each becomes rows."""
+    @classmethod
+    def runs_on(cls, settings: Settings) -> str:
+        """Names what it computes on."""
+        return "cpu"
 
-    def run(self, encoded: Any, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[Any]]:
-        """Predicts rows of one length; the first dimension of what it returns are the rows."""
+    @classmethod
+    @abstractmethod
+    def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+        """Makes ready to answer.
 
-    def table(self, encoded: Any, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
-        """Makes columns of the answers, in the order of the instances, from what `run` returned; others are null."""
+        Args:
+            record: what the model is: the record that rule fetch made, of a checkpoint or of the model's own keys.
+            settings: how to answer.
+            instances: all that will be asked, as `tables.instances.read_asked` gives it.
 
+        Raises:
+            ModelError: the model cannot be used for these instances.
+        """
 
-def inputs_of(model: PreTrainedModel, encoded: Rows, rows: IntArray) -> dict[str, torch.Tensor]:
-    """Returns what a model is given for rows of one length: ids, and token types where it takes them."""
-    ids, types = encoded.assemble(rows)
-    inputs = {"input_ids": torch.from_numpy(ids).to(model.device)}
-    if types is not None and "token_type_ids" in inspect.signature(model.forward).parameters:
-        inputs["token_type_ids"] = torch.from_numpy(types).to(model.device)
-    return inputs
+    @abstractmethod
+    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
+        """Answers some instances.
 
+        Args:
+            instances: some of those that it was opened with.
+            progress: to be told of instances as they are answered, with `advance`.
 
-def numbered(asked: pl.DataFrame, what: str) -> list[str]:
-    """Returns the columns of all candidates, or of all positions, from the first on."""
-    return [name for name in asked.columns if name.removeprefix(what).isdigit()]
+        Returns:
+            The columns of the answer kind beside `instance` and `key`, in the order of the instances; columns of which
+            nothing is said may be missing.
+        """
 
+    def close(self, answers: pl.DataFrame) -> dict[str, Any]:
+        """Ends the work.
 
-def lists_of(name: str, values: npt.NDArray[Any], known: npt.NDArray[np.bool_], kind: type[pl.DataType]) -> pl.Series:
-    """Puts what is known of candidates into a list for each instance.
+        Args:
+            answers: all that it has answered of what it was opened with, in this run and in earlier ones, by number.
 
-    Args:
-        name: the column's name.
-        values: shape (instances, candidates).
-        known: shape (instances, candidates), False where there is none; null stands there.
-        kind: the type of the values.
-    """
-    if not values.shape[1]:
-        return pl.Series(name, [[]] * len(values), pl.List(kind))
-    flat = pl.DataFrame({name: values.ravel(), "known": known.ravel()}, schema_overrides={name: kind})
-    return flat.select(pl.when("known").then(name)).to_series().reshape(values.shape).arr.to_list()
+        Returns:
+            The `audit` of the answers, where there is one, and the most memory of the GPU as `gpu_peak_mb`.
+        """
+        return {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError, first_line
-from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.encoding import Rows, check_lengths
 from biasgrid.engine.hardware import fast_products
 from biasgrid.jobs.progress import Progress
@@ -29,7 +28,23 @@ LARGEST_FLOAT32_DRIFT = 1e-3
 """More than rounding: in float32 the audit repeats the same arithmetic, but in other batches and by other libraries."""
 
 
-def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, progress: Progress) -> pl.DataFrame:
+class Runner(Protocol):
+    """What is run in batches: the parts of `local.LocalBackEnd` that know a task."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+
+    def encode(self, asked: pl.DataFrame) -> Any:
+        """Tokenizes instances; what it returns has their rows as `rows`."""
+
+    def run(self, encoded: Any, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[Any]]:
+        """Predicts rows of one length."""
+
+    def table(self, encoded: Any, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+        """Makes columns of the answers."""
+
+
+def predict_rows(back_end: Runner, instances: pl.DataFrame, token_budget: int, progress: Progress) -> pl.DataFrame:
     """Predicts some instances; out of memory halves the batch and goes on.
 
     Args:
@@ -39,7 +54,7 @@ def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, 
         progress: counts the instances and names the model.
 
     Returns:
-        The answers, with `instance` and `key`, in the order of the instances.
+        The columns of the answers, in the order of the instances.
 
     Raises:
         ModelError: an instance is too long for the model, or gets scores that are not finite.
@@ -58,12 +73,7 @@ def predict_rows(back_end: BackEnd, instances: pl.DataFrame, token_budget: int, 
                 for name, values in outcome.items():
                     columns.setdefault(name, np.zeros((len(owners), *values.shape[1:]), values.dtype))[piece] = values
                 progress.advance(int(counts[piece].sum()))
-    return beside(instances, back_end.table(encoded, columns))
-
-
-def beside(instances: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
-    """Puts answers beside the instances that they are of."""
-    return instances.select("instance", "key").hstack(answers)
+    return back_end.table(encoded, columns)
 
 
 def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
@@ -92,7 +102,7 @@ def batches(rows: Rows, token_budget: int) -> Iterator[IntArray]:
 
 
 def run_in_pieces(
-    back_end: BackEnd, encoded: Any, rows: IntArray
+    back_end: Runner, encoded: Any, rows: IntArray
 ) -> Iterator[tuple[IntArray, dict[str, npt.NDArray[Any]]]]:
     """Runs a batch, in smaller ones where it does not fit into memory or is not what the model takes."""
     try:
@@ -134,7 +144,7 @@ def check_finite(outcome: dict[str, npt.NDArray[Any]], instances: pl.Series, mod
     """Refuses scores that are not finite.
 
     Args:
-        outcome: what `BackEnd.run` returned.
+        outcome: what `Runner.run` returned.
         instances: the rows' instances.
         model: the model's name, for the message.
 
@@ -147,7 +157,7 @@ def check_finite(outcome: dict[str, npt.NDArray[Any]], instances: pl.Series, mod
             raise ModelError(f"model {model} returned non-finite scores on instance {instance}; expected probabilities")
 
 
-def audit(back_end: BackEnd, instances: pl.DataFrame, model: str) -> pl.DataFrame:
+def audit(back_end: Runner, instances: pl.DataFrame, model: str) -> pl.DataFrame:
     """Predicts a sample one row at a time in float32, without the shortcuts of the engine.
 
     Args:
@@ -167,7 +177,7 @@ def audit(back_end: BackEnd, instances: pl.DataFrame, model: str) -> pl.DataFram
     outcomes = [back_end.run(encoded, np.array([row]), plain=True) for row in range(len(owners))]
     joined = {name: np.concatenate([outcome[name] for outcome in outcomes]) for name in outcomes[0]}
     check_finite(joined, named, model)
-    return beside(sampled, back_end.table(encoded, joined))
+    return sampled.select("instance", "key").hstack(back_end.table(encoded, joined))
 
 
 def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) -> dict[str, float]:

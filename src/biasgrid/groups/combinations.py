@@ -11,15 +11,6 @@ from biasgrid.groups.distances import DISTANCES
 from biasgrid.groups.records import Sort
 from biasgrid.groups.scores import SCORES, Argument, expected_argument, misfit, takes
 
-SORTS: dict[tuple[str, str], Sort] = {
-    ("counterfactual", "text-classification"): "classes",
-    ("counterfactual", "fill-mask"): "words",
-    ("counterfactual", "question-answering"): "answers",
-    ("underspecified", "fill-mask"): "subjects",
-    ("underspecified", "question-answering"): "subjects",
-}
-"""What records there are of the cells of a family and a task, and so which scores can be asked for."""
-
 
 class Combination(NamedTuple):
     """Names that go together."""
@@ -64,7 +55,7 @@ def check_combination(
     """Refuses what cannot be computed.
 
     Args:
-        sort: what there is of the records; see `SORTS` for that of a family and a task.
+        sort: what there is of the records, which hangs on the family and the task.
         score: a key of `SCORES`.
         distance: a key of `DISTANCES`.
         comparison: a key of `COMPARISONS`.

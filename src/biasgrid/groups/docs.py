@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from biasgrid.groups.combinations import SORTS, possible_combinations
+from biasgrid.groups.combinations import possible_combinations
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
+from biasgrid.groups.records import Sort
 from biasgrid.groups.scores import SCORES, Kind, expected_argument
 from biasgrid.tables.docs import Makers, markdown
 
 KINDS: dict[Kind, str] = {"scalar": "one number", "set": "a set of numbers"}
 
 
-def records_table() -> str:
+def records_table(sorts: Mapping[tuple[str, str], Sort]) -> str:
     """Writes which records the datasets of a family and a task give, and which scores these allow."""
     rows = []
-    for (family, task), sort in SORTS.items():
+    for (family, task), sort in sorts.items():
         scores = dict.fromkeys(combination.score for combination in possible_combinations(sort))
         rows.append((family, task, sort, named(scores)))
     return markdown(("family", "task", "records are of", "scores"), rows)
@@ -46,7 +47,6 @@ def named(names: Iterable[str]) -> str:
 
 
 GROUP_TABLES: Makers = {
-    "scores of each task": records_table,
     "scores": scores_table,
     "distances and comparisons": combinations_table,
 }

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
+
+from biasgrid.references import files_of
 
 PACKAGE = Path(__file__).parents[1]
 WITHOUT_NUMBERS = {
     "checkpoints.hub",
     "config.reading",
     "config.references",
-    "families.underspecified.template_checks",
+    "config.registry",
+    "families.family",
     "faults",
     "files",
     "jobs.gpu",
@@ -22,6 +26,7 @@ WITHOUT_NUMBERS = {
     "jobs.progress",
     "jobs.watchdog",
     "models.back_ends",
+    "references",
     "section",
     "wording",
 }
@@ -29,7 +34,7 @@ WITHOUT_NUMBERS = {
 are told."""
 
 
-def code_digest(script: str | Path, *modules: str) -> str:
+def code_digest(script: str | Path, *references: str) -> str:
     """Digests a workflow script and all modules of this package that it imports, over any number of imports.
 
     Comments, docstrings, descriptions of columns and keys, and modules that only word messages do not count; nor does
@@ -37,19 +42,23 @@ def code_digest(script: str | Path, *modules: str) -> str:
 
     Args:
         script: the script's file.
-        modules: modules that the script finds by their names, such as `families.underspecified.expand`.
+        references: modules that the script finds by their references, such as `biasgrid.families.underspecified.expand`
+            or a plugin's file. Of a plugin that is a package, or stands in one, all files count.
     """
-    file = Path(script)
-    digest = sha256(read_code(file).shape.encode())
-    for name in sorted(reachable(file, *modules)):
+    foreign = sorted({file for each in references if not is_own(each) for file in files_of(each)})
+    own = [each.removeprefix("biasgrid.") for each in references if is_own(each)]
+    digest = sha256()
+    for file in (Path(script), *foreign):
+        digest.update(read_code(file).shape.encode())
+    for name in sorted(reachable([Path(script), *foreign], own)):
         digest.update(f"{name}\n{read_code(file_of(name)).shape}\n".encode())
     return digest.hexdigest()[:16]
 
 
-def reachable(file: Path, *modules: str) -> set[str]:
-    """Returns the modules of the package that a file and some modules need, over any number of imports."""
+def reachable(files: Iterable[Path], modules: Iterable[str]) -> set[str]:
+    """Returns the modules of the package that files and some modules need, over any number of imports."""
     seen: set[str] = set()
-    waiting = [*read_code(file).imports, *modules]
+    waiting = [*modules, *(name for file in files for name in read_code(file).imports)]
     while waiting:
         name = waiting.pop()
         if name not in seen | WITHOUT_NUMBERS:

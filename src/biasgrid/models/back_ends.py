@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from biasgrid.engine.back_end import BackEnd
+from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """Where a back end is, as `module:class`, and the kind of its answers, a module of `tables.answers`."""
+    """Where a back end is, and what must be known of it before it is imported.
+
+    Attributes:
+        path: `reference:class` of a `BackEnd`; of the source `dump` of a function as `unqover.dumps.import_dump`. In a
+            plugin the reference may be left out: it is the plugin's own file.
+        answers: the kinds of answers that it gives, modules of `tables.answers`.
+        section: `reference:class` of what the config may say of its models, a kind of `config.model_sections.Model`;
+            empty where they have no keys of their own.
+        classes: whether it gives the probabilities of classes, which a model names in `labels`.
+        joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
+    """
 
     path: str
-    answers: str
+    answers: tuple[str, ...]
+    section: str = ""
+    classes: bool = False
+    joined: bool = False
+
+    def within(self, reference: str) -> Entry:
+        """Returns the entry with the reference of a plugin where it leaves it out."""
+        path, section = (f"{reference}{path}" if path[:1] == ":" else path for path in (self.path, self.section))
+        return self._replace(path=path, section=section)
 
 
+IMPORT_DUMP = "biasgrid.unqover.dumps:import_dump"
 BACK_ENDS = {
-    "fill-mask": Entry("biasgrid.models.fill_mask:FillMask", "choice"),
-    "question-answering": Entry("biasgrid.models.question_answering:QuestionAnswering", "span"),
-    "text-classification": Entry("biasgrid.models.text_classification:TextClassification", "choice"),
+    ("fill-mask", "weights"): Entry("biasgrid.models.fill_mask:FillMask", ("choice",), joined=True),
+    ("fill-mask", "dump"): Entry(IMPORT_DUMP, ("choice",), joined=True),
+    ("question-answering", "weights"): Entry("biasgrid.models.question_answering:QuestionAnswering", ("span",)),
+    ("question-answering", "dump"): Entry(IMPORT_DUMP, ("span",)),
+    ("text-classification", "weights"): Entry(
+        "biasgrid.models.text_classification:TextClassification", ("choice",), classes=True
+    ),
 }
+"""By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither."""
 
 
-def back_end_of(task: str) -> type[BackEnd]:
-    """Imports the back end of a task."""
-    module, name = BACK_ENDS[task].path.split(":")
-    back_end: type[BackEnd] = getattr(import_module(module), name)
-    return back_end
-
-
-def modules_of(task: str) -> list[str]:
-    """Returns the modules that answer a task, which are found by their names, as `code_digest` takes them."""
-    entry = BACK_ENDS[task]
-    return [entry.path.split(":")[0].removeprefix("biasgrid."), f"tables.answers.{entry.answers}"]
+def modules_of(entry: Entry, answer: str) -> list[str]:
+    """Returns the references of the modules that answer, as `code_digest` takes them."""
+    return [entry.path.rsplit(":", 1)[0], f"biasgrid.tables.answers.{answer}"]

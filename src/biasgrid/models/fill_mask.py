@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,13 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.engine.back_end import BackEnd, inputs_of, lists_of, numbered
 from biasgrid.engine.encoding import Rows, distinct
-from biasgrid.engine.settings import Settings
+from biasgrid.engine.local import LocalBackEnd, inputs_of, lists_of, numbered
 from biasgrid.models.masked.head import MaskHead
 from biasgrid.models.masked.pieces import Insert, Pieces, Reading, inserts_of, pieces_in_place
 from biasgrid.models.masked.rows import MaskRows, Words, best_ranks, mask_rows, products
 from biasgrid.models.masked.texts import MASK, MaskTexts
+from biasgrid.section import Scoring, TargetScoring
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -46,24 +47,41 @@ class Encoded:
         return self.mask_rows.rows
 
 
-class FillMask(BackEnd):
+@dataclass(frozen=True)
+class MaskChoices:
+    """What decides the answers.
+
+    Attributes:
+        scoring: `exact`, or `unqover` for the top-10 cut and UnQover's matching of decoded tokens.
+        target_scoring: how words of several tokens are scored, see `hidden_pieces`; None refuses them.
+        ranks: whether ranks are asked for too, which take a pass over the vocabulary for each candidate.
+        either_case: the numbers of the candidates that may as well be written with a capital letter; the more probable
+            spelling counts.
+    """
+
+    scoring: Scoring = "exact"
+    target_scoring: TargetScoring | None = None
+    ranks: bool = False
+    either_case: Sequence[int] = ()
+
+
+class FillMask(LocalBackEnd):
     """Reads candidates' probabilities from a masked language model."""
 
-    choices = ("scoring", "target_scoring", "ranks", "either_case")
+    Choices = MaskChoices
+    loader = "AutoModelForMaskedLM"
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: MaskChoices):
         """Prepares the model.
 
         Args:
             model: a masked language model.
             tokenizer: its tokenizer.
-            settings: `scoring` is `exact`, or `unqover` for the top-10 cut and UnQover's matching of decoded tokens;
-                `target_scoring` is as in `hidden_pieces`, of words of several tokens, which are refused without it;
-                `ranks` take a pass over the vocabulary for each candidate.
+            choices: how words are scored.
         """
         self.model = model
         self.tokenizer = tokenizer
-        self.settings = settings
+        self.choices = choices
         self.known: dict[tuple[str, ...], list[tuple[Insert, list[Reading]]]] = {}
         self.head = MaskHead(model, tokenizer)
 
@@ -111,7 +129,7 @@ class FillMask(BackEnd):
         return columns
 
     def _spellings(self, number: int, word: str) -> list[str]:
-        return [word, word.capitalize()] if number in self.settings.either_case else [word]
+        return [word, word.capitalize()] if number in self.choices.either_case else [word]
 
     def _asked(self, spellings: list[str], around: str, text: str) -> list[tuple[Insert, list[Reading]]]:
         """Returns the inputs that score a word, in any of its spellings.
@@ -125,14 +143,14 @@ class FillMask(BackEnd):
         if key not in self.known:
             mask: int = self.tokenizer.mask_token_id
             # A word that has no token still has its row.
-            self.known[key] = inserts_of(self._ways(spellings, text), self.settings.target_scoring, mask) or [
+            self.known[key] = inserts_of(self._ways(spellings, text), self.choices.target_scoring, mask) or [
                 (Insert((mask,), 0), [])
             ]
         return self.known[key]
 
     def _ways(self, spellings: list[str], text: str) -> list[Pieces]:
         """Returns the tokens of a word's spellings; where some spelling is one token, those of such spellings alone."""
-        if self.settings.scoring == "unqover":
+        if self.choices.scoring == "unqover":
             return [Pieces(spellings[0], [token], [0]) for token in self.vocabulary.get(spellings[0].lower(), [])]
         ways, refusals = {}, []
         for spelling in spellings:
@@ -170,12 +188,12 @@ class FillMask(BackEnd):
         asked = encoded.mask_rows
         logits = self.head.logits(inputs_of(self.model, asked.rows, rows), asked.place[rows], plain)
         total = logits.logsumexp(dim=1, keepdim=True)
-        kept = logits.topk(min(TOP_TOKENS, logits.shape[1])).indices if self.settings.scoring == "unqover" else None
+        kept = logits.topk(min(TOP_TOKENS, logits.shape[1])).indices if self.choices.scoring == "unqover" else None
         columns = {}
         for number, tokens in enumerate(asked.tokens, start=1):
             read = torch.from_numpy(tokens[rows]).to(logits.device)
             columns[f"probability{number}"] = probabilities(logits, total, read, kept).cpu().numpy()
-            if self.settings.ranks:
+            if self.choices.ranks:
                 columns[f"rank{number}"] = ranks(logits, read).cpu().numpy()
         return columns
 
@@ -192,7 +210,7 @@ class FillMask(BackEnd):
             lists_of("probabilities", values, known, pl.Float32),
             lists_of("pieces", pieces, pieces > 0, pl.UInt8),
         ]
-        if self.settings.ranks:
+        if self.choices.ranks:
             ranked = self._ranks(asked, columns)
             lists.append(lists_of("ranks", ranked, ranked > 0, pl.UInt32))
         return pl.DataFrame(lists)

@@ -19,17 +19,14 @@ from typing import Any, NamedTuple
 
 import pandera.polars as pa
 import polars as pl
-import torch
 
-from biasgrid.checkpoints.checkpoint import load_model, load_tokenizer, read_record
+from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.engine.back_end import BackEnd
-from biasgrid.engine.batches import audit, compare_audit, predict_rows
-from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision
 from biasgrid.engine.settings import Settings
 from biasgrid.files import write_text
 from biasgrid.jobs.progress import Progress
 from biasgrid.models.answer_store import Answers, AnswerStore
-from biasgrid.models.back_ends import BACK_ENDS, back_end_of
+from biasgrid.references import found
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, write_table
 from biasgrid.tables.instances import read_asked
@@ -70,7 +67,7 @@ class Timing:
         seconds: how long answering the others took, over all runs that did.
         rows_per_second: the others by the seconds, None where there are none.
         peak_mb: most memory that the last run used, in MB.
-        gpu_peak_mb: most memory of the GPU that it used, None on a CPU.
+        gpu_peak_mb: most memory of the GPU that it used, None on a CPU and where nothing was asked.
         device: the GPU's name, or `cpu`.
         host: the machine of the last run.
     """
@@ -92,36 +89,40 @@ class Shard:
     Attributes:
         instances: what it asks.
         settings: how to predict.
-        device: what the model runs on.
-        decisive: from `what_decides`.
+        back_end: what answers.
+        record: what the model is.
         store: the answers of earlier runs.
     """
 
     instances: pl.DataFrame
     settings: Settings
-    device: torch.device
-    decisive: Mapping[str, Any]
+    back_end: type[BackEnd]
+    record: Mapping[str, Any]
     store: AnswerStore
 
-    def ask(self, answers: Answers, progress: Progress) -> None:
-        """Adds what the model says of what it was never asked, and an audit of all that no finished shard holds."""
+    def ask(self, answers: Answers, progress: Progress) -> int | None:
+        """Adds what the model says of what it was never asked, and an audit of all that no finished shard holds.
+
+        Returns:
+            The most memory of a GPU that it used, in MB.
+        """
         unfinished = self.instances.join(answers.finished, on="key", how="anti", maintain_order="left")
         # A model that has nothing left to say is not even loaded.
         if unfinished.is_empty():
-            return
-        back_end = load_back_end(self.decisive["model"], self.settings, self.device)
-        set_precision(back_end.model, "float32")
-        audited = complete(audit(back_end, unfinished, self.settings.model), self.store.schema)
-        set_precision(back_end.model, self.decisive["precision"])
+            return None
+        back_end = self.back_end.open(self.record, self.settings, unfinished)
         for start, instances in self.slices(answers):
             before = time.perf_counter()
-            said = predict_rows(back_end, instances, self.settings.token_budget, progress)
-            part = complete(said, self.store.schema), time.perf_counter() - before, name_of_device(self.device)
+            said = instances.select("instance", "key").hstack(back_end.answer(instances, progress))
+            seconds, device = time.perf_counter() - before, self.back_end.runs_on(self.settings)
+            part = complete(said, self.store.schema), seconds, device
             self.store.write_part(start, *part)
             answers.add_part(*part)
             progress.keep(len(instances))
-        precision = self.decisive["precision"]
-        answers.audits[self.store.name] = compare_audit(answers.parts.sort("instance"), audited, precision)
+        facts = back_end.close(answers.parts.sort("instance"))
+        if "audit" in facts:
+            answers.audits[self.store.name] = facts["audit"]
+        return facts.get("gpu_peak_mb")
 
     def slices(self, answers: Answers) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yields what is not answered, by slices of the shard, with where each begins.
@@ -136,7 +137,7 @@ class Shard:
 
 
 def predict_shard(
-    files: ShardFiles, shard: int, shards: int, settings: Settings, provenance: Mapping[str, Any]
+    files: ShardFiles, shard: int, shards: int, path: str, settings: Settings, provenance: Mapping[str, Any]
 ) -> None:
     """Predicts rows [N (shard-1)/shards, N shard/shards) of an instances table.
 
@@ -144,6 +145,7 @@ def predict_shard(
         files: where everything lies.
         shard: which shard, counted from 1.
         shards: how many there are.
+        path: where the back end is, see `back_ends.Entry`.
         settings: how to predict.
         provenance: what the table shall carry besides what is added here.
 
@@ -154,18 +156,19 @@ def predict_shard(
     instances = read_asked(files.instances)
     first, end = (len(instances) * number // shards for number in (shard - 1, shard))
     instances = instances.slice(first, end - first)
-    device = choose_device(settings.device)
-    decisive = what_decides(files.model, settings, device)
+    back_end: type[BackEnd] = found(path)
+    record = read_record(files.model)
+    decisive = {"model": record, "task": settings.task, **back_end.decisive(settings)}
     made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
     folder = files.answers / digest(made_by | decisive)[:16]
-    store = AnswerStore(folder, schema_of(BACK_ENDS[settings.task].answers), instances)
+    store = AnswerStore(folder, schema_of(settings.answer), instances)
     with Progress(settings.model, len(instances), settings.seconds_without_progress, files.progress) as progress:
         answers = store.find()
-        found = len(answers.finished)
-        if there := found + len(answers.parts):
+        there_before = len(answers.finished)
+        if there := there_before + len(answers.parts):
             logger.info("%s: %s rows are there from an earlier run", settings.model, there)
         progress.resume(there)
-        Shard(instances, settings, device, decisive, store).ask(answers, progress)
+        gpu_peak = Shard(instances, settings, back_end, record, store).ask(answers, progress)
     facts = {
         **provenance,
         **decisive,
@@ -177,24 +180,9 @@ def predict_shard(
     table = pl.concat([answers.finished, answers.parts]).sort("instance")
     write_table(table, files.predictions, store.schema, facts)
     store.keep(files.predictions)
-    write_timing(len(table), found, answers.seconds, device, files.timing)
+    device = back_end.runs_on(settings)
+    write_timing(len(table), there_before, answers.seconds, device, gpu_peak, files.timing)
     files.progress.unlink(missing_ok=True)
-
-
-def what_decides(record: Path, settings: Settings, device: torch.device) -> dict[str, Any]:
-    """Returns what decides answers, besides what is asked and what code asks it."""
-    return {
-        "model": read_record(record),
-        "task": settings.task,
-        "precision": choose_precision(settings.precision, device),
-        **{choice: getattr(settings, choice) for choice in back_end_of(settings.task).choices},
-    }
-
-
-def load_back_end(record: dict[str, Any], settings: Settings, device: torch.device) -> BackEnd:
-    """Loads model and tokenizer behind the interface that all tasks share."""
-    model = load_model(record, settings.task, device)
-    return back_end_of(settings.task)(model, load_tokenizer(record), settings)
 
 
 def complete(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
@@ -207,7 +195,7 @@ def complete(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
     return answers.with_columns(missing).select(list(schema.columns))
 
 
-def write_timing(rows: int, found: int, seconds: float, device: torch.device, path: Path) -> None:
+def write_timing(rows: int, found: int, seconds: float, device: str, gpu_peak_mb: int | None, path: Path) -> None:
     """Writes how long a shard took, see `Timing`."""
     timing = Timing(
         rows=rows,
@@ -215,8 +203,8 @@ def write_timing(rows: int, found: int, seconds: float, device: torch.device, pa
         seconds=round(seconds, 3),
         rows_per_second=round((rows - found) / seconds, 1) if seconds else None,
         peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        gpu_peak_mb=torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None,
-        device=name_of_device(device),
+        gpu_peak_mb=gpu_peak_mb,
+        device=device,
         host=socket.gethostname(),
     )
     write_text(path, json.dumps(asdict(timing), indent=2) + "\n")

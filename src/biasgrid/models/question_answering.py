@@ -14,11 +14,11 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.engine.back_end import BackEnd, inputs_of, lists_of, numbered
 from biasgrid.engine.encoding import Rows, TokenLayout, checked, distinct, pair_layout, tokenize
-from biasgrid.engine.settings import Settings
+from biasgrid.engine.local import LocalBackEnd, inputs_of, lists_of, numbered
 from biasgrid.models.extractive.answers import LONGEST_ANSWER, best_span, context_places, span_texts
 from biasgrid.models.extractive.candidates import Windows, candidate_windows, widen, widening_words
+from biasgrid.section import Scoring
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -44,23 +44,34 @@ class SpanRows:
     has_candidate: npt.NDArray[np.bool_]
 
 
-class QuestionAnswering(BackEnd):
+@dataclass(frozen=True)
+class SpanChoices:
+    """What decides the answers.
+
+    Attributes:
+        scoring: `exact`, or `unqover` for its single separator, widened spans and sum of probabilities.
+    """
+
+    scoring: Scoring = "exact"
+
+
+class QuestionAnswering(LocalBackEnd):
     """Reads answers, and candidates' start and end probabilities, from an extractive question-answering model."""
 
-    choices = ("scoring",)
+    Choices = SpanChoices
+    loader = "AutoModelForQuestionAnswering"
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: SpanChoices):
         """Prepares the model.
 
         Args:
             model: an extractive question-answering model.
             tokenizer: its tokenizer.
-            settings: `scoring` is `exact`, or `unqover` for its single separator, widened spans and sum of
-                probabilities.
+            choices: how answers are scored.
         """
         self.model = model
         self.tokenizer = tokenizer
-        self.scoring = settings.scoring
+        self.scoring = choices.scoring
         self.words = widening_words(tokenizer, model.config.model_type) if self.scoring == "unqover" else None
 
     def encode(self, asked: pl.DataFrame) -> SpanRows:

@@ -13,9 +13,8 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.engine.back_end import BackEnd, inputs_of
 from biasgrid.engine.encoding import Rows, whole_rows
-from biasgrid.engine.settings import Settings
+from biasgrid.engine.local import LocalBackEnd, inputs_of
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
@@ -28,25 +27,37 @@ class TextRows:
     rows: Rows
 
 
-class TextClassification(BackEnd):
+@dataclass(frozen=True)
+class ClassChoices:
+    """What decides the answers.
+
+    Attributes:
+        labels: what the checkpoint calls the dataset's classes, in the dataset's order.
+    """
+
+    labels: Sequence[str] = ()
+
+
+class TextClassification(LocalBackEnd):
     """Reads class probabilities from a classifier."""
 
-    choices = ("labels",)
+    Choices = ClassChoices
+    loader = "AutoModelForSequenceClassification"
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: ClassChoices):
         """Prepares the model.
 
         Args:
             model: a classifier.
             tokenizer: its tokenizer.
-            settings: `labels` are the checkpoint's names of the dataset's classes, in the dataset's order.
+            choices: the classes.
 
         Raises:
             ModelError: the model's classes are not those of the dataset.
         """
         self.model = model
         self.tokenizer = tokenizer
-        self.order = class_order(model.config, settings.labels)
+        self.order = class_order(model.config, choices.labels)
 
     def encode(self, asked: pl.DataFrame) -> TextRows:
         """Tokenizes instances, each as a text or a pair of texts."""

@@ -21,4 +21,4 @@ def captions() -> dict[str, str]:
 def captions_file() -> str:
     """Returns a template of reStructuredText that says what a figure shows, by the wildcard `figure` of its rule."""
     escaped = {name: MARKS_OF_RST.sub(r"\\\1", caption) for name, caption in captions().items()}
-    return f"{{{{ {json.dumps(escaped, indent=2, ensure_ascii=False)}[snakemake.wildcards.figure] }}}}\n"
+    return f'{{{{ {json.dumps(escaped, indent=2, ensure_ascii=False)}.get(snakemake.wildcards.figure) or "" }}}}\n'

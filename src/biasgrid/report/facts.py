@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from biasgrid.references import load
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.statistics.recovery import StrengthsOfCells
 from biasgrid.tables.files import count_rows, read_provenance
@@ -90,10 +91,10 @@ def revision(record: Mapping[str, Any]) -> str:
     return str(record["revision"] or f"sha256 {weights[0][:12]}")
 
 
-def gather_figures(figures: Mapping[Path, Sequence[str]]) -> list[ReportFigure]:
-    """Finds figures by their folders, `DATASET` or `grid` for those of all datasets, and their names there."""
+def gather_figures(figures: Mapping[Path, Mapping[str, str]]) -> list[ReportFigure]:
+    """Finds figures by their folders, `DATASET` or `grid` for those of all datasets, and their references there."""
     return [
-        ReportFigure(name, folder.name, folder / f"{name}.svg", folder / f"{name}.png")
-        for folder, names in figures.items()
-        for name in names
+        ReportFigure(name, folder.name, folder / f"{name}.svg", folder / f"{name}.png", load(reference).CAPTION)
+        for folder, references in figures.items()
+        for name, reference in references.items()
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from biasgrid.plots import GRID, caption_of
+from biasgrid.plots import GRID
 from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, planted_rows
 from biasgrid.report.published import published_rows
 from biasgrid.statistics.recovery import StrengthsOfCells
@@ -91,21 +91,18 @@ class ReportFigure:
     """A saved figure.
 
     Attributes:
-        name: the module of `biasgrid.plots` that has drawn it.
+        name: its name, as that of its module.
         dataset: the dataset it is about, or `GRID`.
         svg: the figure as SVG.
         png: the figure as PNG.
+        caption: what one sees and what it does not mean.
     """
 
     name: str
     dataset: str
     svg: Path
     png: Path
-
-    @property
-    def caption(self) -> str:
-        """What one sees and what it does not mean."""
-        return caption_of(self.name)
+    caption: str
 
     @property
     def uri(self) -> str:

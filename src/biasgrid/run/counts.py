@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from biasgrid.checkpoints.checkpoint import ModelError, folder_of, read_record
 from biasgrid.checkpoints.cost import load_backend
-from biasgrid.families.counterfactual.packs import Pack
-from biasgrid.families.underspecified.design import Design, OneToken, design_of
-from biasgrid.families.underspecified.word_lists import WordLists
+from biasgrid.families.family import Asked, Lists, OneToken
 from biasgrid.models.masked.one_token import fill_mask_place
+from biasgrid.references import load, stage
 from biasgrid.run.estimates import Figure
 from biasgrid.run.layout import Layout
 
-MASK = "[MASK]"
-SAMPLED_CASES = 16
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 
 
@@ -28,46 +24,6 @@ class Facts(NamedTuple):
 
     rows: int
     provenance: dict[str, Any]
-
-
-class Asked(Protocol):
-    """What a dataset's variant asks: how many instances there are, and texts of some of them."""
-
-    @property
-    def instances(self) -> int:
-        """How many instances there are."""
-
-    def sample(self, count: int) -> Sequence[tuple[str, str, Sequence[str]]]:
-        """Returns the fields of `checkpoints.cost.Text` of about `count` instances."""
-
-
-@dataclass(frozen=True)
-class Cases:
-    """What a pack asks."""
-
-    pack: Pack
-
-    @property
-    def instances(self) -> int:
-        """How many instances there are."""
-        return self.pack.instances
-
-    def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
-        """Returns second and first input and targets of `count` instances of cases, spread evenly over the pack."""
-        from biasgrid.families.counterfactual.expand import candidates_of, expand_cases
-
-        steps = min(SAMPLED_CASES, self.pack.cases)
-        rows = []
-        for step in range(steps):
-            case = self.pack.cases * step // steps
-            instances = expand_cases(self.pack, case, case + 1)
-            columns = instances.select("text_pair", "text", *candidates_of(self.pack))
-            rows += columns.gather_every(max(1, len(instances) * steps // count)).rows()
-        # Every tokenizer writes its mask otherwise; any word stands for that one token.
-        return [
-            (context or "", text.replace(MASK, "it"), [word for word in words if word is not None])
-            for context, text, *words in rows
-        ]
 
 
 def table_facts(path: Path) -> Facts | None:
@@ -85,7 +41,7 @@ def table_facts(path: Path) -> Facts | None:
 
 
 def count_instances(
-    layout: Layout, lists: Mapping[tuple[str, str], WordLists | Pack]
+    layout: Layout, lists: Mapping[tuple[str, str], Lists]
 ) -> dict[tuple[str, str], tuple[Asked, Figure]]:
     """Counts the instances of datasets' variants from their word lists.
 
@@ -99,27 +55,26 @@ def count_instances(
     Returns:
         By dataset and variant what is asked, and the count.
     """
-    underspecified = [variant for variant, content in lists.items() if isinstance(content, WordLists)]
-    tokenizers = {variant: layout.config.filtering_tokenizer(*variant) for variant in underspecified}
+    config = layout.config
+    tokenizers = {variant: config.needed_variants[variant].tokenizer for variant in lists}
     one_token = {name: one_token_of(layout, name) for name in set(tokenizers.values()) if name is not None}
     counts: dict[tuple[str, str], tuple[Asked, Figure]] = {}
-    for variant, content in lists.items():
-        if isinstance(content, Pack):
-            counts[variant] = Cases(content), Figure(content.instances)
-            continue
-        name = tokenizers[variant]
-        design = design_of(content, one_token[name] if name else None)
+    for (dataset, variant), content in lists.items():
+        name = tokenizers[dataset, variant]
+        reading = load(stage(config.reference_of_family(dataset), "reading"))
+        asked: Asked = reading.asked(content, one_token[name] if name else None)
+        table = layout.instances(dataset, variant)
         exact = name is None or one_token[name] is not None
-        counts[variant] = design, Figure(design.instances) if exact else count_all(layout, variant, content, design)
+        counts[dataset, variant] = asked, Figure(asked.instances) if exact else count_all(table, content, asked)
     return counts
 
 
-def count_all(layout: Layout, variant: tuple[str, str], lists: WordLists, design: Design) -> Figure:
-    """Counts the instances of a design from which subjects may be dropped."""
-    facts = table_facts(layout.instances(*variant))
+def count_all(table: Path, lists: Lists, asked: Asked) -> Figure:
+    """Counts the instances of what is asked, of which some may be dropped."""
+    facts = table_facts(table)
     if facts is not None and facts.provenance.get("word_lists") == lists.digest():
         return Figure(facts.rows)
-    return Figure(design.instances, "at most")
+    return Figure(asked.instances, "at most")
 
 
 def one_token_of(layout: Layout, name: str) -> OneToken | None:

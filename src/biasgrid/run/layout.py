@@ -52,7 +52,7 @@ class Layout:
         """Returns the instances table that a model answers, or that its dump holds."""
         if self.config.models[model].predictions:
             return self.imported(dataset, model) / "instances.parquet"
-        return self.instances(dataset, self.config.variant_of(model, dataset))
+        return self.instances(dataset, self.config.question(model, dataset).variant)
 
     def dump(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the dump of a cell that is downloaded."""

@@ -34,7 +34,7 @@ def make_manifest(config: Config, digest_of: dict[str, Any]) -> dict[str, Any]:
     layout = Layout(config)
     cells = [facts_of_cell(layout, dataset, model) for model, dataset in config.cells()]
     records = {model: layout.record("models", model) for model in config.run.models}
-    variants = {"/".join(cell): layout.instances(*cell) for cell in config.selected_variants()}
+    variants = {"/".join(cell): layout.instances(*cell) for cell in config.selected_variants}
     return provenance(
         digest_of,
         title=config.title,

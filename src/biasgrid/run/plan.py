@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from biasgrid.checkpoints.cost import Text, load_backend, parameters, tokens_per_instance, words_per_instance
 from biasgrid.config import Config
-from biasgrid.families.counterfactual.packs import Pack
-from biasgrid.families.underspecified.word_lists import WordLists
+from biasgrid.families.family import Lists
 from biasgrid.run.counts import checkpoint_folder, count_instances, table_facts
 from biasgrid.run.estimates import UNKNOWN, Figure, total
 from biasgrid.run.layout import Layout
@@ -22,15 +21,6 @@ if TYPE_CHECKING:
 
 SAMPLE = 128
 """How many instances are tokenized; on the standard grid their mean is within 1 % of that of all."""
-# Measured by writing the tables of config/config.yaml with random probabilities: 13.9 to 14.1, 28.5, 17.8 and, with
-# pronouns, 25.1 bytes a row, of which a key takes 8; a table of few rows has 5 to 9 kB.
-INSTANCE_BYTES = 14.0
-SPAN_BYTES = 28.5
-MASK_BYTES = 17.8
-PRONOUN_BYTES = 7.3
-# Measured on the packs of word_lists/counterfactual: 14.8 to 16.7, 21.2 to 21.3, 40.2 and 14.1 bytes a row.
-CASE_INSTANCE_BYTES = 15.5
-CASE_BYTES = {"text-classification": 21.3, "fill-mask": 40.0, "question-answering": 14.1}
 TABLE_BYTES = 6000
 
 
@@ -131,7 +121,7 @@ class Plan:
     totals: Totals
 
 
-def make_plan(config: Config, lists: Mapping[tuple[str, str], WordLists | Pack], rate: Rate) -> Plan:
+def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate) -> Plan:
     """Plans a grid.
 
     Args:
@@ -147,7 +137,7 @@ def make_plan(config: Config, lists: Mapping[tuple[str, str], WordLists | Pack],
 class Planner:
     """Plans cells; what several of them share is told once."""
 
-    def __init__(self, config: Config, lists: Mapping[tuple[str, str], WordLists | Pack], rate: Rate):
+    def __init__(self, config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate):
         """Counts the instances of all variants and takes samples of them."""
         self.config, self.rate = config, rate
         self.layout = Layout(config)
@@ -169,18 +159,19 @@ class Planner:
         # Predictions that are imported are there already.
         tokens = Figure(0) if entry.predictions else self.tokens(dataset, model)
         flop = tokens if entry.predictions else tokens.times(None if count is None else 2 * count)
+        question = self.config.question(model, dataset)
         asked, tables = self.layout.instances_of_cell(dataset, model), self.layout.predictions_of_cell(dataset, model)
         return CellPlan(
             dataset=dataset,
             model=model,
-            variant=self.config.variant_of(model, dataset),
+            variant=question.variant,
             instances_table=str(asked),
             instances=instances,
             tokens=tokens,
             parameters=count,
             flop=flop,
-            instances_bytes=size_of([asked], instances, self.instance_bytes(dataset)),
-            predictions_bytes=size_of(tables, instances, self.prediction_bytes(dataset, model)),
+            instances_bytes=size_of([asked], instances, self.config.family(dataset).instance_bytes),
+            predictions_bytes=size_of(tables, instances, question.row_bytes),
             seconds=Figure(0) if entry.predictions else self.rate.seconds(instances, flop),
             shards=len(tables),
             shards_done=sum(table.exists() for table in tables),
@@ -190,23 +181,23 @@ class Planner:
     def instances_of_cell(self, dataset: str, model: str) -> Figure:
         """Returns how many instances a model answers; those of predictions to be imported are not known before."""
         if not self.config.models[model].predictions:
-            return self.instances[dataset, self.config.variant_of(model, dataset)]
+            return self.instances[dataset, self.config.question(model, dataset).variant]
         facts = table_facts(self.layout.instances_of_cell(dataset, model))
         return UNKNOWN if facts is None else Figure(facts.rows)
 
     def tokens(self, dataset: str, model: str) -> Figure:
         """Tokenizes a sample of a cell's instances, or counts its words where the model's tokenizer is not at hand."""
-        entry, folder = self.config.models[model], self.folders[model]
-        asked = dataset, self.config.variant_of(model, dataset)
+        folder, joined = self.folders[model], self.config.back_end_of(model).joined
+        asked = dataset, self.config.question(model, dataset).variant
         instances, texts = self.instances[asked], self.texts[asked]
         if not texts:
             return instances
-        length = self.tokenized(folder / "tokenizer.json", asked, entry.task) if folder else None
+        length = self.tokenized(folder / "tokenizer.json", asked, joined) if folder else None
         if length is None:
-            return instances.times(words_per_instance(texts, entry.task), "about")
+            return instances.times(words_per_instance(texts, joined), "about")
         return instances.times(length, "sampled")
 
-    def tokenized(self, file: Path, key: tuple[str, str], task: str) -> float | None:
+    def tokenized(self, file: Path, key: tuple[str, str], joined: bool) -> float | None:
         """Returns the mean number of tokens that a tokenizer makes of a variant's instance; None without one."""
         if not file.exists():
             return None
@@ -216,21 +207,8 @@ class Planner:
             self.backends[digest] = load_backend(file)
         backend = self.backends[digest]
         if backend is not None and (digest, *key) not in self.lengths:
-            self.lengths[digest, *key] = tokens_per_instance(backend, self.texts[key], task)
+            self.lengths[digest, *key] = tokens_per_instance(backend, self.texts[key], joined)
         return self.lengths.get((digest, *key))
-
-    def instance_bytes(self, dataset: str) -> float:
-        """Returns how many bytes a row of a dataset's instances takes."""
-        return CASE_INSTANCE_BYTES if dataset in self.config.counterfactual else INSTANCE_BYTES
-
-    def prediction_bytes(self, dataset: str, model: str) -> float:
-        """Returns how many bytes a row of a cell's predictions takes."""
-        task = self.config.models[model].task
-        if dataset in self.config.counterfactual:
-            return CASE_BYTES[task]
-        if task == "question-answering":
-            return SPAN_BYTES
-        return MASK_BYTES + (PRONOUN_BYTES if self.config.underspecified[dataset].pronouns else 0)
 
 
 def size_of(tables: Sequence[Path], instances: Figure, row_bytes: float) -> Figure:

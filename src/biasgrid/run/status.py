@@ -127,7 +127,7 @@ def read_status(config: Config) -> Status:
 
 def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Figure]:
     """Counts the instances of tables that are not there by their word lists, which are read only if there are any."""
-    missing = [variant for variant in layout.config.selected_variants() if layout.instances(*variant) not in expanded]
+    missing = [variant for variant in layout.config.selected_variants if layout.instances(*variant) not in expanded]
     lists = load_word_lists(layout.config) if missing else {}
     counts = count_instances(layout, {variant: lists[variant] for variant in missing})
     return {layout.instances(*variant): count for variant, (_, count) in counts.items()}

@@ -8,9 +8,9 @@ from typing import NamedTuple, cast
 import polars as pl
 
 from biasgrid.config import parse_config, read_config
-from biasgrid.config.references import cell_faults, selection_faults
-from biasgrid.families.underspecified.keys import ANSWERS, KEYS
-from biasgrid.faults import Fault, InputError, UserError, nearest, one_of
+from biasgrid.families.underspecified.faults import cell_faults, datasets_of
+from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.faults import Fault, InputError, UserError, nearest, one_of, unknown_names
 from biasgrid.run.layout import Layout
 from biasgrid.section import Scoring
 from biasgrid.tables.completeness import read_cell
@@ -42,7 +42,8 @@ class Cells:
         self.config = parse_config(read_config(config), str(config))
         self.layout = Layout(self.config)
         self.dataset = dataset
-        faults = list(selection_faults(str(config), "datasets", [dataset], self.config.underspecified))
+        self.datasets = datasets_of(self.config)
+        faults = list(unknown_names(str(config), "datasets", [dataset], self.datasets))
         if faults:
             raise InputError(faults)
 
@@ -74,7 +75,7 @@ class Cells:
 
     def instances(self, variant: str) -> pl.DataFrame:
         """Reads the instances of a variant."""
-        variants = self.config.underspecified[self.dataset].variants
+        variants = self.datasets[self.dataset].variants
         if variant not in variants:
             problem = f"unknown variant {variant!r}{nearest(variant, variants)}"
             raise InputError([Fault(str(self.path), f"datasets.{self.dataset}.variants", problem, one_of(variants))])
@@ -87,14 +88,14 @@ class Cells:
 
     def answered(self, model: str) -> Answered:
         """Reads the instances that a model answers, and its predictions."""
-        faults = list(selection_faults(str(self.path), "models", [model], self.config.models))
+        faults = list(unknown_names(str(self.path), "models", [model], self.config.models))
         faults = faults or list(cell_faults(self.config, str(self.path), model, self.dataset))
         if faults:
             raise InputError(faults)
         instances = self.layout.instances_of_cell(self.dataset, model)
         paths = self.layout.predictions_of_cell(self.dataset, model)
         self.check_there([instances, *paths])
-        kind = ANSWERS[self.config.models[model].task]
+        kind = self.config.question(model, self.dataset).answer
         return Answered(
             *read_cell(instances, paths, KEYS, kind, f"{model} on {self.dataset}"), scoring=self.scoring(paths)
         )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from grouped_cells import measure_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shards import Cell
@@ -17,7 +18,6 @@ from small_tables import whole, write_instances
 from biasgrid.families.counterfactual import planted as family
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.families.counterfactual.measure import measure_cell
 from biasgrid.families.planting import Planting, write_planted
 from biasgrid.tables.files import read_provenance, read_table, validate
 from biasgrid.tables.measure import options_of
@@ -232,7 +232,6 @@ def mean_probabilities(cell: Cell, labels: list[str]) -> pl.DataFrame:
     """The measured mean probability of the right class of each group."""
     asked = {"score": "mean_class_probability", "argument": None, "distance": "absolute", "comparison": "pairwise"}
     options = {"task": cell.task, "measures": [asked], "failure_threshold": 0.1, "labels": labels}
-    paths = cell.folder / "instances.parquet", [cell.out]
-    measures = measure_cell(*paths, options, "model", "demo").measures
+    measures = measure_cases(cell.folder / "instances.parquet", [cell.out], options).measures
     scores = measures.filter(pl.col("group").is_not_null(), pl.col("template").is_null(), measure="score")
     return scores.select("bias_type", "group", "value")

@@ -9,13 +9,15 @@ import pytest
 from small_cells import ALWAYS, choosing, measured, one_list
 from small_tables import write_instances
 
+from biasgrid.families.cell import measure_cell as measure_any
+from biasgrid.families.underspecified.declared import MEASURES as OWN_MEASURES
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.measure import measure_cell
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.completeness import IncompleteCell, check_complete
 from biasgrid.tables.files import TableError, validate, write_table
-from biasgrid.tables.measures import EXAMPLES, MEASURES
+from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured
 
+FAMILY = "biasgrid.families.underspecified"
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 
@@ -55,6 +57,10 @@ def test_a_malformed_swap_group_is_refused(malform: Callable[[pl.DataFrame], pl.
         measured(instances, choosing(instances, ALWAYS))
 
 
+def measure_cell(instances: Path, paths: list[Path], kind: str = "span") -> Measured:
+    return measure_any(FAMILY, instances, paths, kind, OPTIONS, OWN_MEASURES, "model", "dataset")
+
+
 @pytest.fixture
 def shards(tmp_path: Path) -> tuple[Path, list[Path]]:
     """The files of a small cell in three shards."""
@@ -69,8 +75,8 @@ def shards(tmp_path: Path) -> tuple[Path, list[Path]]:
 
 def test_a_cell_is_measured_from_its_shards_in_any_order(shards: tuple[Path, list[Path]]) -> None:
     instances, paths = shards
-    measures, examples, _ = measure_cell(instances, paths, OPTIONS, "model", "dataset")
-    again = measure_cell(instances, paths[::-1], OPTIONS, "model", "dataset")
+    measures, examples, _ = measure_cell(instances, paths)
+    again = measure_cell(instances, paths[::-1])
     validate(measures, MEASURES, "measures")
     validate(examples, EXAMPLES, "examples")
     assert measures.equals(again[0])
@@ -85,8 +91,8 @@ def test_a_shard_that_is_read_twice_is_refused(shards: tuple[Path, list[Path]]) 
         IncompleteCell,
         match="model on dataset: of 48 instances, 0 have no prediction and 16 have more",
     ):
-        measure_cell(instances, [*paths, paths[0]], OPTIONS, "model", "dataset")
+        measure_cell(instances, [*paths, paths[0]])
     with pytest.raises(IncompleteCell, match="16 have no prediction"):
-        measure_cell(instances, paths[:2], OPTIONS, "model", "dataset")
+        measure_cell(instances, paths[:2])
     with pytest.raises(TableError, match="choice predictions"):
-        measure_cell(instances, paths, OPTIONS | {"task": "fill-mask"}, "model", "dataset")
+        measure_cell(instances, paths, "choice")

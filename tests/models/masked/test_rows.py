@@ -16,11 +16,11 @@ from tiny_checkpoints import ATTRIBUTES, CLUSTERS, instances_for
 
 from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.engine.encoding import Rows, TokenLayout, padded
-from biasgrid.engine.settings import TargetScoring
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.word_lists import Subjects, Template, WordLists
 from biasgrid.models.masked.pieces import Insert, Pieces, inserts_of
 from biasgrid.models.masked.rows import Words, mask_rows, products, put_in
+from biasgrid.section import TargetScoring
 from biasgrid.tables.files import read_provenance
 
 Cells = Callable[[str, str], Cell]

@@ -30,5 +30,3 @@ KEYS = {
     "label": column(pl.Int16, description="the right class, of classifiers", nullable=True),
     "answer": column(pl.String, description="the right answer, of question answering", nullable=True),
 }
-ANSWERS = {"text-classification": "choice", "fill-mask": "choice", "question-answering": "span"}
-"""The answer kind of models of each task."""

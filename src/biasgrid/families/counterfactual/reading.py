@@ -20,11 +20,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from biasgrid.families.counterfactual.biases import check_group_tokens, read_biases
+from biasgrid.families.counterfactual.cases import Cases
 from biasgrid.families.counterfactual.fillings import Filling, read_fillings
 from biasgrid.families.counterfactual.packs import Pack, PackFiles
 from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, split_texts
 from biasgrid.families.counterfactual.template_checks import TaskChecks, check_distinct
 from biasgrid.families.counterfactual.templates import read_templates
+from biasgrid.families.family import OneToken
 from biasgrid.faults import Fault
 
 MOST_INSTANCES = 2**32 - 1
@@ -61,3 +63,8 @@ def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: lis
             faults.append(Fault(filling.file, f"line {filling.line}", problem, "a text, at most with a group token"))
         texts.append("".join(part.token if isinstance(part, GroupSlot) else str(part) for part in parts))
     return list(dict.fromkeys(texts))
+
+
+def asked(pack: Pack, one_token: OneToken | None = None) -> Cases:
+    """Returns what a pack asks, whatever is one token."""
+    return Cases(pack)

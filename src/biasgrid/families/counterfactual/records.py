@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.arrays import FloatArray
-from biasgrid.groups.combinations import SORTS
+from biasgrid.families.counterfactual.tasks import SORTS
 from biasgrid.groups.keyed import records_of
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs
 
@@ -31,7 +31,7 @@ def outputs_of(said: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
             `pieces`, of question answering `said` and `expected`.
         options: `task`, and of masked language models `top_k`, how many most probable words count as right.
     """
-    sort = SORTS["counterfactual", options["task"]]
+    sort = SORTS[options["task"]]
     if sort == "answers":
         return AnswerOutputs(*(said[name].cast(pl.String).to_list() for name in ("said", "expected")))
     probabilities = matrix(said["probabilities"])

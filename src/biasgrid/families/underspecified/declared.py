@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.tables.measure import Measure
 
-KEEPS_OBSERVATIONS = False
+if TYPE_CHECKING:
+    from biasgrid.families.underspecified.section import UnderspecifiedDataset
+
 DESIGN = ("template", "subject", "attribute")
 LI = "Li et al., Findings of EMNLP 2020"
 
@@ -110,25 +112,13 @@ MEASURES = {
 }
 
 
-class Dataset(Protocol):
-    """What the measures hang on, of a dataset's section in the config."""
-
-    @property
-    def measures(self) -> Sequence[Any] | None:
-        """The comparisons of its subjects as groups."""
-
-    @property
-    def failure_threshold(self) -> float:
-        """A case fails where its groups differ by more."""
-
-
-def measures(dataset: Dataset) -> Mapping[str, Measure]:
+def measures(dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:
     """Returns the measures of a dataset by name, in the order in which they are told; those of groups if it asks."""
-    if dataset.measures == []:
+    if not dataset.compares_groups:
         return MEASURES
     return {**MEASURES, **measures_of_groups("subjects", dataset.failure_threshold, DESIGN)}
 
 
-def about(dataset: Dataset) -> tuple[str, ...]:
+def about(dataset: UnderspecifiedDataset) -> tuple[str, ...]:
     """Returns what is asked and compared, a paragraph each."""
-    return (ABOUT,) if dataset.measures == [] else (ABOUT, ABOUT_GROUPS)
+    return (ABOUT, ABOUT_GROUPS) if dataset.compares_groups else (ABOUT,)

@@ -5,11 +5,12 @@ The expansion builds the instances of a design; a plan only counts them and look
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, compress, product
 
+from biasgrid.families.family import OneToken
 from biasgrid.families.underspecified.word_lists import (
     MASK,
     SUBJECT_SLOT,
@@ -20,7 +21,6 @@ from biasgrid.families.underspecified.word_lists import (
     types_of,
 )
 
-OneToken = Callable[[Sequence[str]], list[bool]]
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 

@@ -16,7 +16,8 @@ import polars as pl
 
 from biasgrid.arrays import IntArray
 from biasgrid.families.expansion import Expansion
-from biasgrid.families.underspecified.design import Design, Item, OneToken, design_of, fill_attribute
+from biasgrid.families.family import OneToken
+from biasgrid.families.underspecified.design import Design, Item, design_of, fill_attribute
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.word_lists import Attribute, WordLists
 from biasgrid.tables.instances import schema_of

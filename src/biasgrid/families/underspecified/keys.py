@@ -20,5 +20,3 @@ KEYS = {
     "attribute": column(pl.Categorical, description="the attribute's name: its wording in the base type"),
     "attribute_cluster": column(pl.Categorical, description="cluster of the attribute (such as crime)", nullable=True),
 }
-ANSWERS = {"question-answering": "span", "fill-mask": "choice"}
-"""The answer kind of models of each task."""

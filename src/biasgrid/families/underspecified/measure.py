@@ -6,8 +6,7 @@ number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,11 @@ import polars as pl
 from biasgrid.arrays import FloatArray
 from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects, directed, scores_in_groups
 from biasgrid.families.underspecified.examples import strongest_associations
-from biasgrid.families.underspecified.keys import ANSWERS, KEYS
 from biasgrid.families.underspecified.records import records_of_subjects
 from biasgrid.groups.measure import measure_groups
-from biasgrid.tables.completeness import read_cell
-from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured, table_of_cell
 
-SHOWN = ["text", "text_pair", "candidate1", "candidate2", "position1", "position2"]
-"""The columns of instances that only examples have."""
+READ = ["instance", *PLACE, *COMPARED, "text", "text_pair", "candidate1", "candidate2", "position1", "position2"]
+"""The columns of instances that are read; the last ones only for examples."""
 PART_KEYS = ("subject", "subject_cluster", "attribute", "attribute_cluster")
 PARTS = [
     ["subject", "attribute"],
@@ -33,37 +29,6 @@ PARTS = [
     ["subject", "attribute_cluster"],
     ["subject_cluster", "attribute_cluster"],
 ]
-
-
-def measure_cell(
-    instances_path: Path, prediction_paths: Sequence[Path], options: Mapping[str, Any], model: str, dataset: str
-) -> Measured:
-    """Measures a cell from its files.
-
-    Args:
-        instances_path: the dataset's instances.
-        prediction_paths: the predictions of all shards, in any order.
-        options: `task`, the model's task, which decides their answer kind; `scoring`, see
-            `comparisons.scores`; `measures` and `failure_threshold`, see `measure`.
-        model: the model's name in the config.
-        dataset: the dataset's name in the config.
-
-    Raises:
-        TableError: a file does not fit its schema, or a swap group is malformed.
-        IncompleteCell: not every instance has exactly one prediction.
-    """
-    instances, predictions = read_cell(
-        instances_path, prediction_paths, KEYS, ANSWERS[options["task"]], f"{model} on {dataset}",
-        ["instance", *PLACE, *COMPARED, *SHOWN],
-    )  # fmt: skip
-    observations = observe(instances, predictions, options)
-    measures = measure(observations, options)
-    examples = strongest_associations(instances, predictions, observations, measures, options["scoring"])
-    return Measured(
-        table_of_cell(measures, MEASURES, model, dataset),
-        table_of_cell(examples, EXAMPLES, model, dataset),
-        observations,
-    )
 
 
 def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
@@ -94,6 +59,17 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
         return measures
     groups = measure_groups(records_of_subjects(observations), options["measures"], options["failure_threshold"])
     return pl.concat([measures, groups], how="diagonal")
+
+
+def examples(
+    instances: pl.DataFrame,
+    predictions: pl.DataFrame,
+    observations: pl.DataFrame,
+    measures: pl.DataFrame,
+    options: Mapping[str, Any],
+) -> pl.DataFrame:
+    """Finds the swap groups behind the strongest associations; see `examples.strongest_associations`."""
+    return strongest_associations(instances, predictions, observations, measures, options["scoring"])
 
 
 def measures_of_parts(observations: pl.DataFrame) -> pl.DataFrame:

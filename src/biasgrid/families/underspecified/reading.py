@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from biasgrid.families.family import OneToken
 from biasgrid.families.texts import wide_space
+from biasgrid.families.underspecified.design import Design, design_of
 from biasgrid.families.underspecified.template_checks import Slots, check_templates
 from biasgrid.families.underspecified.word_lists import (
     PLACEHOLDER,
@@ -236,3 +238,8 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
             problem = f"subject {name!r} stands in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
     return WordLists(templates, subjects, attributes, filler, files.mask, files.limit, files.pronouns), faults
+
+
+def asked(lists: WordLists, one_token: OneToken | None = None) -> Design:
+    """Returns what word lists ask; see `design.design_of`."""
+    return design_of(lists, one_token)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.engine.settings import TargetScoring
+from biasgrid.section import TargetScoring
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

@@ -1,0 +1,192 @@
+"""What a config can name: families of datasets, back ends and figures, those here, installed ones and plugins."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+from biasgrid.config.model_sections import Model
+from biasgrid.families import FAMILIES
+from biasgrid.families.family import PLANTED_STAGE, STAGES, Family
+from biasgrid.faults import Fault, InputError
+from biasgrid.models.back_ends import BACK_ENDS, Entry
+from biasgrid.references import found, load, stage
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+PLUGINS = "biasgrid.plugins"
+"""The group of entry points whose values are the modules of installed plugins."""
+
+
+@dataclass(frozen=True)
+class Registry:
+    """What a config can name.
+
+    Attributes:
+        families: the references of families, by name.
+        back_ends: where back ends are, by task and source.
+        figures: the references of figures of plugins, by name; others are modules of `biasgrid.plots`.
+    """
+
+    families: Mapping[str, str]
+    back_ends: Mapping[tuple[str, str], Entry]
+    figures: Mapping[str, str]
+
+    def family(self, name: str) -> Family:
+        """Returns the light half of a family."""
+        family: Family = load(stage(self.families[name], "family")).FAMILY
+        return family
+
+    def model_section(self, task: str) -> type[Model]:
+        """Returns what the config may say of models of a task; a task that is not known asks for nothing of its own."""
+        paths = [entry.section for (served, _), entry in self.back_ends.items() if served == task and entry.section]
+        section: type[Model] = found(paths[0]) if paths else Model
+        return section
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks that back ends serve."""
+        return list(dict.fromkeys(task for task, _ in self.back_ends))
+
+    def figure(self, name: str) -> str:
+        """Returns the reference of a figure."""
+        return self.figures.get(name, f"biasgrid.plots.{name}")
+
+
+BUILT_IN = Registry(FAMILIES, BACK_ENDS, {})
+
+
+def registry_of(plugins: Sequence[str], source: str) -> Registry:
+    """Returns what is built in, with what plugins add to it.
+
+    Args:
+        plugins: the paths of Python files and packages that a config names.
+        source: the config's file, for messages.
+
+    Raises:
+        InputError: with every plugin that cannot be used, and why.
+    """
+    installed = [(entry.value, f"entry point {entry.name}") for entry in entry_points(group=PLUGINS)]
+    named = [(path, f"plugins[{place}]") for place, path in enumerate(plugins)]
+    families, back_ends, figures = dict(BUILT_IN.families), dict(BUILT_IN.back_ends), dict[str, str]()
+    faults: list[Fault] = []
+    for reference, key in [*installed, *named]:
+        try:
+            plugin = Plugin(reference, imported(reference))
+            plugin.check()
+            add(families, plugin.families(), "a family")
+            add(back_ends, plugin.back_ends(), "a back end")
+            add(figures, plugin.figures(), "a figure")
+        except PluginError as error:
+            faults.append(Fault(source, key, f"{reference!r} {error.problem}", error.expected))
+    if faults:
+        raise InputError(faults)
+    return Registry(families, back_ends, figures)
+
+
+class PluginError(Exception):
+    """What is wrong with a plugin.
+
+    Attributes:
+        problem: as in `Fault`.
+        expected: as in `Fault`.
+    """
+
+    def __init__(self, problem: str, expected: str):
+        self.problem = problem
+        self.expected = expected
+        super().__init__(f"{problem}; expected {expected}")
+
+
+def imported(reference: str) -> ModuleType:
+    """Imports the light half of a plugin: of a package its module `family`, if it has one."""
+    part = stage(reference, "family")
+    try:
+        return load(part if part == reference or not part.endswith(".py") or Path(part).is_file() else reference)
+    except ImportError as error:
+        if part.endswith(".py") and not Path(reference).exists():
+            raise PluginError("is not there", "the path of a Python file or package") from None
+        raise PluginError(f"cannot be imported ({error})", "code that can be imported here") from error
+    except Exception as error:  # a plugin may raise anything
+        raise PluginError(f"fails while it is imported ({type(error).__name__}: {error})", "code that runs") from error
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A module that holds a family, a back end, a figure, or several of them.
+
+    Attributes:
+        reference: the module's reference.
+        module: the module.
+    """
+
+    reference: str
+    module: ModuleType
+
+    def check(self) -> None:
+        """Refuses a plugin that lacks a part.
+
+        Raises:
+            PluginError: with the part.
+        """
+        family = getattr(self.module, "FAMILY", None)
+        if family is not None and not isinstance(family, Family):
+            raise PluginError(f"has a FAMILY that is {type(family).__name__}", "an object of a class made from Family")
+        if not (self.families() or self.back_ends() or self.figures()):
+            raise PluginError("holds nothing that biasgrid knows", "FAMILY, BACK_ENDS or a function `figure`")
+        if isinstance(family, Family):
+            for part, names in (STAGES | (PLANTED_STAGE if family.is_planted else {})).items():
+                self.check_stage(part, names)
+        if self.figures() and not hasattr(self.module, "CAPTION"):
+            raise PluginError("has a figure without a CAPTION", "text that says what one sees in it")
+
+    def check_stage(self, part: str, names: Iterable[str]) -> None:
+        """Refuses a family without one of its functions, which are not imported for that."""
+        reference = stage(self.reference, part)
+        if reference.endswith(".py"):
+            file = Path(reference)
+            there = set(defined(file)) if file.is_file() else set()
+        else:
+            there = set(dir(load(reference)))
+        for name in names:
+            if name not in there:
+                raise PluginError(f"lacks `{name}`", f"it in {reference}: see docs/extending.md")
+
+    def families(self) -> dict[str, str]:
+        """Returns the reference of its family, by name."""
+        family = getattr(self.module, "FAMILY", None)
+        return {family.name: self.reference} if isinstance(family, Family) else {}
+
+    def back_ends(self) -> dict[tuple[str, str], Entry]:
+        """Returns its back ends, by task and source."""
+        entries: Mapping[tuple[str, str], Entry] = getattr(self.module, "BACK_ENDS", {})
+        return {key: entry.within(self.reference) for key, entry in entries.items()}
+
+    def figures(self) -> dict[str, str]:
+        """Returns the reference of its figure, which is called like its file."""
+        return {Path(self.reference).stem: self.reference} if hasattr(self.module, "figure") else {}
+
+
+def defined(file: Path) -> Iterator[str]:
+    """Yields the names that a Python file defines or imports at its top."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def add(known: dict[Key, Value], more: Mapping[Key, Value], what: str) -> None:
+    """Adds what a plugin has, unless there is one of that name."""
+    for name, value in more.items():
+        if name in known:
+            raise PluginError(f"has {what} of the name {name!r}, which is taken", "a name of its own")
+        known[name] = value

@@ -1,0 +1,71 @@
+"""The stage `measure`, the same for all families: the predictions of a cell become its measures and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.faults import UserError, nearest, one_of
+from biasgrid.references import load, stage
+from biasgrid.tables.completeness import read_cell
+from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured, table_of_cell
+
+
+def measure_cell(
+    family: str,
+    instances_path: Path,
+    prediction_paths: Sequence[Path],
+    answer: str,
+    options: Mapping[str, Any],
+    declared: Collection[str],
+    model: str,
+    dataset: str,
+) -> Measured:
+    """Measures a cell from its files.
+
+    Args:
+        family: the reference of the dataset's family.
+        instances_path: the dataset's instances.
+        prediction_paths: the predictions of all shards, in any order.
+        answer: the kind of the answers.
+        options: what decides the measures, see `Question`.
+        declared: the names of the measures that the family declares for the dataset.
+        model: the model's name in the config.
+        dataset: the dataset's name in the config.
+
+    Raises:
+        TableError: a file does not fit its schema, or its rows contradict each other.
+        IncompleteCell: not every instance has exactly one prediction.
+        UserError: the family measured what it does not declare.
+    """
+    keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
+    read = getattr(stages, "READ", None)
+    instances, predictions = read_cell(
+        instances_path, prediction_paths, keys, answer, f"{model} on {dataset}", columns=read
+    )
+    observations = stages.observe(instances, predictions, options)
+    measures = stages.measure(observations, options)
+    check_declared(measures, declared, family)
+    examples = stages.examples(instances, predictions, observations, measures, options)
+    return Measured(
+        table_of_cell(measures, MEASURES, model, dataset),
+        table_of_cell(examples, EXAMPLES, model, dataset),
+        observations,
+    )
+
+
+def check_declared(measures: pl.DataFrame, declared: Collection[str], family: str) -> None:
+    """Refuses measures that a family does not declare.
+
+    Raises:
+        UserError: with the first of them.
+    """
+    for name in measures["measure"].unique(maintain_order=True):
+        if name not in declared:
+            raise UserError(
+                f"the family {family} measured {name!r}{nearest(name, declared)}, which its `measures` do not declare; "
+                f"expected {one_of(declared)}"
+            )

@@ -1,0 +1,146 @@
+"""The family of cases that are asked about every social group, as others see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from biasgrid.families.counterfactual.packs import Pack, PackFiles
+from biasgrid.families.counterfactual.section import CounterfactualDataset
+from biasgrid.families.counterfactual.tasks import ANSWERS, CLASSIFICATION, ROW_BYTES, SORTS
+from biasgrid.families.family import Family, Grid, Question
+from biasgrid.faults import Fault, nearest, one_of
+from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
+from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.figures import FIGURES
+from biasgrid.groups.section import combination_faults
+from biasgrid.tables.measure import Measure
+
+CASES = "cases"
+"""The one variant of a dataset."""
+DESIGN = ("template", "term")
+ABOUT = (
+    "A case is a text that is asked once with each identity term of each social group; nothing else in it changes, and "
+    "the right answer stays the same. So a model that treats groups alike gives them the same score (Gaci et al., "
+    "“Bias Exposed: The BiaXposer Framework for NLP Fairness”, ICSOC 2024)."
+)
+"""What a reader is told of the cases."""
+
+
+class Counterfactual(Family):
+    """Asks models of a task about cases, each with the terms of all groups."""
+
+    name = "counterfactual"
+    Section = CounterfactualDataset
+    keeps_observations = True
+    is_planted = True
+    instance_bytes = 15.5
+    sorts = SORTS
+    expected = "the task and, of classifiers, the `labels` of counterfactual datasets"
+
+    def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
+        """Says what a model is asked: models of the dataset's task are, classifiers only if they have its classes."""
+        entry, section = grid.models[model], section_of(grid, dataset)
+        if entry.task != section.task or entry.predictions or set(entry.labels) != set(section.labels):
+            return None
+        options = {"task": entry.task, **section.model_dump(include={"measures", "failure_threshold"})}
+        settings: dict[str, Any] = {}
+        if entry.task == CLASSIFICATION:
+            settings = {"labels": [entry.labels[label] for label in section.labels]}
+            options["labels"] = section.labels
+        if entry.task == "fill-mask":
+            settings = {"target_scoring": section.target_scoring, "ranks": True}
+            options["top_k"] = section.top_k
+        return Question(CASES, ANSWERS[entry.task], settings, options, row_bytes=ROW_BYTES[entry.task])
+
+    def files(self, grid: Grid, dataset: str, variant: str) -> PackFiles:
+        """Returns the files of a dataset."""
+        folder, section = Path(grid.word_lists), section_of(grid, dataset)
+        return PackFiles(
+            templates=folder / section.templates,
+            fillings=folder / section.fillings if section.fillings else None,
+            biases=folder / section.groups,
+            bias_types=None if section.bias_types is None else tuple(section.bias_types),
+            task=section.task,
+        )
+
+    def measures(self, dataset: CounterfactualDataset) -> Mapping[str, Measure]:
+        """Declares the measures of groups."""
+        return measures_of_groups(SORTS[dataset.task], dataset.failure_threshold, DESIGN)
+
+    def about(self, dataset: CounterfactualDataset) -> Sequence[str]:
+        """Tells of the cases and of the comparison of groups."""
+        return ABOUT, ABOUT_GROUPS
+
+    def figures(self, dataset: CounterfactualDataset) -> Sequence[str]:
+        """Names the figures of groups."""
+        return FIGURES
+
+    def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
+        """Yields what keeps models from learning planted group effects, which are those of the cases of one dataset."""
+        for name, model in grid.models.items():
+            train, key = model.train, f"models.{name}.train.dataset"
+            if train is None or train.planted is None:
+                continue
+            if model.task == CLASSIFICATION:
+                yield from lesson_faults(grid, source, name, train.dataset)
+            elif train.dataset is not None:
+                problem = f"{train.dataset!r}, for the task {model.task!r}"
+                yield Fault(source, key, problem, f"no such key but for {CLASSIFICATION}")
+
+    def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
+        """Yields comparisons of groups that cannot be computed of selected datasets."""
+        for name in grid.run.datasets:
+            section = grid.datasets[name]
+            if isinstance(section, CounterfactualDataset):
+                sort = SORTS[section.task]
+                yield from combination_faults(source, name, sort, section.measures or (), len(section.labels))
+
+    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Pack) -> Iterator[Fault]:
+        """Yields what the dataset asks that its models cannot answer."""
+        section = section_of(grid, dataset)
+        templates = str(self.files(grid, dataset, variant).templates)
+        task = next((template.task for template in lists.templates if template.task != section.task), None)
+        if task is not None:
+            problem = f"{section.task!r}, but {templates} holds templates for {task!r}"
+            yield Fault(f"datasets.{dataset}", "task", problem, "templates for models of the task")
+        classes = 1 + max((template.label for template in lists.templates if template.label is not None), default=-1)
+        most = max((len(template.targets or ()) for template in lists.templates), default=0)
+        for place, measure in enumerate(section.measures or ()):
+            if section.task == "fill-mask" and isinstance(measure.argument, int) and measure.argument >= most:
+                problem, key = f"{measure.argument}, but templates have at most {most} targets", f"measures[{place}]"
+                yield Fault(f"datasets.{dataset}", f"{key}.argument", problem, f"an index from 0 to {most - 1}")
+        if task is None and classes > len(section.labels):
+            problem = f"names {len(section.labels)} classes, but {templates} has the class {classes - 1}"
+            yield Fault(f"datasets.{dataset}", "labels", problem, "a name for every class from 0")
+
+    def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
+        """Says whether a model is trained on this dataset's cases."""
+        train = grid.models[model].train
+        return train is not None and train.dataset == dataset
+
+
+def section_of(grid: Grid, dataset: str) -> CounterfactualDataset:
+    """Returns the section of a dataset of this family."""
+    section = grid.datasets[dataset]
+    assert isinstance(section, CounterfactualDataset)
+    return section
+
+
+def lesson_faults(grid: Grid, source: str, model: str, dataset: str | None) -> Iterator[Fault]:
+    """Yields a dataset that a classifier cannot learn."""
+    sections = {name: each for name, each in grid.datasets.items() if isinstance(each, CounterfactualDataset)}
+    classified = {name: section.labels for name, section in sections.items() if section.labels}
+    if dataset not in classified:
+        problem = f"unknown name {dataset!r}{nearest(dataset, classified)}" if dataset else "missing"
+        expected = one_of(classified) + f" (datasets of {CLASSIFICATION})"
+        yield Fault(source, f"models.{model}.train.dataset", problem, expected)
+        return
+    labels, own = dict(grid.models[model].labels), {label: label for label in classified[dataset]}
+    if labels != own:
+        problem = f"{labels}, but the corpus has the classes of {dataset!r}"
+        yield Fault(source, f"models.{model}.labels", problem, f"{own}")
+
+
+FAMILY = Counterfactual()

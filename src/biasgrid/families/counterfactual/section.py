@@ -1,0 +1,55 @@
+"""What a config may say of a dataset of cases."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from biasgrid.families.counterfactual.tasks import CLASSIFICATION
+from biasgrid.families.family import DatasetSection
+from biasgrid.groups.section import GroupMeasure
+from biasgrid.section import TargetScoring
+
+
+class CounterfactualDataset(DatasetSection):
+    """A dataset of cases, each asked with the terms of all groups: a row of the grid. Files lie in `word_lists`."""
+
+    family: Literal["counterfactual"] = Field(description="what is asked and how it is measured")
+    task: Literal["fill-mask", "question-answering", "text-classification"] = Field(
+        description="task of the models that it is for"
+    )
+    templates: str = Field(description="template file, or a folder of them")
+    fillings: str | None = Field(None, description="folder of what fills the templates")
+    groups: str = Field(description="file of bias types, their groups and identity terms")
+    bias_types: list[str] | None = Field(
+        None, min_length=1, description="which bias types of the file to ask about; all without it"
+    )
+    labels: list[str] = Field(
+        default_factory=list,
+        validate_default=True,
+        description="of text classification: the names of the classes 0, 1, ... of the templates; models with the "
+        "same `labels` are asked",
+    )
+    target_scoring: TargetScoring = Field(
+        "joint", description="of masked language models: how words of several tokens are scored (see docs/scoring.md)"
+    )
+    top_k: int = Field(5, ge=1, description="of masked language models: how many most probable words count as right")
+    measures: list[GroupMeasure] | None = Field(
+        None, min_length=1, description="comparisons of groups; without it all that are possible"
+    )
+    failure_threshold: float = Field(
+        0.1, ge=0, le=1, description="a case fails where its groups' scores differ by more than this"
+    )
+
+    @field_validator("labels")
+    @classmethod
+    def _labels_of_classes(cls, labels: list[str], info: ValidationInfo) -> list[str]:
+        task = info.data.get("task")
+        if task == CLASSIFICATION and not labels:
+            raise ValueError(f"expected the names of the classes, as the task is {task}")
+        if task not in (None, CLASSIFICATION) and labels:
+            raise ValueError(f"expected no `labels`, as the task is {task}")
+        if len(set(labels)) != len(labels):
+            raise ValueError("expected labels that differ")
+        return labels

@@ -1,0 +1,300 @@
+"""What others must know of a family of datasets: told by the family alone, in its folder.
+
+A family has a light half, an object of a class made from `Family`, which is imported while the grid is planned; and a
+heavy half, functions in modules of the names in `STAGES`, each imported by the jobs that need it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from pydantic import Field
+
+from biasgrid.faults import Fault
+from biasgrid.section import Name, Section
+from biasgrid.tables.measure import Measure
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from biasgrid.families.expansion import Expansion
+    from biasgrid.groups.records import Sort
+
+OneToken = Callable[[Sequence[str]], list[bool]]
+"""Says of texts whether each is a single token."""
+
+STAGES = {
+    "reading": ("read", "asked"),
+    "keys": ("KEYS",),
+    "expand": ("expand",),
+    "measure": ("observe", "measure", "examples"),
+}
+"""What stands in which module of a family's folder; a family may as well be one file that has it all."""
+PLANTED_STAGE = {"planted": ("plant", "corpus")}
+"""The same of families whose bias can be planted."""
+
+
+class DatasetSection(Section):
+    """What the config may say of any dataset; each family adds keys of its own."""
+
+    family: str = Field(description="what is asked and how it is measured")
+    title: str = Field(description="name in plots and the report")
+    shards: int = Field(1, ge=1, le=256, description="jobs that share the inference of a cell")
+    figures: list[Name] = Field(default_factory=list, description="names of figures of plugins to draw besides")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What one model is asked of one dataset.
+
+    Attributes:
+        variant: which of the dataset's instances tables it answers.
+        answer: the kind of its answers, a module of `tables.answers`.
+        settings: what decides its answers beside checkpoint and precision, as its back end's `Choices`.
+        options: what decides the measures of the cell.
+        tokenizer: the tokenizer of the config that the expansion needs.
+        row_bytes: about how many bytes a row of the predictions takes.
+    """
+
+    variant: str
+    answer: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: str | None = None
+    row_bytes: float = 20
+
+
+class Dump(Protocol):
+    """Predictions that are there already."""
+
+    @property
+    def file(self) -> str | None:
+        """Where they are, if not at an address."""
+
+    @property
+    def scoring(self) -> str:
+        """How they were scored."""
+
+
+class Lesson(Protocol):
+    """How the workflow trains a model."""
+
+    @property
+    def planted(self) -> str | None:
+        """The strength of the planted bias that it learns."""
+
+    @property
+    def dataset(self) -> str | None:
+        """The dataset that it learns, where it is one."""
+
+
+class AskedModel(Protocol):
+    """What a family may know of a model."""
+
+    @property
+    def task(self) -> str:
+        """What it is used for."""
+
+    @property
+    def variant(self) -> str | None:
+        """Which variant of datasets it answers."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What its checkpoint calls the classes of a dataset."""
+
+    @property
+    def predictions(self) -> Mapping[str, Dump]:
+        """Dumps of its predictions, by dataset."""
+
+    @property
+    def train(self) -> Lesson | None:
+        """How it is trained."""
+
+
+class AskedTokenizer(Protocol):
+    """What a family may know of a tokenizer."""
+
+    @property
+    def mask(self) -> str:
+        """Its mask token."""
+
+    @property
+    def checkpoint(self) -> str | None:
+        """Its repository."""
+
+    @property
+    def folder(self) -> str | None:
+        """Its folder."""
+
+
+class Selection(Protocol):
+    """What is run."""
+
+    @property
+    def models(self) -> Sequence[str]:
+        """Names of models."""
+
+    @property
+    def datasets(self) -> Sequence[str]:
+        """Names of datasets."""
+
+
+class Grid(Protocol):
+    """What a family may know of a config."""
+
+    @property
+    def scoring(self) -> str:
+        """How answers are scored, `exact` or `unqover`."""
+
+    @property
+    def results(self) -> str:
+        """The folder of results."""
+
+    @property
+    def word_lists(self) -> str:
+        """The folder of word lists."""
+
+    @property
+    def models(self) -> Mapping[str, AskedModel]:
+        """The registry of models."""
+
+    @property
+    def datasets(self) -> Mapping[str, DatasetSection]:
+        """The registry of datasets."""
+
+    @property
+    def tokenizers(self) -> Mapping[str, AskedTokenizer]:
+        """The registry of tokenizers."""
+
+    @property
+    def run(self) -> Selection:
+        """What is run."""
+
+
+class Asked(Protocol):
+    """What a dataset's variant asks, known without expanding it."""
+
+    @property
+    def instances(self) -> int:
+        """How many instances there are."""
+
+    def sample(self, count: int) -> Sequence[tuple[str, str, Sequence[str]]]:
+        """Returns second text, text and candidates of about `count` instances."""
+
+
+class Lists(Protocol):
+    """What a variant's files hold."""
+
+    def digest(self) -> str:
+        """A digest of what makes the instances."""
+
+
+class Family(ABC):
+    """What others must know of a family.
+
+    Attributes:
+        name: the key `family` of its datasets.
+        Section: the keys of its datasets.
+        keeps_observations: whether what was observed is kept as a table (schema `OBSERVATIONS` of its module
+            `measure`).
+        is_planted: whether its bias can be planted: it has a module `planted`.
+        grid_figures: figures that compare the cells of all datasets, by their names.
+        instance_bytes: about how many bytes a row of its instances takes.
+        sorts: what records of groups there are of the answers to a task, for documents.
+        own_measures: the measures of all its datasets, for documents.
+        expected: what a model must be for its datasets, for messages.
+    """
+
+    name: ClassVar[str]
+    Section: ClassVar[type[DatasetSection]]
+    keeps_observations: ClassVar[bool] = False
+    is_planted: ClassVar[bool] = False
+    grid_figures: ClassVar[Sequence[str]] = ()
+    instance_bytes: ClassVar[float] = 15
+    sorts: ClassVar[Mapping[str, Sort]] = {}
+    own_measures: ClassVar[Mapping[str, Measure]] = {}
+    expected: ClassVar[str] = "a model that its datasets are for"
+
+    @abstractmethod
+    def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
+        """Says what a model is asked of a dataset, None where the dataset is not for it."""
+
+    @abstractmethod
+    def files(self, grid: Grid, dataset: str, variant: str) -> Any:
+        """Returns what `read` reads of a dataset's variant: picklable, and equal where the files are the same."""
+
+    @abstractmethod
+    def measures(self, dataset: Any) -> Mapping[str, Measure]:
+        """Declares the measures of a dataset by name, in the order in which they are told.
+
+        Args:
+            dataset: its section of the config.
+        """
+
+    def about(self, dataset: Any) -> Sequence[str]:
+        """Returns what is asked and compared, a paragraph each."""
+        return ()
+
+    def figures(self, dataset: Any) -> Sequence[str]:
+        """Names the figures of a dataset, in the report's order."""
+        return ()
+
+    def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
+        """Yields what is wrong in a config with the datasets of this family, and with what models are asked of them.
+
+        Args:
+            grid: the config.
+            source: its file, for messages.
+        """
+        yield from ()
+
+    def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
+        """Yields measures that cannot be computed; asked where nothing else is wrong with the config."""
+        yield from ()
+
+    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Any) -> Iterator[Fault]:
+        """Yields what is wrong with lists that are right in themselves: they do not fit the dataset's section."""
+        yield from ()
+
+    def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
+        """Says whether a model that learns planted bias learns that of a dataset."""
+        return False
+
+
+class Stages(Protocol):
+    """The functions of a family's heavy half, as one sees them in a family that is one file.
+
+    Attributes:
+        KEYS: the family's own columns of instances.
+    """
+
+    KEYS: Mapping[str, Any]
+
+    def read(self, files: Any) -> tuple[Lists, list[Fault]]:
+        """Reads a variant's files and returns them with every fault that is in them."""
+
+    def asked(self, lists: Any, one_token: OneToken | None = None) -> Asked:
+        """Returns what lists ask, of the candidates that are one token where these alone count."""
+
+    def expand(self, lists: Any, one_token: OneToken | None = None) -> Expansion:
+        """Turns lists into instances; only families whose questions name a tokenizer are given `one_token`."""
+
+    def observe(self, instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+        """Says what each thing that is measured was answered; predictions stand in any order."""
+
+    def measure(self, observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+        """Measures a cell: columns of `MEASURES`."""
+
+    def examples(
+        self,
+        instances: pl.DataFrame,
+        predictions: pl.DataFrame,
+        observations: pl.DataFrame,
+        measures: pl.DataFrame,
+        options: Mapping[str, Any],
+    ) -> pl.DataFrame:
+        """Finds the sentences behind the strongest of the measures: columns of `EXAMPLES`."""

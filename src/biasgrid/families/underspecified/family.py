@@ -1,0 +1,111 @@
+"""The family of underspecified questions about pairs of subjects, as others see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.underspecified import declared, faults
+from biasgrid.families.underspecified.section import UnderspecifiedDataset
+from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
+from biasgrid.faults import Fault
+from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
+from biasgrid.groups.section import combination_faults
+from biasgrid.tables.measure import Measure
+
+ANSWERS = {"question-answering": "span", "fill-mask": "choice"}
+"""The answer kind of models of each task."""
+FIGURES = ("ranks", "heat_map", "associations", "bipartite")
+PRONOUNS = [3, 4]
+"""Which candidates are pronouns."""
+# Measured by writing the tables of config/config.yaml with random probabilities: 13.9 to 14.1, 28.5, 17.8 and, with
+# pronouns, 25.1 bytes a row, of which a key takes 8; a table of few rows has 5 to 9 kB.
+ROW_BYTES = {"question-answering": 28.5, "fill-mask": 17.8}
+PRONOUN_BYTES = 7.3
+
+
+class Underspecified(Family):
+    """Asks models for a variant which of two subjects an attribute belongs to."""
+
+    name = "underspecified"
+    Section = UnderspecifiedDataset
+    is_planted = True
+    grid_figures = ("intensity_mu", "intensity_eta", "errors")
+    instance_bytes = 14.0
+    sorts = dict.fromkeys(ANSWERS, "subjects")
+    own_measures = declared.MEASURES
+    expected = "a `variant` for underspecified datasets"
+
+    def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
+        """Says what a model is asked: the variant that it names, whether the dataset has it or not."""
+        entry, section = grid.models[model], faults.datasets_of(grid)[dataset]
+        if entry.variant is None:
+            return None
+        dump = entry.predictions.get(dataset)
+        settings: dict[str, Any] = {"scoring": dump.scoring if dump else grid.scoring}
+        of_groups = {"measures", "failure_threshold"} if section.compares_groups else {"measures"}
+        options = {"task": entry.task, **settings, **section.model_dump(include=of_groups)}
+        row_bytes = ROW_BYTES.get(entry.task, 0)
+        if entry.task == "fill-mask" and dump is None:
+            pronouns = PRONOUNS if section.pronouns else []
+            settings |= {"target_scoring": section.target_scoring, "either_case": pronouns}
+            row_bytes += PRONOUN_BYTES if pronouns else 0
+        tokenizer = faults.filtering_tokenizer(section, entry.variant)
+        return Question(entry.variant, ANSWERS.get(entry.task, ""), settings, options, tokenizer, row_bytes)
+
+    def files(self, grid: Grid, dataset: str, variant: str) -> WordListFiles:
+        """Returns the word lists of a dataset's variant."""
+        folder, section = Path(grid.word_lists), faults.datasets_of(grid)[dataset]
+        chosen, masked = section.variants[variant], variant.startswith("lm-")
+        return WordListFiles(
+            templates=folder / chosen.templates,
+            subjects=tuple(folder / name for name in section.subjects_of(variant)),
+            attributes=folder / section.attributes,
+            filler=folder / chosen.filler if chosen.filler else None,
+            mask=grid.tokenizers[variant.removeprefix("lm-")].mask if masked else None,
+            limit=section.limit.model_dump(exclude_none=True),
+            pronouns=section.pronouns if masked else {},
+        )
+
+    def measures(self, dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:
+        """Declares the family's measures, and those of groups if the dataset asks for them."""
+        return declared.measures(dataset)
+
+    def about(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
+        """Tells of the questions, and of groups if the dataset compares them."""
+        return declared.about(dataset)
+
+    def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
+        """Names the family's figures, and those of groups if the dataset compares them."""
+        return (*FIGURES, *GROUP_FIGURES) if dataset.compares_groups else FIGURES
+
+    def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
+        """Yields what is wrong with variants, tokenizers, dumps and what is planted."""
+        yield from faults.faults(grid, source)
+
+    def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
+        """Yields comparisons of groups that cannot be computed of selected datasets."""
+        for name in grid.run.datasets:
+            if section := faults.datasets_of(grid).get(name):
+                yield from combination_faults(source, name, "subjects", section.measures or (), classes=0)
+
+    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: WordLists) -> Iterator[Fault]:
+        """Yields clusters of subjects that have no pronoun, in a variant that asks for pronouns."""
+        section = faults.datasets_of(grid)[dataset]
+        if not section.pronouns or not variant.startswith("lm-"):
+            return
+        clusters = {cluster for subjects in lists.subjects for cluster in subjects.clusters}
+        key, expected = f"datasets.{dataset}.pronouns", "a pronoun for the cluster of every subject"
+        for cluster in sorted(clusters - section.pronouns.keys(), key=str):
+            whose = f"has no pronoun for subjects of cluster {cluster!r}" if cluster else "has subjects without cluster"
+            yield Fault(", ".join(section.subjects), key, whose, expected)
+
+    def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
+        """Says whether the dataset has the variant of a model that learns all datasets of its variant."""
+        entry, section = grid.models[model], faults.datasets_of(grid)[dataset]
+        return entry.train is not None and not entry.train.dataset and entry.variant in section.variants
+
+
+FAMILY = Underspecified()

@@ -1,0 +1,131 @@
+"""What is wrong in a config with datasets of underspecified questions, and with what models are asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from biasgrid.families.family import Grid
+from biasgrid.families.underspecified.section import UnderspecifiedDataset
+from biasgrid.faults import Fault, nearest, one_of, unknown_names
+
+KINDS = {"fill-mask": "lm-", "question-answering": "qa"}
+"""How the variants begin that are for models of a task."""
+
+
+def datasets_of(grid: Grid) -> dict[str, UnderspecifiedDataset]:
+    """Returns the datasets of the family, by name."""
+    return {name: section for name, section in grid.datasets.items() if isinstance(section, UnderspecifiedDataset)}
+
+
+def filtering_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None:
+    """Returns the tokenizer that decides which subjects are kept, None where all are."""
+    chosen = section.variants.get(variant)
+    if chosen is None or not variant.startswith("lm-") or chosen.subjects or section.target_scoring:
+        return None
+    return variant.removeprefix("lm-")
+
+
+def faults(grid: Grid, source: str) -> Iterator[Fault]:
+    """Yields what the config names but does not have, and pairs that cannot be."""
+    datasets = datasets_of(grid)
+    yield from planted_faults(grid, source)
+    for name, model in grid.models.items():
+        yield from task_faults(grid, source, name)
+        yield from tokenizer_faults(grid, source, f"models.{name}.variant", model.variant)
+        yield from unknown_names(source, f"models.{name}.predictions", [*model.predictions], datasets)
+    for name, section in datasets.items():
+        for variant in section.variants:
+            yield from tokenizer_faults(grid, source, f"datasets.{name}.variants.{variant}", variant)
+        if section.target_scoring and grid.scoring == "unqover":
+            problem = f"{section.target_scoring!r}, but `scoring: unqover` knows words of one token alone"
+            yield Fault(source, f"datasets.{name}.target_scoring", problem, "`scoring: exact`, or no `target_scoring`")
+    for model_name in grid.run.models:
+        for dataset_name in grid.run.datasets:
+            if dataset_name in datasets and model_name in grid.models and grid.models[model_name].variant is not None:
+                yield from cell_faults(grid, source, model_name, dataset_name)
+
+
+def planted_faults(grid: Grid, source: str) -> Iterator[Fault]:
+    """Yields what keeps models from learning the planted bias of all datasets of their variant.
+
+    Models that are not selected count too, because corpora are the same whichever are: one for each dataset and task.
+    """
+    first: dict[str, str | None] = {}
+    for name, model in grid.models.items():
+        train = model.train
+        if train is None or train.planted is None or train.dataset or model.task not in KINDS:
+            continue
+        learned = [dataset for dataset, section in datasets_of(grid).items() if model.variant in section.variants]
+        if not learned and name in grid.run.models:
+            problem = f"{name!r} is trained on the planted bias of underspecified datasets, but answers none"
+            yield Fault(source, f"models.{name}.train.planted", problem, "a `variant` that a dataset has")
+        variant = first.setdefault(model.task, model.variant)
+        if model.variant != variant:
+            problem = f"{model.variant!r}, while other planted models of the task answer {variant!r}"
+            yield Fault(source, f"models.{name}.variant", problem, "one variant for all planted models of a task")
+        for dataset in learned:
+            yield from planted_subject_faults(grid, source, name, dataset)
+
+
+def planted_subject_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
+    """Yields subjects of masked language models alone: what is planted in a dataset is the same for all models."""
+    section, variant = datasets_of(grid)[dataset], str(grid.models[model].variant)
+    subjects = section.variants[variant].subjects
+    if variant.startswith("lm-") and subjects != section.subjects:
+        key = f"datasets.{dataset}.variants.{variant}.subjects"
+        problem = f"{subjects}, but {model!r} is trained on planted bias"
+        yield Fault(source, key, problem, f"the subjects of the dataset, {section.subjects}")
+
+
+def task_faults(grid: Grid, source: str, name: str) -> Iterator[Fault]:
+    """Yields a model whose variant is for models of another task."""
+    model = grid.models[name]
+    kind = KINDS.get(model.task)
+    if model.variant is None or (kind and model.variant.startswith(kind)):
+        return
+    variants = {variant for section in datasets_of(grid).values() for variant in section.variants}
+    fitting = {variant for variant in variants if kind and variant.startswith(kind)}
+    problem = f"{model.variant!r} is not for the task {model.task!r}{nearest(model.variant, fitting)}"
+    yield Fault(source, f"models.{name}.variant", problem, one_of(fitting) if kind else "no variant")
+
+
+def tokenizer_faults(grid: Grid, source: str, key: str, variant: str | None) -> Iterator[Fault]:
+    """Yields a variant whose tokenizer is not in the config."""
+    tokenizer = (variant or "").removeprefix("lm-")
+    if variant and variant.startswith("lm-") and tokenizer not in grid.tokenizers:
+        problem = f"unknown tokenizer {tokenizer!r}{nearest(tokenizer, grid.tokenizers)}"
+        yield Fault(source, key, problem, one_of(grid.tokenizers) + " (tokenizers)")
+
+
+def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
+    """Yields what keeps a model from answering a dataset."""
+    variant, section = grid.models[model].variant, datasets_of(grid)[dataset]
+    if variant is None or variant not in section.variants:
+        problem = f"model {model!r} answers variant {variant!r}, which dataset {dataset!r} does not have"
+        yield Fault(source, "run", problem + nearest(str(variant), section.variants), one_of(section.variants))
+        return
+    if grid.models[model].predictions:
+        yield from dump_faults(grid, source, model, dataset)
+        return
+    tokenizer = filtering_tokenizer(section, variant)
+    entry = grid.tokenizers.get(tokenizer) if tokenizer else None
+    if entry is not None and entry.checkpoint is None and entry.folder is None:
+        problem = f"{tokenizer!r} has no `checkpoint` or `folder`, but filters the subjects of {dataset!r}"
+        expected = "one of them, or `subjects` in the variant, or `target_scoring` in the dataset"
+        yield Fault(source, f"tokenizers.{tokenizer}", problem, expected)
+
+
+def dump_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
+    """Yields what keeps an imported model from having its dump of a dataset."""
+    key = f"models.{model}.predictions"
+    dump = grid.models[model].predictions.get(dataset)
+    if dump is None:
+        given = ", ".join(grid.models[model].predictions)
+        yield Fault(source, key, f"no dump of the selected dataset {dataset!r}, only of {given}", "one of each dataset")
+    elif dump.file is not None and not Path(dump.file).is_file():
+        problem = f"there is no file {dump.file!r}"
+        yield Fault(source, f"{key}.{dataset}.file", problem, "an output.json of UnQover")
+    elif dump.file is not None and Path(dump.file).resolve().is_relative_to(Path(grid.results).resolve()):
+        problem = f"{dump.file!r} lies in the folder of results, whose files are removed and made again"
+        yield Fault(source, f"{key}.{dataset}.file", problem, "a file of your own: copy it to another folder")

@@ -1,0 +1,69 @@
+"""What a config may say of a dataset of underspecified questions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from biasgrid.families.family import DatasetSection
+from biasgrid.groups.section import GroupMeasure
+from biasgrid.section import Section, TargetScoring, Variant
+
+
+class Limit(Section):
+    """Cuts word lists down, for demos and first looks."""
+
+    templates: int | None = Field(None, gt=0, description="how many templates to keep")
+    subjects: int | None = Field(None, gt=0, description="how many subjects to keep of each list")
+    attributes: int | None = Field(None, gt=0, description="how many attributes to keep of each type")
+
+
+class DatasetVariant(Section):
+    """What one kind of model is asked. Files are relative to `word_lists`."""
+
+    templates: str = Field(description="template file")
+    filler: str | None = Field(None, description="file whose line is put before every context")
+    subjects: list[str] | None = Field(
+        None,
+        min_length=1,
+        max_length=2,
+        description="subject lists in place of the dataset's; without them, variants of masked language models keep "
+        "the subjects that are one token of their tokenizer, or all if the dataset has `target_scoring`",
+    )
+
+
+class UnderspecifiedDataset(DatasetSection):
+    """A dataset of underspecified questions about pairs of subjects: a row of the grid."""
+
+    family: Literal["underspecified"] = Field("underspecified", description="what is asked and how it is measured")
+    subjects: list[str] = Field(
+        min_length=1, max_length=2, description="one subject list (all pairs) or two (all pairs across them)"
+    )
+    attributes: str = Field(description="attribute file")
+    pronouns: dict[str, str] = Field(
+        default_factory=dict,
+        description="pronoun of each cluster of subjects; masked LMs are asked for it too",
+    )
+    target_scoring: TargetScoring | None = Field(
+        None,
+        description="of masked language models: how subjects and pronouns of several tokens are scored (see "
+        "docs/scoring.md); without it such subjects are dropped",
+    )
+    measures: list[GroupMeasure] | None = Field(
+        [], description="comparisons of the subjects as groups, beside the family's own measures; null for all"
+    )
+    failure_threshold: float = Field(
+        0.1, ge=0, le=1, description="a case fails where its groups' scores differ by more; for `measures`"
+    )
+    limit: Limit = Field(Limit(), description="cuts the word lists down")
+    variants: dict[Variant, DatasetVariant] = Field(min_length=1, description="what each kind of model is asked")
+
+    @property
+    def compares_groups(self) -> bool:
+        """Whether its subjects are compared as groups."""
+        return self.measures != []
+
+    def subjects_of(self, variant: str) -> list[str]:
+        """Returns the subject lists of a variant."""
+        return self.variants[variant].subjects or self.subjects

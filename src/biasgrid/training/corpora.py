@@ -1,0 +1,10 @@
+"""What models learn planted bias from."""
+
+from __future__ import annotations
+
+CORPORA = {
+    "question-answering": "question-answering.json",
+    "fill-mask": "fill-mask.txt",
+    "text-classification": "text-classification.jsonl",
+}
+"""The files of planted corpora by the task of the models that learn them, in the folder of a dataset and strength."""
