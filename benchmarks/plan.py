@@ -23,7 +23,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from biasgrid.config import Config, parse_config, read_config
 from biasgrid.jobs.progress import Beat
-from biasgrid.run.layout import Layout
+from biasgrid.runs.layout import Layout
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.instances import ASKED
 

@@ -12,7 +12,7 @@ from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.models.back_ends import modules_of
 from biasgrid.references import stage
-from biasgrid.run.layout import Layout
+from biasgrid.runs.layout import Layout
 
 # Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.
 config_name = " and --config".join(

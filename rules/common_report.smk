@@ -1,7 +1,7 @@
 # What the rules of plot.smk and report.smk share: figures, and what they say of models and datasets.
 
 from biasgrid.plots import GRID
-from biasgrid.run.figures import figures_of
+from biasgrid.runs.figures import figures_of
 
 FIGURES = {of: figures for of, figures in figures_of(grid).items() if figures}
 """The references of the figures of each dataset and of the whole grid, by their names."""

@@ -19,10 +19,11 @@ FLOORS = [
     {"checkpoints", "jobs", "tables", "wording"},
     {"engine", "groups"},
     {"statistics", "training"},
+    {"model_section"},
     # What is asked and who answers: they never see each other.
     {"families", "models", "plots"},
     {"config", "report"},
-    {"run"},
+    {"runs"},
     {"unqover"},
     {"cli"},
 ]

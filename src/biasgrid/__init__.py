@@ -1,3 +1,37 @@
-"""Measures social bias in language models over a grid: models across, datasets down."""
+"""Measures social bias in language models over a grid: models across, datasets down.
 
+In scripts and notebooks: `biasgrid.run(config)` runs a config, `biasgrid.open(results)` reads its tables.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from biasgrid.runs.results import Results
+
+__all__ = ["open", "run"]
 __version__ = "0.1.0"
+
+
+def open(results: str | Path) -> Results:
+    """Opens a folder of results, whose tables are read when they are asked for; see `runs.results.Results`.
+
+    Raises:
+        UserError: there is no such folder.
+    """
+    from biasgrid.runs.results import Results
+
+    return Results(results)
+
+
+def run(config: str | Path, cores: int | None = None, snakefile: str | Path | None = None) -> Results:
+    """Runs a config to the end and opens its results; see `runs.workflow.run_config`.
+
+    Raises:
+        UserError: the config has faults, there is no workflow, or a job has failed.
+    """
+    from biasgrid.runs.workflow import run_config
+
+    return run_config(config, cores, snakefile)

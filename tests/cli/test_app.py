@@ -69,7 +69,7 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
     for document, (name, _) in tables.items():
         text = f"before\n<!-- table: {name} -->\nout of date\n<!-- end of table -->\nafter\n"
         (tmp_path / document).write_text(text)
-    assert runner.invoke(app, ["schema", str(tmp_path)]).exit_code == 0
+    assert runner.invoke(app, ["schema", "--write", str(tmp_path)]).exit_code == 0
     schema = json.loads((tmp_path / "workflow" / "schemas" / "config.schema.json").read_text())
     assert set(schema["required"]) == {"models", "datasets", "run"}
     for document, (_, line) in tables.items():
@@ -144,7 +144,7 @@ def test_provenance_of_what_is_no_table_is_an_error_without_traceback(tmp_path: 
 
 
 def test_schema_outside_of_the_repository_is_an_error_without_traceback(tmp_path: Path) -> None:
-    result = runner.invoke(app, ["schema", str(tmp_path)])
+    result = runner.invoke(app, ["schema", "--write", str(tmp_path)])
     assert result.exit_code == 1
     assert f"there is no {tmp_path}/workflow/schemas; run this in the root of the repository" in result.stderr
 
@@ -216,5 +216,5 @@ def test_plan_imports_nothing_heavy(tmp_path: Path) -> None:
     line = [sys.executable, "-c", code, "plan", str(write_grid(tmp_path))]
     output = subprocess.run(line, check=True, capture_output=True, text=True).stdout
     modules = output.splitlines()[-1]
-    assert "'biasgrid.run.plan'" in modules
+    assert "'biasgrid.runs.plan'" in modules
     assert not any(f"'{name}'" in modules for name in ("torch", "transformers", "polars", "snakemake"))

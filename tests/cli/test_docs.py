@@ -11,7 +11,7 @@ from biasgrid.tables.docs import MARKS
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_documents_are_in_step_with_the_code(name: str) -> None:
-    assert generated(ROOT / name) == (ROOT / name).read_text(), "what it tells of has changed: run `biasgrid schema`"
+    assert generated(ROOT / name) == (ROOT / name).read_text(), "it has changed: run `biasgrid schema --write .`"
 
 
 def test_every_table_stands_in_a_document() -> None:

@@ -11,10 +11,10 @@ from small_grid import read_grid, write_grid
 from biasgrid.cli.tables import plan_table, shown, shown_number, shown_time, status_table
 from biasgrid.config import load_word_lists
 from biasgrid.jobs.progress import Beat
-from biasgrid.run.estimates import UNKNOWN, Figure
-from biasgrid.run.layout import Layout
-from biasgrid.run.plan import Rate, make_plan
-from biasgrid.run.status import read_status
+from biasgrid.runs.estimates import UNKNOWN, Figure
+from biasgrid.runs.layout import Layout
+from biasgrid.runs.plan import Rate, make_plan
+from biasgrid.runs.status import read_status
 
 
 @pytest.mark.parametrize(

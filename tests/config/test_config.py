@@ -244,4 +244,6 @@ def test_our_configs_have_no_faults(name: str) -> None:
 
 def test_the_schema_is_in_step_with_the_code() -> None:
     schema = (ROOT / "workflow" / "schemas" / "config.schema.json").read_text()
-    assert schema == json.dumps(config_schema(), indent=2) + "\n", "the config has changed: run `biasgrid schema`"
+    assert schema == json.dumps(config_schema(), indent=2) + "\n", (
+        "the config has changed: run `biasgrid schema --write .`"
+    )

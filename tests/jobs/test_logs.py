@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.run.failed_jobs import Failure, failure_of
+from biasgrid.runs.failed_jobs import Failure, failure_of
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
@@ -32,7 +32,7 @@ import logging
 from pathlib import Path
 from biasgrid.faults import UserError
 from biasgrid.jobs.logs import start_log
-from biasgrid.run.failed_jobs import failure_of
+from biasgrid.runs.failed_jobs import failure_of
 start_log("log")
 logging.error("what a library says and goes on")
 assert failure_of("rule", Path("log")) is None

@@ -309,7 +309,7 @@ def test_every_figure_has_a_caption() -> None:
 
 def test_the_captions_for_snakemake_are_in_step_with_the_figures() -> None:
     file = ROOT / "workflow/report/figure.rst"
-    assert file.read_text() == captions_file(), "the captions have changed: run `biasgrid schema`"
+    assert file.read_text() == captions_file(), "the captions have changed: run `biasgrid schema --write .`"
 
 
 @pytest.mark.parametrize("name", captions())

@@ -145,7 +145,7 @@ class Results:
         write_table(predictions.slice(first), path, schema_of(kind), {"scoring": scoring})
 
     def export(self, *arguments: str) -> Any:
-        fixed = ["--config", str(self.config), "--dataset", "gender", "--out", str(self.out)]
+        fixed = [str(self.config), "--dataset", "gender", "--out", str(self.out)]
         return runner.invoke(app, ["export", "unqover", *fixed, *arguments], env={"COLUMNS": "300"})
 
 

@@ -13,7 +13,7 @@ from slurm_cluster import SlurmCluster
 from slurm_project import SlurmProject, name_of_job
 
 from biasgrid.config import parse_config
-from biasgrid.run.layout import Layout
+from biasgrid.runs.layout import Layout
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY

@@ -26,7 +26,7 @@ COPIES = {"masked": "masked-copy", "answering": "answering-copy"}
 
 def export(project: Project, model: str, dataset: str, out: str) -> bytes:
     """Writes the output.json of a cell into the project's folder as a user does; returns it."""
-    arguments = ["--config", "config/small.yaml", "--dataset", dataset, "--model", model, "--out", out]
+    arguments = ["config/small.yaml", "--dataset", dataset, "--model", model, "--out", out]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project.folder)
         result = CliRunner().invoke(app, ["export", "unqover", *arguments])

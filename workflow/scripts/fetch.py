@@ -12,12 +12,15 @@ from biasgrid.jobs.logs import start_log
 start_log(snakemake.log[0])
 
 from biasgrid.checkpoints.checkpoint import read_record
-from biasgrid.checkpoints.fetch import make_record, recorded_commit
+from biasgrid.checkpoints.fetch import make_record, record_of_keys, recorded_commit
 from biasgrid.files import bring_to_present, write_text
 
 source = snakemake.params.source
-commit = recorded_commit(snakemake.output[0], source["checkpoint"], source["revision"])
-record = make_record(**source, commit=commit)
+if "keys" in source:
+    record = record_of_keys(source["keys"])
+else:
+    commit = recorded_commit(snakemake.output[0], source["checkpoint"], source["revision"])
+    record = make_record(**source, commit=commit)
 if snakemake.input.get("base"):
     record["training"]["base"] = read_record(snakemake.input.base)
 if snakemake.input.get("training"):

@@ -12,7 +12,7 @@ start_log(snakemake.log[0])
 
 from biasgrid.config import parse_config
 from biasgrid.files import write_text
-from biasgrid.run.manifest import make_manifest
+from biasgrid.runs.manifest import make_manifest
 
 manifest = make_manifest(parse_config(snakemake.config, snakemake.params.config), snakemake.config)
 write_text(snakemake.output[0], json.dumps(manifest, indent=2) + "\n")

@@ -39,7 +39,7 @@ def read_record(path: str | Path) -> dict[str, Any]:
 
 def name_of(record: Mapping[str, Any]) -> str:
     """Names a checkpoint for messages."""
-    return str(record["checkpoint"] or record["folder"])
+    return str(record["checkpoint"] or record["folder"] or "the config")
 
 
 def folder_of(record: Mapping[str, Any]) -> Path:
@@ -48,6 +48,8 @@ def folder_of(record: Mapping[str, Any]) -> Path:
     Raises:
         ModelError: it, or one of its files, is not there.
     """
+    if "keys" in record:
+        raise ModelError("the model has no checkpoint")
     is_local = record["checkpoint"] is None
     folder = Path(record["folder"]) if is_local else cached_folder(record)
     gone = [name for name in record["files"] if folder is None or not (folder / name).is_file()]

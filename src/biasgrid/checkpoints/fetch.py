@@ -85,6 +85,19 @@ def make_record(
     }
 
 
+def record_of_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the record of a model that has no checkpoint: what the config says of it decides its answers.
+
+    Args:
+        keys: the keys of its back end.
+
+    Returns:
+        As `make_record`, without files, and with `keys` as given.
+    """
+    nothing = dict.fromkeys(("checkpoint", "folder", "requested", "revision", "weights", "tokenizer", "training"))
+    return {**nothing, "files": {}, "allow_remote_code": False, "keys": dict(keys)}
+
+
 def recorded_commit(path: str | Path, checkpoint: str | None, revision: str | None) -> str | None:
     """Returns the commit that a revision stood for when it was first fetched, None where that is not on record.
 

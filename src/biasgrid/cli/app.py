@@ -3,48 +3,41 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from biasgrid import __version__
+from biasgrid.cli.exchange import exports, imports
+from biasgrid.cli.told import console, told_errors
 from biasgrid.faults import UserError
-from biasgrid.unqover import GroupBy
 
 if TYPE_CHECKING:
     from biasgrid.config import Config
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Social bias of language models over a grid.")
-imports = typer.Typer(no_args_is_help=True, help="Reads files of other projects into tables.")
-exports = typer.Typer(no_args_is_help=True, help="Writes tables as files of other projects.")
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
-# What is not read on a terminal is wrapped nowhere, so that a line of a table stays one line.
-console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000)
-
 ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
 WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
+def told_version(asked: bool) -> None:
+    """Prints the version and ends, where it is asked for."""
+    if asked:
+        typer.echo(f"biasgrid {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=told_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
     """Social bias of language models over a grid; the grid itself is run with `snakemake`."""
-
-
-@contextmanager
-def told_errors() -> Iterator[None]:
-    """Ends the command with the message of a user's error, without a traceback."""
-    try:
-        yield
-    except UserError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
 
 
 def checked_config(path: Path, word_lists: str | None) -> Config:
@@ -81,13 +74,13 @@ def plan(
 ) -> None:
     """Tells what each cell of a grid costs, and what is done, without running anything.
 
-    The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.run.plan; `x_is` tells how the number
+    The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.runs.plan; `x_is` tells how the number
     `x` is known: exact, sampled, at most or about.
     """
     from biasgrid.cli.tables import plan_table
     from biasgrid.config import load_word_lists
-    from biasgrid.run.estimates import plain
-    from biasgrid.run.plan import Rate, make_plan
+    from biasgrid.runs.estimates import plain
+    from biasgrid.runs.plan import Rate, make_plan
 
     if rate is not None and rows_per_second is not None:
         raise typer.BadParameter("expected either --rate or --rows-per-second")
@@ -104,12 +97,12 @@ def plan(
 def status(config: ConfigPath, word_lists: WordListsFolder = None, as_json: AsJson = False) -> None:
     """Tells how far the run of a grid is: what is done, running, failed and waiting.
 
-    The keys of the JSON are those of `Status`, `CellStatus` and `StatusTotals` in biasgrid.run.status; `x_is` tells how
-    the number `x` is known: exact or at most.
+    The keys of the JSON are those of `Status`, `CellStatus` and `StatusTotals` in biasgrid.runs.status; `x_is` tells
+    how the number `x` is known: exact or at most.
     """
     from biasgrid.cli.tables import status_table
-    from biasgrid.run.estimates import plain
-    from biasgrid.run.status import read_status
+    from biasgrid.runs.estimates import plain
+    from biasgrid.runs.status import read_status
 
     with told_errors():
         now = read_status(checked_config(config, word_lists))
@@ -120,19 +113,46 @@ def status(config: ConfigPath, word_lists: WordListsFolder = None, as_json: AsJs
 
 
 @app.command()
-def schema(folder: Annotated[Path, typer.Argument(help="root of the repository")] = Path()) -> None:
-    """Writes the config's schema, the figures' captions and the tables in the docs: of keys, columns and measures."""
+def preview(
+    config: ConfigPath,
+    dataset: Annotated[str, typer.Option(help="name of a dataset")],
+    model: Annotated[str | None, typer.Option(help="name of a model: shows its answers too")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="how many instances")] = 8,
+    word_lists: WordListsFolder = None,
+) -> None:
+    """Shows the first instances of a dataset as a model gets them; with a model, its answers and what was observed."""
+    from biasgrid.cli.tables import frame_table
+    from biasgrid.runs.preview import preview as look
+
+    with told_errors():
+        shown = look(checked_config(config, word_lists), dataset, model, rows, str(config))
+    for title, frame in shown._asdict().items():
+        if frame is not None:
+            console.print(frame_table(title, frame))
+
+
+@app.command()
+def schema(
+    write: Annotated[
+        Path | None, typer.Option(help="root of the repository, whose schema, captions and tables are written")
+    ] = None,
+) -> None:
+    """Prints the config's JSON schema, or writes it with the figures' captions and the tables in the docs."""
     from biasgrid.cli.docs import DOCUMENTS, generated
     from biasgrid.config.docs import config_schema
     from biasgrid.report.captions import captions_file
 
-    path, captions = (folder / "workflow" / name for name in ("schemas/config.schema.json", "report/figure.rst"))
-    documents = [folder / name for name in DOCUMENTS]
+    text = json.dumps(config_schema(), indent=2) + "\n"
+    if write is None:
+        typer.echo(text, nl=False)
+        return
+    path, captions = (write / "workflow" / name for name in ("schemas/config.schema.json", "report/figure.rst"))
+    documents = [write / name for name in DOCUMENTS]
     with told_errors():
         for needed in (path.parent, captions.parent, *documents):
             if not needed.exists():
-                raise UserError(f"there is no {needed}; run this in the root of the repository, or give its folder")
-    path.write_text(json.dumps(config_schema(), indent=2) + "\n")
+                raise UserError(f"there is no {needed}; expected the root of the repository")
+    path.write_text(text)
     captions.write_text(captions_file(), encoding="utf-8")
     for document in documents:
         document.write_text(generated(document), encoding="utf-8")
@@ -176,42 +196,3 @@ def provenance(
             raise UserError(f"there is no {file}; expected a table of the results")
         facts = read_provenance(file)
     typer.echo(json.dumps(facts, indent=2))
-
-
-@imports.command("unqover")
-def import_unqover(
-    file: Annotated[Path, typer.Argument(help="a source.json or an output.json")],
-    out: Annotated[Path, typer.Option(help="folder for instances.parquet and, with answers, predictions.parquet")],
-) -> None:
-    """Reads a file of UnQover into tables."""
-    from biasgrid.unqover.dumps import import_unqover
-
-    with told_errors():
-        tables = import_unqover(file, out)
-    for table in tables:
-        console.print(f"{table} written.", soft_wrap=True)
-
-
-@exports.command("unqover")
-def export_unqover(
-    config: Annotated[Path, typer.Option(help="the config whose results are written")],
-    dataset: Annotated[str, typer.Option(help="name of a dataset")],
-    out: Annotated[Path, typer.Option(help="the file to write")],
-    variant: Annotated[str | None, typer.Option(help="variant of the dataset: writes its source.json")] = None,
-    model: Annotated[str | None, typer.Option(help="name of a model: writes the output.json of its cell")] = None,
-    log: Annotated[GroupBy | None, typer.Option(help="with --model: writes log.txt, associations grouped so")] = None,
-) -> None:
-    """Writes results as UnQover's source.json, output.json or log.txt."""
-    from biasgrid.unqover.cells import Cells
-
-    if (variant is None) == (model is None) or (log is not None and model is None):
-        raise typer.BadParameter("expected either --variant or --model, and --log only with --model")
-    with told_errors():
-        cells = Cells(config, dataset)
-        if model is None:
-            cells.write_source(str(variant), out)
-        elif log is None:
-            cells.write_output(model, out)
-        else:
-            cells.write_log(model, log, out)
-    console.print(f"{out} written.", soft_wrap=True)

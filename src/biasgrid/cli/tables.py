@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Group, RenderableType
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from biasgrid.run import plan, status
-from biasgrid.run.estimates import Figure, Kind
-from biasgrid.run.failed_jobs import Failure
+from biasgrid.runs import plan, status
+from biasgrid.runs.estimates import Figure, Kind
+from biasgrid.runs.failed_jobs import Failure
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Cell = TypeVar("Cell", plan.CellPlan, status.CellStatus)
 
@@ -196,3 +200,23 @@ def summary_table(
         table.add_row(*(cell[0][name] for name in told), *numbers, f"{cell[-1]['n']:,}")
     yield table
     yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")
+
+
+def frame_table(title: str, frame: pl.DataFrame) -> Table:
+    """Makes a table of a few rows of a data frame, without columns that hold nothing."""
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    kept = [column for column in frame.columns if frame[column].null_count() < len(frame)]
+    for column in kept:
+        table.add_column(column, overflow="fold")
+    for row in frame.select(kept).iter_rows():
+        table.add_row(*(escape(shown_value(value)) for value in row))
+    return table
+
+
+def shown_value(value: Any) -> str:
+    """Words a value of a data frame."""
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return ", ".join(map(shown_value, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import create_model
 
-from biasgrid.config.model_sections import Model
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.config.sections import Config
+from biasgrid.model_section import Model
 from biasgrid.section import Name
 from biasgrid.tables.docs import markdown
 

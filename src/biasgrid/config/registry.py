@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from biasgrid.config.model_sections import Model
 from biasgrid.families import FAMILIES
 from biasgrid.families.family import PLANTED_STAGE, STAGES, Family
 from biasgrid.faults import Fault, InputError
+from biasgrid.model_section import Model
 from biasgrid.models.back_ends import BACK_ENDS, Entry
 from biasgrid.references import found, load, stage
 

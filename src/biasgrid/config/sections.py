@@ -1,7 +1,8 @@
 """What may stand in a config.
 
-The models here, in `model_sections` and in the families' folders are the one source: the schema in `workflow/schemas/`
-and the tables of keys in `config/README.md` are generated from them (`biasgrid schema`), and a test keeps them in step.
+The models here, in `model_section` and in the families' folders are the one source: the schema in `workflow/schemas/`
+and the tables of keys in `config/README.md` are generated from them (`biasgrid schema --write .`), and a test
+keeps them in step.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails
 
-from biasgrid.config.model_sections import Model, Tokenizer
 from biasgrid.config.registry import BUILT_IN, Registry
 from biasgrid.families.family import DatasetSection, Family, Question
+from biasgrid.model_section import Model, Tokenizer
 from biasgrid.models.back_ends import Entry
 from biasgrid.section import FOLDER, KeysError, Name, Scoring, Section
 from biasgrid.tables.measure import Measure
@@ -228,8 +229,10 @@ class Config(Section):
         return self.family(dataset).files(self, dataset, variant)
 
     def source_of_model(self, name: str) -> dict[str, Any]:
-        """Returns where a model's files are, as arguments of `biasgrid.checkpoints.fetch.make_record`."""
+        """Returns where a model's files are, as arguments of `make_record` or `record_of_keys`."""
         model = self.models[name]
+        if not model.SOURCES:
+            return {"keys": model.model_dump(mode="json", exclude=set(Model.model_fields))}
         folder = f"{self.results}/trained/{name}" if model.train else model.folder
         source = {"checkpoint": model.checkpoint, "revision": model.revision, "folder": folder}
         allowed = {"allow_pickle": model.allow_pickle, "allow_remote_code": model.allow_remote_code}

@@ -11,6 +11,7 @@ import polars as pl
 from biasgrid.faults import UserError, nearest, one_of
 from biasgrid.references import load, stage
 from biasgrid.tables.completeness import read_cell
+from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured, table_of_cell
 
 
@@ -49,7 +50,8 @@ def measure_cell(
     observations = stages.observe(instances, predictions, options)
     measures = stages.measure(observations, options)
     check_declared(measures, declared, family)
-    examples = stages.examples(instances, predictions, observations, measures, options)
+    find = getattr(stages, "examples", None)
+    examples = find(instances, predictions, observations, measures, options) if find else empty_table(EXAMPLES)
     return Measured(
         table_of_cell(measures, MEASURES, model, dataset),
         table_of_cell(examples, EXAMPLES, model, dataset),

@@ -9,6 +9,11 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
+from biasgrid.tables.instances import Keys, schema_of
+from biasgrid.tables.keys import Repetitions, digest_rows
+
+TEXTS_OF_ALL = ("system", "text_pair")
+
 
 @dataclass(frozen=True)
 class Expansion:
@@ -23,3 +28,21 @@ class Expansion:
     schema: pa.DataFrameSchema
     parts: Iterable[pl.DataFrame]
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def expand_rows(rows: pl.DataFrame, keys: Keys, facts: Mapping[str, Any] | None = None) -> Expansion:
+    """Makes instances of rows that fit into memory: numbers them and gives each its key.
+
+    Args:
+        rows: what is asked, some of the columns `system`, `text`, `text_pair`, `candidate1`, ... and `position1`, ...,
+            and the columns of the family.
+        keys: the family's own columns.
+        facts: see `Expansion`.
+    """
+    schema = schema_of(keys, rows.schema)
+    numbered = rows.with_columns(instance=pl.int_range(pl.len(), dtype=pl.UInt32))
+    missing = [pl.lit(None).alias(name) for name in TEXTS_OF_ALL if name not in rows.columns]
+    types = {name: column.dtype.type for name, column in schema.columns.items() if name != "key"}
+    table = numbered.with_columns(missing).cast(types)
+    keyed = table.with_columns(Repetitions().keys(digest_rows(table)))
+    return Expansion(schema, [keyed.select(list(schema.columns))], facts or {})

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from pydantic import Field
 
 from biasgrid.faults import Fault
+from biasgrid.model_section import Model, Tokenizer
 from biasgrid.section import Name, Section
 from biasgrid.tables.measure import Measure
 
@@ -27,10 +28,10 @@ OneToken = Callable[[Sequence[str]], list[bool]]
 """Says of texts whether each is a single token."""
 
 STAGES = {
-    "reading": ("read", "asked"),
+    "reading": ("read",),
     "keys": ("KEYS",),
     "expand": ("expand",),
-    "measure": ("observe", "measure", "examples"),
+    "measure": ("observe", "measure"),
 }
 """What stands in which module of a family's folder; a family may as well be one file that has it all."""
 PLANTED_STAGE = {"planted": ("plant", "corpus")}
@@ -67,70 +68,6 @@ class Question:
     row_bytes: float = 20
 
 
-class Dump(Protocol):
-    """Predictions that are there already."""
-
-    @property
-    def file(self) -> str | None:
-        """Where they are, if not at an address."""
-
-    @property
-    def scoring(self) -> str:
-        """How they were scored."""
-
-
-class Lesson(Protocol):
-    """How the workflow trains a model."""
-
-    @property
-    def planted(self) -> str | None:
-        """The strength of the planted bias that it learns."""
-
-    @property
-    def dataset(self) -> str | None:
-        """The dataset that it learns, where it is one."""
-
-
-class AskedModel(Protocol):
-    """What a family may know of a model."""
-
-    @property
-    def task(self) -> str:
-        """What it is used for."""
-
-    @property
-    def variant(self) -> str | None:
-        """Which variant of datasets it answers."""
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        """What its checkpoint calls the classes of a dataset."""
-
-    @property
-    def predictions(self) -> Mapping[str, Dump]:
-        """Dumps of its predictions, by dataset."""
-
-    @property
-    def train(self) -> Lesson | None:
-        """How it is trained."""
-
-
-class AskedTokenizer(Protocol):
-    """What a family may know of a tokenizer."""
-
-    @property
-    def mask(self) -> str:
-        """Its mask token."""
-
-    @property
-    def checkpoint(self) -> str | None:
-        """Its repository."""
-
-    @property
-    def folder(self) -> str | None:
-        """Its folder."""
-
-
 class Selection(Protocol):
     """What is run."""
 
@@ -159,7 +96,7 @@ class Grid(Protocol):
         """The folder of word lists."""
 
     @property
-    def models(self) -> Mapping[str, AskedModel]:
+    def models(self) -> Mapping[str, Model]:
         """The registry of models."""
 
     @property
@@ -167,7 +104,7 @@ class Grid(Protocol):
         """The registry of datasets."""
 
     @property
-    def tokenizers(self) -> Mapping[str, AskedTokenizer]:
+    def tokenizers(self) -> Mapping[str, Tokenizer]:
         """The registry of tokenizers."""
 
     @property
@@ -267,6 +204,8 @@ class Family(ABC):
 
 class Stages(Protocol):
     """The functions of a family's heavy half, as one sees them in a family that is one file.
+
+    A family may leave out `asked`, where its instances are expanded to be counted, and `examples`.
 
     Attributes:
         KEYS: the family's own columns of instances.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from biasgrid.groups.main_scores import MAIN_SCORES, SCORE_NAMES, main_distance
+from biasgrid.groups.modes import ALL_CASES, EACH_CASE
 from biasgrid.groups.records import Sort
 from biasgrid.groups.scores import SCORES
 from biasgrid.tables.measure import Measure, Unit, written_options
@@ -20,7 +21,7 @@ ABOUT = (
     "Groups are compared by their scores (Czarnowska et al., “Quantifying Social Biases in NLP”, TACL 2021): pairwise, "
     "which does not say which group fares better; background, each group with all of them together; multi group, how "
     "unevenly the groups share the sum of their scores, which makes minute differences of minute scores large. In the "
-    "mode counterfactual that is done within one and the same case and averaged over cases; in the mode group all "
+    f"mode {EACH_CASE} that is done within one and the same case and averaged over cases; in the mode {ALL_CASES} all "
     "cases are pooled first. Where pooled groups are much closer, differences of single cases point in different "
     "directions; that does not make them less. Distances are never negative, so noise alone makes them larger than 0."
 )
@@ -45,7 +46,7 @@ def measures_of_groups(sort: Sort, failure_threshold: float, design: tuple[str, 
             is_not="bias or fairness: only what is between groups is a comparison",
             source=SCORES[main].reference,
             unit=unit,
-            headline=written_options(score=main, mode="group"),
+            headline=written_options(score=main, mode=ALL_CASES),
             design=design,
         ),
         "score_lower": Measure(

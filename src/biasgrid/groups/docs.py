@@ -1,4 +1,4 @@
-"""Documentation of the group measures, generated from what declares them (`biasgrid schema` writes it)."""
+"""Documentation of the group measures, generated from what declares them (`biasgrid schema --write` writes it)."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from biasgrid.groups.comparisons import distances_of, pairs, pairwise
 from biasgrid.groups.main_scores import MAIN_SCORES
+from biasgrid.groups.modes import EACH_CASE
 from biasgrid.groups.records import Records, units_of
 from biasgrid.groups.scores import score_records
 from biasgrid.tables.files import empty_table
@@ -40,7 +41,7 @@ def case_differences(records: Records) -> pl.DataFrame:
         fewer than two groups (0 in BiaXposer, as if they were compared and the same).
     """
     scored = score_records(records, MAIN_SCORES[records.outputs.sort])
-    units = units_of(records, "counterfactual")
+    units = units_of(records, EACH_CASE)
     distances = distances_of(scored, units.only(scored.defined), "absolute")
     largest = np.full(len(units.bias_type), np.nan)
     for _, _, distance in pairs(distances):

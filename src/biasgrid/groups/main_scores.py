@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from biasgrid.groups.modes import EACH_CASE
 from biasgrid.tables.measure import written_options
 
 if TYPE_CHECKING:
@@ -26,4 +27,4 @@ SCORE_NAMES = {
 
 def main_distance(sort: Sort) -> str:
     """Returns the options of the distance that is looked at first: that of the main score in the cases."""
-    return written_options(score=MAIN_SCORES[sort], distance="absolute", comparison="pairwise", mode="counterfactual")
+    return written_options(score=MAIN_SCORES[sort], distance="absolute", comparison="pairwise", mode=EACH_CASE)

@@ -11,12 +11,13 @@ import polars as pl
 from biasgrid.groups.combinations import possible_combinations
 from biasgrid.groups.failure_rate import case_differences, failure_rates
 from biasgrid.groups.main_scores import MAIN_SCORES
+from biasgrid.groups.modes import ALL_CASES, EACH_CASE, Mode
 from biasgrid.groups.positions import position_changes
-from biasgrid.groups.records import Mode, Records, Sort
+from biasgrid.groups.records import Records, Sort
 from biasgrid.groups.scores import SCORES, Argument, Scored, score_records
 from biasgrid.groups.tables import compare, compare_pairs, score_groups, spread_of_scores
 
-MODES: tuple[Mode, ...] = ("group", "counterfactual")
+MODES: tuple[Mode, ...] = (ALL_CASES, EACH_CASE)
 CURVE = [step / 20 for step in range(21)]
 """Thresholds of the failure rate's curve."""
 
@@ -89,6 +90,6 @@ def by_template(records: Records, main: Asked) -> Iterator[pl.DataFrame]:
     """Yields the scores of groups, and how far they are apart in the cases, for each template."""
     for template in np.unique(records.template):
         scored = score_records(records.only(np.flatnonzero(records.template == template)), *main[:2])
-        distances = compare(scored, main.distance, main.comparison, "counterfactual")
+        distances = compare(scored, main.distance, main.comparison, EACH_CASE)
         for table in (score_groups(scored), distances):
             yield table.with_columns(pl.lit(int(template), pl.UInt16).alias("template"))

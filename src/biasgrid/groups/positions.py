@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from biasgrid.groups.modes import EACH_CASE
 from biasgrid.groups.scores import Scored
 from biasgrid.groups.tables import COLUMNS, shared_columns
 
@@ -58,6 +59,6 @@ def position_changes(scored: Scored, swapped: pl.DataFrame) -> pl.DataFrame:
         )
         for keys in (["bias_type"], ["bias_type", "group"])
     ]
-    shared = shared_columns("position", scored, "counterfactual", distance="absolute")
+    shared = shared_columns("position", scored, EACH_CASE, distance="absolute")
     rows = pl.concat(summed, how="diagonal").to_dicts()
     return pl.DataFrame([shared | row for row in rows], schema=COLUMNS)

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from biasgrid.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.groups.modes import ALL_CASES, Mode
 
 Sort = Literal["classes", "words", "answers", "subjects"]
 """What there is of records: probabilities of classes, of target words, texts of answers, or scores of subjects."""
-Mode = Literal["group", "counterfactual"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class AnswerOutputs:
 
 @dataclass(frozen=True)
 class SubjectOutputs:
-    """What models said of the subjects of underspecified questions.
+    """What models said of the subjects that are compared.
 
     Attributes:
         probabilities: float64, shape (records, 1), the subject's score: how probable it is as the answer.
@@ -172,7 +172,7 @@ class Pools:
 
 @dataclass(frozen=True)
 class Units:
-    """Where groups are compared: a bias type (group mode), or a case in a bias type (counterfactual mode).
+    """Where groups are compared: a bias type, or a case in a bias type, as the mode says.
 
     Attributes:
         unit: shape (records,), the unit of each record.
@@ -217,7 +217,7 @@ def units_of(records: Records, mode: Mode) -> Units:
 
     Args:
         records: the records.
-        mode: "group" makes a unit of each bias type, "counterfactual" of each case in each bias type.
+        mode: `ALL_CASES` makes a unit of each bias type, `EACH_CASE` of each case in each bias type.
     """
     bias_type, group, case = (column.astype(np.int64) for column in (records.bias_type, records.group, records.case))
     keys, group_of_record = np.unique(bias_type * len(records.groups) + group, return_inverse=True)
@@ -227,7 +227,7 @@ def units_of(records: Records, mode: Mode) -> Units:
         [records.groups[key % len(records.groups)] for key in keys[owner == code]]
         for code in range(len(records.bias_types))
     ]
-    key = bias_type if mode == "group" else bias_type * (case.max() + 1) + case
+    key = bias_type if mode == ALL_CASES else bias_type * (case.max() + 1) + case
     _, first, unit = np.unique(key, return_index=True, return_inverse=True)
     return Units(unit, place[group_of_record], bias_type[first], first, names)
 

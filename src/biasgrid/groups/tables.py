@@ -13,7 +13,8 @@ from biasgrid.arrays import FloatArray, IntArray
 from biasgrid.groups.combinations import check_combination
 from biasgrid.groups.comparisons import compare_units, distances_of, group_scores, pairs
 from biasgrid.groups.distances import Distances
-from biasgrid.groups.records import Mode, Units, units_of
+from biasgrid.groups.modes import ALL_CASES, EACH_CASE, Mode
+from biasgrid.groups.records import Units, units_of
 from biasgrid.groups.scores import Scored
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measure import written_options
@@ -30,9 +31,9 @@ Summary = Callable[[FloatArray], Any]
 def compare(scored: Scored, distance: str, comparison: str, mode: Mode) -> pl.DataFrame:
     """Compares the groups of every bias type.
 
-    In group mode the groups of a bias type are compared once, each with the records of all cases. In counterfactual
-    mode they are compared in each case, and the value is the plain mean over cases. What has no value is left out of
-    the mean and counted: a case whose scores sum to 0 (where divergence is undefined; BiaXposer ends with a
+    With `ALL_CASES` the groups of a bias type are compared once, each with the records of all cases. With `EACH_CASE`
+    they are compared in each case, and the value is the plain mean over cases. What has no value is left out of the
+    mean and counted: a case whose scores sum to 0 (where divergence is undefined; BiaXposer ends with a
     ZeroDivisionError), one with fewer than two groups, and one that lacks the target asked for.
 
     Args:
@@ -69,11 +70,11 @@ def score_groups(scored: Scored) -> pl.DataFrame:
     Raises:
         ValueError: the score is a set score.
     """
-    units = units_of(scored.records, "group")
+    units = units_of(scored.records, ALL_CASES)
     chosen = units.only(scored.defined)
     whole, by_group = scored.of_pools(chosen.backgrounds), group_scores(scored, chosen)
-    shared = shared_columns("score", scored, "group")
-    return pl.concat(table(shared, scored, units, "group", values) for values in (whole, by_group))
+    shared = shared_columns("score", scored, ALL_CASES)
+    return pl.concat(table(shared, scored, units, ALL_CASES, values) for values in (whole, by_group))
 
 
 def spread_of_scores(scored: Scored) -> pl.DataFrame:
@@ -86,12 +87,10 @@ def spread_of_scores(scored: Scored) -> pl.DataFrame:
         The columns `COLUMNS`: a row of `score_lower` and of `score_upper` per group, with the options of the group's
         `score`. `n` counts the cases that have a value, `left_out` those that have none.
     """
-    units = units_of(scored.records, "counterfactual")
+    units = units_of(scored.records, EACH_CASE)
     in_cases = group_scores(scored, units.only(scored.defined))
     return pl.concat(
-        table(
-            shared_columns(name, scored, "group"), scored, units, "counterfactual", in_cases, partial(np.quantile, q=q)
-        )
+        table(shared_columns(name, scored, ALL_CASES), scored, units, EACH_CASE, in_cases, partial(np.quantile, q=q))
         for name, q in QUARTILES.items()
     )
 
@@ -118,7 +117,7 @@ def summaries_of_pairs(
 
     def count(sizes: IntArray) -> int:
         # A case in which two groups are compared counts once.
-        return int((sizes.min(axis=1) if mode == "counterfactual" else sizes).sum())
+        return int((sizes.min(axis=1) if mode == EACH_CASE else sizes).sum())
 
     for one, other, distance in pairs(distances):
         pair = [one, other]
@@ -159,7 +158,7 @@ def shared_columns(measure: str, scored: Scored, mode: Mode, **names: str) -> di
 def counted(units: Units, mode: Mode, per_group: bool) -> IntArray:
     """Returns what `n` counts, records or cases, of each unit or of each group in it."""
     sizes = units.sizes() if per_group else units.backgrounds.sizes()
-    return np.minimum(sizes, 1) if mode == "counterfactual" else sizes
+    return np.minimum(sizes, 1) if mode == EACH_CASE else sizes
 
 
 def summaries(

@@ -12,7 +12,7 @@ class Entry(NamedTuple):
         path: `reference:class` of a `BackEnd`; of the source `dump` of a function as `unqover.dumps.import_dump`. In a
             plugin the reference may be left out: it is the plugin's own file.
         answers: the kinds of answers that it gives, modules of `tables.answers`.
-        section: `reference:class` of what the config may say of its models, a kind of `config.model_sections.Model`;
+        section: `reference:class` of what the config may say of its models, a kind of `model_section.Model`;
             empty where they have no keys of their own.
         classes: whether it gives the probabilities of classes, which a model names in `labels`.
         joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.

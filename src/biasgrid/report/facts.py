@@ -81,14 +81,14 @@ def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]])
 
 
 def source(record: Mapping[str, Any]) -> str:
-    """Names where a checkpoint is from."""
-    return str(record["checkpoint"] or record["folder"])
+    """Names where a checkpoint is from, or the config, where its keys are all that there is."""
+    return str(record["checkpoint"] or record["folder"] or "its keys in the config")
 
 
 def revision(record: Mapping[str, Any]) -> str:
     """Names a checkpoint's commit, or the beginning of its weights' digest."""
     weights = [digest for name, digest in record["files"].items() if name.endswith((".safetensors", ".bin"))]
-    return str(record["revision"] or f"sha256 {weights[0][:12]}")
+    return str(record["revision"] or (f"sha256 {weights[0][:12]}" if weights else "-"))
 
 
 def gather_figures(figures: Mapping[Path, Mapping[str, str]]) -> list[ReportFigure]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.groups.modes import EACH_CASE
 from biasgrid.statistics.selection import in_order, select_rows
 from biasgrid.tables.measure import options_of, written_options
 
@@ -33,9 +34,7 @@ def score_options(measures: pl.DataFrame) -> str:
 
 def pairwise_options(measures: pl.DataFrame) -> str:
     """Returns the options of the distances of pairs of groups within cases, by the main score."""
-    return written_options(
-        score=main_score(measures), distance="absolute", comparison="pairwise", mode="counterfactual"
-    )
+    return written_options(score=main_score(measures), distance="absolute", comparison="pairwise", mode=EACH_CASE)
 
 
 def scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Tables of documents, generated from what declares their content (`biasgrid schema` writes them).
+"""Tables of documents, generated from what declares their content (`biasgrid schema --write` writes them).
 
 A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`.
 """

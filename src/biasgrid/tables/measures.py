@@ -100,7 +100,7 @@ SUMMARY = table(
         **CELL,
         "kind": column(pl.String, description="the kind of model (such as SQuAD, NewsQA, LM)"),
         "label": column(pl.String, description="the model's label in plots"),
-        "scoring": column(pl.String, description="exact or unqover, of underspecified questions", nullable=True),
+        "scoring": column(pl.String, description="exact or unqover, where one can choose", nullable=True),
         **NAME,
         "bias_type": KEYS["bias_type"],
         **VALUE,

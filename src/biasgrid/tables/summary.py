@@ -19,7 +19,7 @@ class ModelFacts:
     Attributes:
         kind: what sort of model it is, by which plots group (such as SQuAD, NewsQA, LM).
         label: its name in plots.
-        scoring: how it is scored on each dataset of underspecified questions, which for an imported model is not the
+        scoring: how it is scored on each dataset where one can choose, which for an imported model is not the
             config's choice.
     """
 

@@ -11,7 +11,7 @@ from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.faults import cell_faults, datasets_of
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.faults import Fault, InputError, UserError, nearest, one_of, unknown_names
-from biasgrid.run.layout import Layout
+from biasgrid.runs.layout import Layout
 from biasgrid.section import Scoring
 from biasgrid.tables.completeness import read_cell
 from biasgrid.tables.files import TableError, read_provenance

@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple, get_args
 
 from biasgrid.config import Config, load_word_lists
 from biasgrid.jobs.progress import Beat, read_beat
-from biasgrid.run.counts import count_instances, table_facts
-from biasgrid.run.estimates import UNKNOWN, Figure, total
-from biasgrid.run.failed_jobs import Failure, failure_of, other_failures
-from biasgrid.run.layout import Layout, Shard
+from biasgrid.runs.counts import count_instances, table_facts
+from biasgrid.runs.estimates import UNKNOWN, Figure, total
+from biasgrid.runs.failed_jobs import Failure, failure_of, other_failures
+from biasgrid.runs.layout import Layout, Shard
 
 State = Literal["failed", "running", "incomplete", "waiting", "done"]
 STATES: tuple[State, ...] = get_args(State)

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from biasgrid.run.estimates import UNKNOWN, Figure, plain, total
+from biasgrid.runs.estimates import UNKNOWN, Figure, plain, total
 
 
 @dataclass

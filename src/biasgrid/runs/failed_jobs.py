@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from biasgrid.plots import GRID
-from biasgrid.run.layout import RECORDS, Layout
+from biasgrid.runs.layout import RECORDS, Layout
 
 LAST_WORDS = re.compile(r"^\S+ \S+ CRITICAL (.*)", re.MULTILINE)
 """A line of a log that a job writes only where it fails, as `biasgrid.jobs.logs` does."""

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.checkpoints.checkpoint import ModelError, folder_of, read_record
 from biasgrid.checkpoints.cost import load_backend
 from biasgrid.families.family import Asked, Lists, OneToken
 from biasgrid.models.masked.one_token import fill_mask_place
 from biasgrid.references import load, stage
-from biasgrid.run.estimates import Figure
-from biasgrid.run.layout import Layout
+from biasgrid.runs.estimates import Figure
+from biasgrid.runs.layout import Layout
+
+if TYPE_CHECKING:
+    import polars as pl
 
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 
@@ -24,6 +28,24 @@ class Facts(NamedTuple):
 
     rows: int
     provenance: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """What is asked, as a table of instances."""
+
+    table: pl.DataFrame
+
+    @property
+    def instances(self) -> int:
+        """How many instances there are."""
+        return len(self.table)
+
+    def sample(self, count: int) -> list[tuple[str, str, list[str]]]:
+        """Returns second text, text and candidates of about `count` instances, at even distances."""
+        names = [name for name in self.table.columns if name.startswith("candidate")]
+        rows = self.table.gather_every(max(1, len(self.table) // count)).select("text_pair", "text", *names).rows()
+        return [(pair or "", text, [word for word in words if word is not None]) for pair, text, *words in rows]
 
 
 def table_facts(path: Path) -> Facts | None:
@@ -61,12 +83,22 @@ def count_instances(
     counts: dict[tuple[str, str], tuple[Asked, Figure]] = {}
     for (dataset, variant), content in lists.items():
         name = tokenizers[dataset, variant]
-        reading = load(stage(config.reference_of_family(dataset), "reading"))
-        asked: Asked = reading.asked(content, one_token[name] if name else None)
+        asked = asked_of(config.reference_of_family(dataset), content, one_token[name] if name else None)
         table = layout.instances(dataset, variant)
         exact = name is None or one_token[name] is not None
         counts[dataset, variant] = asked, Figure(asked.instances) if exact else count_all(table, content, asked)
     return counts
+
+
+def asked_of(family: str, lists: Lists, one_token: OneToken | None) -> Asked:
+    """Returns what lists ask, as their family tells it, or by expanding them."""
+    reading = load(stage(family, "reading"))
+    if not hasattr(reading, "asked"):
+        import polars as pl
+
+        return Expanded(pl.concat(load(stage(family, "expand")).expand(lists).parts))
+    asked: Asked = reading.asked(lists, one_token)
+    return asked
 
 
 def count_all(table: Path, lists: Lists, asked: Asked) -> Figure:

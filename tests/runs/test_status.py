@@ -9,10 +9,10 @@ from small_grid import read_grid, write_grid
 
 from biasgrid.faults import InputError
 from biasgrid.jobs.progress import Beat
-from biasgrid.run.estimates import Figure
-from biasgrid.run.failed_jobs import Failure, last_error
-from biasgrid.run.layout import Layout, Shard
-from biasgrid.run.status import CellStatus, read_status
+from biasgrid.runs.estimates import Figure
+from biasgrid.runs.failed_jobs import Failure, last_error
+from biasgrid.runs.layout import Layout, Shard
+from biasgrid.runs.status import CellStatus, read_status
 
 PEOPLE, PAIRS = 144, 24
 SHARD = PEOPLE // 2

@@ -7,7 +7,7 @@ from typing import Any
 
 from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.config import Config
-from biasgrid.run.layout import Layout
+from biasgrid.runs.layout import Layout
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import provenance
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from biasgrid.checkpoints.cost import Text, load_backend, parameters, tokens_per_instance, words_per_instance
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
-from biasgrid.run.counts import checkpoint_folder, count_instances, table_facts
-from biasgrid.run.estimates import UNKNOWN, Figure, total
-from biasgrid.run.layout import Layout
+from biasgrid.runs.counts import checkpoint_folder, count_instances, table_facts
+from biasgrid.runs.estimates import UNKNOWN, Figure, total
+from biasgrid.runs.layout import Layout
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -18,9 +18,9 @@ from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.models.fill_mask import FillMask
 from biasgrid.models.masked.one_token import are_one_token
-from biasgrid.run.estimates import Figure
-from biasgrid.run.layout import Layout
-from biasgrid.run.plan import CellPlan, Plan, Rate, make_plan
+from biasgrid.runs.estimates import Figure
+from biasgrid.runs.layout import Layout
+from biasgrid.runs.plan import CellPlan, Plan, Rate, make_plan
 
 ROOT = Path(__file__).parents[2]
 PEOPLE = 4 * 3 * 2 * 3 * 2

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from small_grid import read_grid, write_grid
 
-from biasgrid.run.layout import Layout
+from biasgrid.runs.layout import Layout
 
 
 def test_the_files_of_a_cell_lie_where_the_rules_put_them(tmp_path: Path) -> None:

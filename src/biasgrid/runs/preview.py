@@ -1,0 +1,80 @@
+"""A few instances as a model gets them, and what it said of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+from biasgrid.config import Config, load_word_lists
+from biasgrid.faults import Fault, InputError, UserError, unknown_names
+from biasgrid.references import load, stage
+from biasgrid.runs.layout import Layout
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import read_table
+from biasgrid.tables.instances import read_instances, what_is_asked
+
+
+class Preview(NamedTuple):
+    """What is shown of a dataset.
+
+    Attributes:
+        asked: instances as a model gets them.
+        said: its answers to them, None without a model.
+        observed: what was observed in these, in the family's columns, None without a model.
+    """
+
+    asked: pl.DataFrame
+    said: pl.DataFrame | None = None
+    observed: pl.DataFrame | None = None
+
+
+def preview(config: Config, dataset: str, model: str | None, count: int, source: str) -> Preview:
+    """Looks at the first instances of a dataset.
+
+    Args:
+        config: the config.
+        dataset: a dataset of the config.
+        model: a model whose answers are shown too; without one the first variant of the dataset is shown.
+        count: how many instances.
+        source: the config's file, for messages.
+
+    Raises:
+        InputError: there is no such dataset or model, or the dataset is not for the model.
+        UserError: the model has not answered the dataset.
+    """
+    faults = list(unknown_names(source, "--dataset", [dataset], config.datasets))
+    if model is not None:
+        faults += unknown_names(source, "--model", [model], config.models)
+    if not faults and model is not None and not config.fits(model, dataset):
+        faults.append(Fault(source, "--model", f"{dataset!r} is not for {model!r}", config.family(dataset).expected))
+    if faults:
+        raise InputError(faults)
+    return (
+        Preview(asked_of(config, dataset, count, source)) if model is None else answered(config, dataset, model, count)
+    )
+
+
+def asked_of(config: Config, dataset: str, count: int, source: str) -> pl.DataFrame:
+    """Expands the first instances of a dataset's first variant; subjects that a tokenizer would drop are there."""
+    variants = [key for key in config.needed_variants if key[0] == dataset]
+    if not variants:
+        raise InputError([Fault(source, "--dataset", f"{dataset!r} is asked of no selected model", "--model MODEL")])
+    lists = load_word_lists(config)[variants[0]]
+    expansion = load(stage(config.reference_of_family(dataset), "expand")).expand(lists)
+    rows: pl.DataFrame = next(iter(expansion.parts)).head(count)
+    return rows.select("instance", *what_is_asked(rows.columns))
+
+
+def answered(config: Config, dataset: str, model: str, count: int) -> Preview:
+    """Reads the first instances of a cell and what was said of them."""
+    layout, question = Layout(config), config.question(model, dataset)
+    tables = layout.predictions_of_cell(dataset, model)
+    if not tables[0].exists():
+        raise UserError(f"there is no {tables[0]}: {model} has not answered {dataset}; run snakemake first")
+    family = config.reference_of_family(dataset)
+    keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
+    instances = read_instances(layout.instances_of_cell(dataset, model), keys).head(count)
+    said = read_table(tables[0], schema_of(question.answer)).filter(pl.col("instance") < count)
+    observed = stages.observe(instances, said, question.options)
+    return Preview(instances.select("instance", *what_is_asked(instances.columns)), said.drop("key"), observed)

@@ -1,0 +1,74 @@
+"""A folder of results as typed tables, for scripts and notebooks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandera.polars as pa
+import polars as pl
+
+from biasgrid.faults import UserError
+from biasgrid.tables.files import read_provenance, read_table, read_tables
+from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.planted import PLANTED
+
+
+class Results:
+    """The tables of a run, read when they are asked for and checked against their schemas.
+
+    Attributes:
+        folder: the folder of results.
+    """
+
+    def __init__(self, folder: str | Path):
+        """Looks whether there is such a folder.
+
+        Raises:
+            UserError: there is none.
+        """
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise UserError(f"there is no folder {folder}; expected the `results` of a config that was run")
+
+    def summary(self) -> pl.DataFrame:
+        """Returns the measures of whole cells and bias types, shape (rows, columns of `SUMMARY`)."""
+        return read_table(self._there("summary.parquet"), SUMMARY)
+
+    def measures(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
+        """Returns all measures of some cells, those of all by default: columns of `MEASURES`."""
+        return self._cells("measures", dataset, model, MEASURES)
+
+    def examples(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
+        """Returns the sentences behind the strongest measures of some cells: columns of `EXAMPLES`."""
+        return self._cells("examples", dataset, model, EXAMPLES)
+
+    def planted(self, dataset: str = "*") -> pl.DataFrame:
+        """Returns what is planted in datasets: columns of `PLANTED`, no rows where nothing is."""
+        return read_tables(sorted(self.folder.glob(f"planted/{dataset}/planted.parquet")), PLANTED)
+
+    def manifest(self) -> dict[str, Any]:
+        """Returns what was made, how and how fast."""
+        manifest: dict[str, Any] = json.loads(self._there("manifest.json").read_text())
+        return manifest
+
+    def provenance(self, table: str) -> dict[str, Any]:
+        """Returns who made a table.
+
+        Args:
+            table: its path below the folder, such as `summary.parquet`.
+        """
+        return read_provenance(self._there(table))
+
+    def _there(self, name: str) -> Path:
+        path = self.folder / name
+        if not path.is_file():
+            raise UserError(f"there is no {path}; expected a run that has finished: `biasgrid status CONFIG` tells")
+        return path
+
+    def _cells(self, name: str, dataset: str, model: str, schema: pa.DataFrameSchema) -> pl.DataFrame:
+        paths = sorted(self.folder.glob(f"{name}/{dataset}/{model}.parquet"))
+        if not paths:
+            raise UserError(f"there is no {self.folder}/{name}/{dataset}/{model}.parquet; expected a cell of the run")
+        return read_tables(paths, schema)

@@ -1,0 +1,36 @@
+"""Runs a config from a script or notebook, through Snakemake's own interface."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from biasgrid.faults import UserError
+from biasgrid.runs.results import Results
+
+
+def run_config(config: str | Path, cores: int | None = None, snakefile: str | Path | None = None) -> Results:
+    """Runs a config to the end and returns its results; what is there already is not made again.
+
+    Args:
+        config: a config, such as config/demo.yaml.
+        cores: how many processors to use; all by default.
+        snakefile: the workflow's Snakefile; by default that of the repository in which biasgrid is installed.
+
+    Raises:
+        InputError: the config has faults.
+        UserError: there is no Snakefile, or a job has failed; its log is named above.
+    """
+    from snakemake.cli import args_to_api, parse_args
+
+    from biasgrid.config import parse_config, read_config
+
+    file = Path(snakefile or Path(__file__).parents[3] / "Snakefile")
+    if not file.is_file():
+        raise UserError(f"there is no {file}; expected biasgrid installed from its repository, or `snakefile=PATH`")
+    results = parse_config(read_config(config), str(config)).results
+    # By the arguments of the command line, because these alone read the profile beside the Snakefile.
+    line = ["--snakefile", str(file), "--configfile", str(config), "--cores", str(cores or "all")]
+    parser, arguments = parse_args(line)
+    if not args_to_api(arguments, parser):
+        raise UserError(f"the run of {config} has failed; what is above names the logs, `biasgrid status` the reasons")
+    return Results(results)

@@ -1,0 +1,32 @@
+"""The plugins that docs/extending.md shows, as files of a project."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from project import ROOT
+
+PAGE = (ROOT / "docs/extending.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+PLUGINS = ("greetings", "lexicon", "warmth")
+
+
+def code() -> dict[str, str]:
+    """The plugins' code, by name."""
+    return dict(zip(PLUGINS, (text for language, text in BLOCKS if language == "python"), strict=True))
+
+
+def config() -> dict[str, Any]:
+    (text,) = (text for language, text in BLOCKS if language == "yaml")
+    return dict(yaml.safe_load(text))
+
+
+def write_plugins(folder: Path) -> None:
+    """Writes the plugins and their word list."""
+    (folder / "plugins").mkdir(exist_ok=True)
+    for name, text in code().items():
+        (folder / "plugins" / f"{name}.py").write_text(text)
+    (words,) = (text for language, text in BLOCKS if language == "text")
+    (folder / "word_lists").mkdir(exist_ok=True)
+    (folder / "word_lists/greetings.txt").write_text(words)
