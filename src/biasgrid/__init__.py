@@ -8,11 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from biasgrid.version import __version__
+
 if TYPE_CHECKING:
     from biasgrid.runs.results import Results
 
-__all__ = ["open", "run"]
-__version__ = "0.1.0"
+__all__ = ["__version__", "open", "run"]
 
 
 def open(results: str | Path) -> Results:

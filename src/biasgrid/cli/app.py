@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biasgrid import __version__
 from biasgrid.cli.exchange import exports, imports
 from biasgrid.cli.told import console, told_errors
 from biasgrid.faults import UserError
+from biasgrid.version import __version__
 
 if TYPE_CHECKING:
     from biasgrid.config import Config
@@ -151,7 +151,7 @@ def schema(
     with told_errors():
         for needed in (path.parent, captions.parent, *documents):
             if not needed.exists():
-                raise UserError(f"there is no {needed}; expected the root of the repository")
+                raise UserError(f"there is no {needed}; run this in the root of the repository, or give its folder")
     path.write_text(text)
     captions.write_text(captions_file(), encoding="utf-8")
     for document in documents:

@@ -14,8 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import biasgrid
 from biasgrid.tables.files import TableError, read_provenance
+from biasgrid.version import __version__
 
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
 OF_SHARDS = ("audits", "config", "devices", "hardware")
@@ -30,7 +30,7 @@ def provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> dict[st
         facts: what else is known.
     """
     return {
-        "biasgrid": biasgrid.__version__,
+        "biasgrid": __version__,
         "libraries": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
         "hardware": {"machine": platform.machine(), "processor": processor()},
         **({} if config is None else {"config": digest(config)}),

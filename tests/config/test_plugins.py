@@ -1,0 +1,112 @@
+"""What is wrong with plugins is told with the config, before anything is run."""
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import extending
+import pytest
+
+from biasgrid.config import Config, parse_config, registry
+from biasgrid.faults import InputError
+
+FAMILY, BACK_END = extending.code()["greetings"], extending.code()["lexicon"]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the plugins of the docs, each test's own."""
+    monkeypatch.chdir(tmp_path)
+    extending.write_plugins(tmp_path)
+    for name in ("greetings", "lexicon", "warmth", "other", "stance"):
+        monkeypatch.delitem(sys.modules, f"biasgrid_plugin_{name}", raising=False)
+    return tmp_path
+
+
+def read(*plugins: str) -> Config:
+    content = extending.config()
+    return parse_config(content | {"plugins": [*content["plugins"], *plugins]}, "c.yaml")
+
+
+def faults(*plugins: str) -> list[str]:
+    with pytest.raises(InputError) as refused:
+        read(*plugins)
+    return [str(fault) for fault in refused.value.faults]
+
+
+def test_plugins_are_as_good_as_what_is_built_in() -> None:
+    config = read()
+    assert config.cells() == [("warm", "greetings"), ("cold", "greetings")]
+    assert config.figures_of("greetings") == ["warmth"]
+    assert list(config.measures_of("greetings")) == ["warmth", "gap"]
+
+
+def test_keys_of_a_plugin_are_checked() -> None:
+    content = extending.config()
+    content["datasets"]["greetings"] |= {"text": "x.txt"}
+    content["models"]["warm"] |= {"words": "glad", "folder": "somewhere"}
+    with pytest.raises(InputError) as refused:
+        parse_config(content, "c.yaml")
+    text = str(refused.value)
+    assert "datasets.greetings.text: unknown key (did you mean 'texts'?)" in text
+    assert "models.warm.words: 'glad'; expected a list" in text
+
+
+def test_a_back_end_without_weights_takes_no_checkpoint() -> None:
+    content = extending.config()
+    content["models"]["warm"] |= {"folder": "somewhere"}
+    with pytest.raises(InputError, match="expected no `folder`, as the task needs no weights"):
+        parse_config(content, "c.yaml")
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (None, "is not there; expected the path of a Python file or package"),
+        ("raise RuntimeError('no')", "fails while it is imported (RuntimeError: no); expected code that runs"),
+        ("def broken(:", "fails while it is imported (SyntaxError: "),
+        ("import not_there", "cannot be imported (No module named 'not_there'); expected code that can"),
+        ("VALUE = 1", "holds nothing that biasgrid knows; expected FAMILY, BACK_ENDS or a function `figure`"),
+        ("FAMILY = 'mine'", "has a FAMILY that is str; expected an object of a class made from Family"),
+        ("def figure(measures, context): ...", "has a figure without a CAPTION; expected text"),
+        (FAMILY, "has a family of the name 'greetings', which is taken; expected a name of its own"),
+        (
+            FAMILY.replace('name = "greetings"', 'name = "underspecified"'),
+            "has a family of the name 'underspecified', which is taken",
+        ),
+        (FAMILY.replace('name = "greetings"', 'name = "b"').replace("def observe", "def look"), "lacks `observe`;"),
+        (FAMILY.replace("def question", "def ask"), "abstract method"),
+        (BACK_END, "has a back end of the name ('lexicon', 'itself'), which is taken"),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_one_fault(project: Path, code: str | None, message: str) -> None:
+    if code is not None:
+        (project / "plugins/other.py").write_text(code)
+    (fault,) = faults("plugins/other.py")
+    assert fault.startswith("c.yaml, plugins[3]: 'plugins/other.py' ")
+    assert message in fault
+
+
+def test_a_family_may_be_a_package(project: Path) -> None:
+    stance = project / "plugins/stance"
+    stance.mkdir()
+    (stance / "__init__.py").touch()
+    (stance / "family.py").write_text(FAMILY.replace('name = "greetings"', 'name = "stance"'))
+    (fault,) = faults("plugins/stance")
+    assert "lacks `read`; expected it in plugins/stance/reading.py" in fault
+    for stage in ("reading", "keys", "expand", "measure"):
+        (stance / f"{stage}.py").write_text("from .family import KEYS, expand, measure, observe, read\n")
+    assert "stance" in read("plugins/stance").registry.families
+
+
+def test_an_installed_plugin_is_found_by_its_entry_point(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "installed_greetings.py").write_text(FAMILY.replace('name = "greetings"', 'name = "installed"'))
+    monkeypatch.syspath_prepend(project)
+    points = [EntryPoint("greetings", "installed_greetings", registry.PLUGINS)]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.PLUGINS else [])
+    assert read().registry.families["installed"] == "installed_greetings"
+
+
+def test_no_code_runs_that_the_config_does_not_name(project: Path) -> None:
+    (project / "plugins/other.py").write_text("raise RuntimeError('was run')")
+    assert read().registry.families.keys() >= {"greetings"}

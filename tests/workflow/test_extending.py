@@ -1,0 +1,106 @@
+"""What docs/extending.md adds to biasgrid works as it stands there, and changes nothing of biasgrid."""
+
+import filecmp
+import subprocess
+import sys
+from pathlib import Path
+
+import extending
+import pytest
+from project import ROOT, Project
+from shared import made_once
+
+import biasgrid
+from biasgrid.tables.measures import MEASURES
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with the page's plugins, run to the end."""
+
+    def make(folder: Path) -> None:
+        project = Project.create(folder, extending.config() | {"results": "results"})
+        extending.write_plugins(folder)
+        project.run()
+
+    return Project(made_once(tmp_path_factory, "extended", make))
+
+
+def told(project: Project, *arguments: str) -> str:
+    """What the command line prints."""
+    line = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", *arguments]
+    run = subprocess.run(
+        line, cwd=project.folder, env=project.environment(), capture_output=True, text=True, check=True
+    )
+    return run.stdout
+
+
+def test_the_page_is_short() -> None:
+    assert sum(len(text.splitlines()) for text in extending.code().values()) < 150
+
+
+@pytest.mark.parametrize("folder", ["src", "rules"])
+def test_nothing_of_biasgrid_is_changed(extended: Project, folder: str) -> None:
+    compared = filecmp.dircmp(ROOT / folder, extended.folder / folder, ignore=["__pycache__", "biasgrid.egg-info"])
+    assert (compared.left_only, compared.right_only, compared.diff_files) == ([], [], [])
+
+
+def test_its_names_stand_where_the_built_in_ones_do(extended: Project) -> None:
+    config = "config/small.yaml"
+    assert "2 cells" in told(extended, "validate", config)
+    assert "greetings" in told(extended, "plan", config)
+    assert "2/2 done" in told(extended, "status", config)
+    assert "0.167" in told(extended, "summary", "results")
+    preview = told(extended, "preview", config, "--dataset", "greetings", "--model", "warm")
+    assert all(word in preview for word in ("Welcome, strangers.", "0.5", "warmth"))
+    page = (extended.folder / "results/report/index.html").read_text()
+    assert all(text in page for text in ("Greetings", "Largest warmth less the smallest", "with other words"))
+
+
+def test_its_measures_are_right(extended: Project) -> None:
+    results = biasgrid.open(extended.folder / "results")
+    warmth = results.measures("greetings", "warm").filter(measure="warmth")
+    assert list(warmth.columns) == list(MEASURES.columns)
+    assert dict(warmth.select("group", "value").iter_rows()) == {
+        "neighbours": pytest.approx(3 / 9),
+        "strangers": pytest.approx(1 / 2),
+    }
+
+
+@pytest.mark.parametrize(
+    ("plugin", "old", "new", "rules"),
+    [
+        ("greetings", "largest warmth less", "the largest warmth less", {"summary", "report", "plot"}),
+        ("lexicon", "text.lower()", "text.casefold()", {"predict"}),
+        ("warmth", "CAPTION =", "WIDTH = 1\nCAPTION =", {"plot", "report"}),
+    ],
+)
+def test_a_plugins_code_runs_again_what_is_made_with_it(
+    extended: Project, tmp_path: Path, plugin: str, old: str, new: str, rules: set[str]
+) -> None:
+    project = extended.clone(tmp_path / "clone")
+    file = project.folder / "plugins" / f"{plugin}.py"
+    file.write_text(file.read_text().replace(old, new))
+    planned = project.planned()
+    assert rules <= set(planned)
+    assert "expand" not in planned or plugin == "greetings"
+    assert "predict" not in planned or plugin != "warmth"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('pl.lit("gap")', 'pl.lit("spread")', "measured 'spread', which its `measures` do not declare"),
+        ('value=pl.col("warmth").mean()', 'value=pl.lit("warm")', "value"),
+    ],
+)
+def test_measures_that_are_not_as_declared_are_refused(
+    extended: Project, tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    project = extended.clone(tmp_path / "clone")
+    file = project.folder / "plugins/greetings.py"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+    output = project.run("results/measures/greetings/warm.parquet", succeeds=False)
+    assert message in output
+    assert "plugins/greetings.py" in output or "measures" in output
