@@ -22,7 +22,8 @@ def test_the_first_instances_are_shown_as_a_model_gets_them(tmp_path: Path) -> N
     title, header, *rows = result.output.splitlines()
     assert title.strip() == "asked"
     assert header.split()[:3] == ["instance", "text", "text_pair"]
-    assert [row.split()[0] for row in rows] == ["0", "1", "2", "3"]
+    # Texts that do not fit go on in the next line.
+    assert [row.split()[0] for row in rows if row[:1].isdigit()] == ["0", "1", "2", "3"]
 
 
 @pytest.mark.parametrize(

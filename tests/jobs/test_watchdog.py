@@ -30,8 +30,8 @@ def test_a_hanging_process_ends_and_says_where_it_hung(tmp_path: Path):
 FED = """
 import time
 from biasgrid.jobs.watchdog import Watchdog
-with Watchdog("bert", 2) as watchdog:
-    for _ in range(25):
+with Watchdog("bert", 1) as watchdog:
+    for _ in range(12):
         time.sleep(0.1)
         watchdog.feed()
 assert not watchdog.thread.is_alive()
@@ -45,9 +45,9 @@ def test_a_process_that_is_fed_goes_on():
 
 def test_a_process_that_was_suspended_is_not_taken_for_one_that_hangs():
     process = subprocess.Popen([sys.executable, "-c", FED], stderr=subprocess.PIPE, text=True)
-    time.sleep(1)
+    time.sleep(0.8)
     process.send_signal(signal.SIGSTOP)
-    time.sleep(3)
+    time.sleep(1.5)
     process.send_signal(signal.SIGCONT)
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")

@@ -32,7 +32,7 @@ def test_fresh_file_times_and_comments_run_nothing_again(project: Project):
             os.utime(path)
     os.utime(project.folder / "Snakefile")
     edit(project.folder / "src/biasgrid/models/predict.py", "PART_ROWS =", "# A comment.\nPART_ROWS =")
-    edit(project.folder / "workflow/scripts/predict.py", "import torch", "# A comment.\nimport torch")
+    edit(project.folder / "workflow/scripts/predict.py", "from biasgrid.engine", "# A comment.\nfrom biasgrid.engine")
     edit(project.folder / "word_lists/templates/gender-qa.txt", "\n", "\n# A comment.\n")
     assert project.planned() == {}
 

@@ -19,14 +19,16 @@ HOLD = """
 import time
 
 PART_ROWS = 20
-_parts_made = []
 
 
-def predict_rows(*arguments, predict_rows=predict_rows, **named):
-    while _parts_made and Path("hold").exists():
-        time.sleep(0.05)
-    _parts_made.append(None)
-    return predict_rows(*arguments, **named)
+def held(self, answers, slices=Shard.slices):
+    for number, part in enumerate(slices(self, answers)):
+        while number and Path("hold").exists():
+            time.sleep(0.05)
+        yield part
+
+
+Shard.slices = held
 """
 # Less than a job needs at its first attempt, and more at its second.
 LITTLE_MEMORY = "mem_mb: 250 * attempt ** 4"

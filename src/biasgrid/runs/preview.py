@@ -70,11 +70,13 @@ def answered(config: Config, dataset: str, model: str, count: int) -> Preview:
     """Reads the first instances of a cell and what was said of them."""
     layout, question = Layout(config), config.question(model, dataset)
     tables = layout.predictions_of_cell(dataset, model)
-    if not tables[0].exists():
-        raise UserError(f"there is no {tables[0]}: {model} has not answered {dataset}; run snakemake first")
+    missing = [table for table in tables if not table.exists()]
+    if missing:
+        raise UserError(f"there is no {missing[0]}: {model} has not answered {dataset}; run snakemake first")
     family = config.reference_of_family(dataset)
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
-    instances = read_instances(layout.instances_of_cell(dataset, model), keys).head(count)
-    said = read_table(tables[0], schema_of(question.answer)).filter(pl.col("instance") < count)
+    instances = read_instances(layout.instances_of_cell(dataset, model), keys)
+    said = pl.concat(read_table(table, schema_of(question.answer)) for table in tables)
     observed = stages.observe(instances, said, question.options)
-    return Preview(instances.select("instance", *what_is_asked(instances.columns)), said.drop("key"), observed)
+    asked = instances.select("instance", *what_is_asked(instances.columns))
+    return Preview(asked.head(count), said.drop("key").head(count), observed.head(count))
