@@ -1,14 +1,16 @@
-"""The commands that read and write files of other projects."""
+"""The commands that read and write files of other projects, as the families offer them."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from functools import wraps
 
 import typer
 
 from biasgrid.cli.told import console, told_errors
-from biasgrid.unqover import GroupBy
+from biasgrid.config.registry import BUILT_IN
+from biasgrid.families.family import Format
+from biasgrid.references import found
 
 imports = typer.Typer(no_args_is_help=True, help="Reads files of other projects into tables.")
 exports = typer.Typer(no_args_is_help=True, help="Writes tables as files of other projects.")
@@ -20,40 +22,25 @@ def formats() -> None:
     """Keeps the format a word of its own, though there is one alone."""
 
 
-@imports.command("unqover")
-def import_unqover(
-    file: Annotated[Path, typer.Argument(help="a source.json or an output.json")],
-    out: Annotated[Path, typer.Option(help="folder for instances.parquet and, with answers, predictions.parquet")],
-) -> None:
-    """Reads a file of UnQover into tables."""
-    from biasgrid.unqover.dumps import import_unqover
+def told(command: Callable[..., list[str]]) -> Callable[..., None]:
+    """Returns a command that prints the lines which another one returns, and its errors without a traceback."""
 
-    with told_errors():
-        tables = import_unqover(file, out)
-    for table in tables:
-        console.print(f"{table} written.", soft_wrap=True)
+    @wraps(command)
+    def run(*arguments: object, **options: object) -> None:
+        with told_errors():
+            lines = command(*arguments, **options)
+        for line in lines:
+            console.print(line, soft_wrap=True)
+
+    return run
 
 
-@exports.command("unqover")
-def export_unqover(
-    config: Annotated[Path, typer.Argument(help="the config whose results are written")],
-    dataset: Annotated[str, typer.Option(help="name of a dataset")],
-    out: Annotated[Path, typer.Option(help="the file to write")],
-    variant: Annotated[str | None, typer.Option(help="variant of the dataset: writes its source.json")] = None,
-    model: Annotated[str | None, typer.Option(help="name of a model: writes the output.json of its cell")] = None,
-    log: Annotated[GroupBy | None, typer.Option(help="with --model: writes log.txt, associations grouped so")] = None,
-) -> None:
-    """Writes results as UnQover's source.json, output.json or log.txt."""
-    from biasgrid.unqover.cells import Cells
+def formats_of_families() -> Iterator[tuple[str, Format]]:
+    """Yields the file formats of all families, by name."""
+    for name in BUILT_IN.families:
+        yield from BUILT_IN.family(name).formats.items()
 
-    if (variant is None) == (model is None) or (log is not None and model is None):
-        raise typer.BadParameter("expected either --variant or --model, and --log only with --model")
-    with told_errors():
-        cells = Cells(config, dataset)
-        if model is None:
-            cells.write_source(str(variant), out)
-        elif log is None:
-            cells.write_output(model, out)
-        else:
-            cells.write_log(model, log, out)
-    console.print(f"{out} written.", soft_wrap=True)
+
+for _name, _format in formats_of_families():
+    imports.command(_name)(told(found(_format.importer)))
+    exports.command(_name)(told(found(_format.exporter)))

@@ -9,10 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from pydantic import Field
 
+from biasgrid.families.sampling import Sample
 from biasgrid.faults import Fault
 from biasgrid.model_section import Model, Tokenizer
 from biasgrid.section import Name, Section
@@ -44,6 +45,7 @@ class DatasetSection(Section):
     family: str = Field(description="what is asked and how it is measured")
     title: str = Field(description="name in plots and the report")
     shards: int = Field(1, ge=1, le=256, description="jobs that share the inference of a cell")
+    sample: Sample | None = Field(None, description="asks a random sample of it; all without it")
     figures: list[Name] = Field(default_factory=list, description="names of figures of plugins to draw besides")
 
 
@@ -130,6 +132,18 @@ class Lists(Protocol):
         """A digest of what makes the instances."""
 
 
+class Format(NamedTuple):
+    """A file format of another project; functions of the command line that return the lines which they print.
+
+    Attributes:
+        importer: `reference:function` of what reads a file into tables.
+        exporter: `reference:function` of what writes results as a file.
+    """
+
+    importer: str
+    exporter: str
+
+
 class Family(ABC):
     """What others must know of a family.
 
@@ -141,6 +155,7 @@ class Family(ABC):
         is_planted: whether its bias can be planted: it has a module `planted`.
         grid_figures: figures that compare the cells of all datasets, by their names.
         instance_bytes: about how many bytes a row of its instances takes.
+        formats: file formats of other projects in which its datasets and results are, by name.
         sorts: what records of groups there are of the answers to a task, for documents.
         own_measures: the measures of all its datasets, for documents.
         expected: what a model must be for its datasets, for messages.
@@ -152,6 +167,7 @@ class Family(ABC):
     is_planted: ClassVar[bool] = False
     grid_figures: ClassVar[Sequence[str]] = ()
     instance_bytes: ClassVar[float] = 15
+    formats: ClassVar[Mapping[str, Format]] = {}
     sorts: ClassVar[Mapping[str, Sort]] = {}
     own_measures: ClassVar[Mapping[str, Measure]] = {}
     expected: ClassVar[str] = "a model that its datasets are for"

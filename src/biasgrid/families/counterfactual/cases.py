@@ -20,7 +20,15 @@ class Cases:
     @property
     def instances(self) -> int:
         """How many instances there are."""
-        return self.pack.instances
+        if self.pack.sample is None:
+            return self.pack.instances
+        from biasgrid.families.chosen import chosen_units
+
+        chosen = chosen_units(self.pack.cases, self.pack.sample)
+        blocks = self.pack.blocks
+        return sum(
+            int(chosen[block.first_case : block.first_case + block.cases].sum()) * block.terms for block in blocks
+        )
 
     def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
         """Returns second and first input and targets of `count` instances of cases, spread evenly over the pack."""

@@ -6,14 +6,15 @@ no more than a cross join of cases and terms, and a concatenation of strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 import numpy as np
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.arrays import IntArray
+from biasgrid.arrays import BoolArray, IntArray
+from biasgrid.families.chosen import chosen_units
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.packs import JOIN, Block, Pack, Template
 from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, Text
@@ -41,9 +42,27 @@ def expand(pack: Pack, rows: int = PART_ROWS) -> Expansion:
     most_terms = max((block.terms for block in pack.blocks), default=1)
     cases = max(1, rows // most_terms)
     repetitions, schema = Repetitions(), schema_of_pack(pack)
-    tables = (expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases))
+    tables: Iterable[pl.DataFrame] = (expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases))
+    if pack.sample is not None:
+        tables = sampled(tables, chosen_units(pack.cases, pack.sample))
     parts = (table.with_columns(repetitions.keys(digest_rows(table))).select(list(schema.columns)) for table in tables)
     return Expansion(schema, parts)
+
+
+def sampled(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterator[pl.DataFrame]:
+    """Yields the instances of chosen cases, numbered anew; a swapped case that is not asked is none.
+
+    Args:
+        tables: the instances of all cases.
+        chosen: shape (cases,), whether each is asked.
+    """
+    asked, count = pl.Series(np.flatnonzero(chosen), dtype=pl.UInt32).implode(), 0
+    for table in tables:
+        kept = table.filter(pl.col("case").is_in(asked))
+        partner = pl.when(pl.col("swapped_case").is_in(asked)).then("swapped_case")
+        numbers = pl.int_range(count, count + pl.len(), dtype=pl.UInt32)
+        yield kept.with_columns(instance=numbers, swapped_case=partner)
+        count += len(kept)
 
 
 def schema_of_pack(pack: Pack) -> pa.DataFrameSchema:

@@ -63,6 +63,7 @@ class Counterfactual(Family):
             biases=folder / section.groups,
             bias_types=None if section.bias_types is None else tuple(section.bias_types),
             task=section.task,
+            sample=section.sample,
         )
 
     def measures(self, dataset: CounterfactualDataset) -> Mapping[str, Measure]:

@@ -12,6 +12,7 @@ from math import prod
 from pathlib import Path
 
 from biasgrid.families.counterfactual.placeholders import Slot, Text, group_tokens_of
+from biasgrid.families.sampling import Sample
 
 JOIN = " & "
 """Stands between the parts of an intersection of bias types, such as `religion & gender`."""
@@ -27,6 +28,7 @@ class PackFiles:
         biases: a JSON file of bias types, their groups, and the identity terms of these.
         bias_types: which of its bias types to ask about; None for all.
         task: the task of the models that are asked; None checks nothing that only these models ask of templates.
+        sample: which cases are asked, None for all.
     """
 
     templates: Path
@@ -34,6 +36,7 @@ class PackFiles:
     biases: Path
     bias_types: tuple[str, ...] | None = None
     task: str | None = None
+    sample: Sample | None = None
 
 
 @dataclass(frozen=True)
@@ -99,12 +102,14 @@ class Pack:
         templates: the templates, in reading order.
         fillings: the fillings by token; a filling may hold group tokens.
         biases: identity terms by bias type and group.
+        sample: which cases are asked, None for all.
     """
 
     group_tokens: dict[str, str | None]
     templates: list[Template]
     fillings: dict[str, list[str]]
     biases: dict[str, dict[str, list[str]]]
+    sample: Sample | None = None
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -165,4 +170,6 @@ class Pack:
 
     def digest(self) -> str:
         """A digest of what makes the instances: file names and unused fillings do not count."""
-        return sha256(json.dumps(asdict(self)).encode()).hexdigest()[:16]
+        content = {name: value for name, value in asdict(self).items() if name != "sample"}
+        sample = {"sample": self.sample.model_dump()} if self.sample else {}
+        return sha256(json.dumps(content | sample).encode()).hexdigest()[:16]

@@ -46,7 +46,7 @@ def read(files: PackFiles) -> tuple[Pack, list[Fault]]:
     check_distinct(located, faults)
     if header and files.task:
         TaskChecks(files.task, header, used, biases, faults).check(located)
-    pack = Pack(group_tokens, templates, used, biases)
+    pack = Pack(group_tokens, templates, used, biases, files.sample)
     if not faults and pack.instances > MOST_INSTANCES:
         problem = f"{pack.instances:,} instances"
         faults.append(Fault(str(files.templates), "", problem, f"at most {MOST_INSTANCES:,}: fewer placeholders"))

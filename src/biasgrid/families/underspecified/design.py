@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import combinations, compress, product
 
 from biasgrid.families.family import OneToken
+from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.word_lists import (
     MASK,
     SUBJECT_SLOT,
@@ -45,6 +46,7 @@ class Design:
         mask: the mask token of masked language models, None for question answering.
         pronouns: of masked language models that are asked for pronouns too, the pronoun of each cluster.
         dropped: names of the subjects that are not a single token.
+        asked: which of the swap groups are asked, None for all.
     """
 
     templates: list[Template]
@@ -54,6 +56,7 @@ class Design:
     mask: str | None
     pronouns: Mapping[str, str]
     dropped: list[str]
+    asked: Sample | None = None
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -65,7 +68,8 @@ class Design:
     @property
     def instances(self) -> int:
         """How many instances there are: each pair is asked each item in both orders."""
-        return 2 * len(self.pairs) * len(self.items)
+        swap_groups = len(self.pairs) * len(self.items) // 2
+        return 4 * (min(swap_groups, self.asked.units) if self.asked else swap_groups)
 
     @property
     def lead(self) -> str:
@@ -133,7 +137,7 @@ def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
     ]
     subjects = [first(subject_list, lists.limit.get("subjects")) for subject_list in kept]
     names = [name for side in dropped for name in side]
-    return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names)
+    return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names, lists.sample)
 
 
 def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken | None) -> tuple[Subjects, list[str]]:

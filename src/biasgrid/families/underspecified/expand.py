@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import IntArray
+from biasgrid.families.chosen import chosen_units
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.family import OneToken
 from biasgrid.families.underspecified.design import Design, Item, design_of, fill_attribute
@@ -40,7 +41,7 @@ def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:
     """
     design = design_of(lists, one_token)
     pairs = ordered_pairs(design)
-    instances = assemble(design.items, pairs, build_contexts(design, pairs), build_questions(design, pairs))
+    instances = assemble(design, pairs, build_contexts(design, pairs), build_questions(design, pairs))
     return Expansion(schema_of(KEYS, instances.schema), [instances], {"dropped_subjects": design.dropped})
 
 
@@ -173,10 +174,15 @@ def build_questions(design: Design, pairs: pl.DataFrame) -> Segments:
     return build_segments(design.items, [design.question(item) for item in design.items], build)
 
 
-def assemble(items: list[Item], pairs: pl.DataFrame, contexts: Segments, questions: Segments) -> pl.DataFrame:
+def assemble(design: Design, pairs: pl.DataFrame, contexts: Segments, questions: Segments) -> pl.DataFrame:
     """Gathers the instances: pairs outside, items inside."""
+    items = design.items
     pair = np.repeat(np.arange(pairs.height), len(items))
     item = np.tile(np.arange(len(items)), pairs.height)
+    swap_group = pairs["pair"].to_numpy()[pair] * (len(items) // 2) + item // 2
+    if design.asked is not None:
+        asked = chosen_units(len(pair) // 4, design.asked)[swap_group]
+        pair, item, swap_group = pair[asked], item[asked], swap_group[asked]
     item_columns = pl.DataFrame(
         {
             "negated": [item.negated for item in items],
@@ -196,7 +202,6 @@ def assemble(items: list[Item], pairs: pl.DataFrame, contexts: Segments, questio
         *(pl.col(f"[subj{which}]").cast(pl.Categorical).alias(f"subject{which}") for which in (1, 2)),
         *(pl.col(f"cluster{which}").cast(pl.Categorical) for which in (1, 2)),
     )
-    swap_group = pairs["pair"].to_numpy()[pair] * (len(items) // 2) + item // 2
     (context_columns, of_context), (question_columns, of_question) = (
         segments.gather(item, pair) for segments in (contexts, questions)
     )

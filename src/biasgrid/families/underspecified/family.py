@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.underspecified import declared, faults
 from biasgrid.families.underspecified.section import UnderspecifiedDataset
 from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
@@ -34,7 +34,10 @@ class Underspecified(Family):
     is_planted = True
     grid_figures = ("intensity_mu", "intensity_eta", "errors")
     instance_bytes = 14.0
-    sorts = dict.fromkeys(ANSWERS, "subjects")
+    formats: ClassVar = {
+        "unqover": Format("biasgrid.unqover.commands:import_file", "biasgrid.unqover.commands:export_cell")
+    }
+    sorts: ClassVar = dict.fromkeys(ANSWERS, "subjects")
     own_measures = declared.MEASURES
     expected = "a `variant` for underspecified datasets"
 
@@ -67,6 +70,7 @@ class Underspecified(Family):
             mask=grid.tokenizers[variant.removeprefix("lm-")].mask if masked else None,
             limit=section.limit.model_dump(exclude_none=True),
             pronouns=section.pronouns if masked else {},
+            sample=section.sample,
         )
 
     def measures(self, dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:

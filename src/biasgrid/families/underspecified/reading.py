@@ -237,7 +237,8 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
         for name in sorted(both):
             problem = f"subject {name!r} stands in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
-    return WordLists(templates, subjects, attributes, filler, files.mask, files.limit, files.pronouns), faults
+    given = files.mask, files.limit, files.pronouns, files.sample
+    return WordLists(templates, subjects, attributes, filler, *given), faults
 
 
 def asked(lists: WordLists, one_token: OneToken | None = None) -> Design:

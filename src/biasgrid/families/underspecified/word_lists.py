@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from biasgrid.families.sampling import Sample
+
 PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
 SUBJECT_SLOT = re.compile(r"\[subj([12])(:[a-z]+)?\]")
 MASK = "[mask]"
@@ -82,6 +84,7 @@ class WordListFiles:
         mask: the mask token of masked language models, None for question answering.
         limit: how many `templates`, `subjects` (of each list) and `attributes` (of each type) to keep.
         pronouns: of masked language models that are asked for pronouns too, the pronoun of each cluster of subjects.
+        sample: which swap groups are asked, None for all.
     """
 
     templates: Path
@@ -91,6 +94,7 @@ class WordListFiles:
     mask: str | None
     limit: dict[str, int]
     pronouns: dict[str, str] = field(default_factory=dict)
+    sample: Sample | None = None
 
     def paths(self) -> list[Path]:
         """All files that are read."""
@@ -108,6 +112,7 @@ class WordLists:
     mask: str | None
     limit: dict[str, int]
     pronouns: dict[str, str] = field(default_factory=dict)
+    sample: Sample | None = None
 
     def digest(self) -> str:
         """A digest of the content alone: comments, blank lines and file names do not count."""
@@ -119,5 +124,6 @@ class WordLists:
             "mask": self.mask,
             "limit": self.limit,
             "pronouns": self.pronouns,
+            **({"sample": self.sample.model_dump()} if self.sample else {}),
         }
         return sha256(json.dumps(content).encode()).hexdigest()[:16]
