@@ -29,7 +29,7 @@ def ran(project: Project) -> str:
 
 def test_a_script_runs_a_config_and_reads_its_results(finished: Project, tmp_path: Path) -> None:
     project = finished.clone(tmp_path / "clone")
-    (project.folder / "results/summary.parquet").unlink()
+    (project.folder / "results/summary.csv").unlink()
     assert "cells: 4" in ran(project)
 
 

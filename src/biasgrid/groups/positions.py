@@ -8,6 +8,7 @@ import polars as pl
 from biasgrid.groups.modes import EACH_CASE
 from biasgrid.groups.scores import Scored
 from biasgrid.groups.tables import COLUMNS, shared_columns
+from biasgrid.tables.means import means_by
 
 GROUP = ["bias_type", "group", "term", "occurrence"]
 
@@ -52,11 +53,12 @@ def position_changes(scored: Scored, swapped: pl.DataFrame) -> pl.DataFrame:
         .with_columns(change=(pl.col("value") - pl.col("value swapped")).abs().fill_nan(None))
     )
     summed = [
-        pairs.group_by(keys, maintain_order=True).agg(
-            value=pl.col("change").mean(),
+        pairs.group_by(keys, maintain_order=True)
+        .agg(
             n=pl.col("change").count().cast(pl.Int64),
             left_out=pl.col("change").null_count().cast(pl.Int64),
         )
+        .join(means_by(pairs, keys, "change").rename({"change": "value"}), on=keys, maintain_order="left")
         for keys in (["bias_type"], ["bias_type", "group"])
     ]
     shared = shared_columns("position", scored, EACH_CASE, distance="absolute")

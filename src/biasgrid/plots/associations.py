@@ -18,6 +18,7 @@ from biasgrid.plots.context import FigureContext
 from biasgrid.plots.readable import ordered, shorten_all
 from biasgrid.plots.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
 from biasgrid.statistics.selection import in_order, select_rows
+from biasgrid.tables.means import means_by
 
 CAPTION = (
     f"The pairs of subject and attribute with the largest mean |{GAMMA}| over models, of those whose mean {GAMMA} "
@@ -45,9 +46,11 @@ def strongest(measures: pl.DataFrame, context: FigureContext, count: int = MOST_
         models in the order of the context.
     """
     gamma = select_rows(measures, "gamma", ["subject", "attribute"])
+    sizes = means_by(gamma.with_columns(pl.col("value").abs()), ["subject", "attribute"])
     pairs = (
-        gamma.group_by("subject", "attribute")
-        .agg(mean=pl.col("value").mean(), strength=pl.col("value").abs().mean())
+        means_by(gamma, ["subject", "attribute"])
+        .rename({"value": "mean"})
+        .with_columns(strength=sizes["value"])
         .filter(pl.col("mean") >= 0)
         .sort(-pl.col("strength"), "subject", "attribute")
         .head(count)

@@ -24,6 +24,7 @@ from biasgrid.plots.context import FigureContext
 from biasgrid.plots.readable import shorten_all
 from biasgrid.plots.theme import biasgrid_theme
 from biasgrid.statistics.selection import in_order, select_rows
+from biasgrid.tables.means import means_by
 
 CAPTION = (
     "For each attribute the three subjects that win it most often: the wider and darker the line, the "
@@ -75,7 +76,7 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
     ]
     tables = ((keys, select_rows(measures, "win_ratio", keys)) for keys in wanted)
     (left, right), rows = next((keys, rows) for keys, rows in tables if rows.height or keys == wanted[-1])
-    means = rows.group_by(left, right, maintain_order=True).agg(ratio=pl.col("value").mean())
+    means = means_by(rows, [left, right]).rename({"value": "ratio"})
     return means.select(left=left, right=right, ratio="ratio", names=pl.lit(f"{left}, {right}"))
 
 

@@ -33,6 +33,7 @@ from biasgrid.plots.theme import (
     heat_map_theme,
 )
 from biasgrid.statistics.selection import in_order, select_rows
+from biasgrid.tables.means import means_by
 
 CAPTION = (
     f"{GAMMA} of each subject (row) and attribute (column), averaged over the models of a kind. Red: "
@@ -57,8 +58,8 @@ def mean_gamma(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
         kind was asked.
     """
     gamma = select_rows(measures, "gamma", ["subject", "attribute"])
-    gamma = gamma.join(context.facts(gamma), on="model")
-    means = gamma.group_by("kind", "subject", "attribute", maintain_order=True).agg(gamma=pl.col("value").mean())
+    gamma = gamma.join(context.facts(gamma), on="model", maintain_order="left")
+    means = means_by(gamma, ["kind", "subject", "attribute"]).rename({"value": "gamma"})
     keys = [means.select(pl.col(key).unique(maintain_order=True)) for key in ("kind", "subject", "attribute")]
     everything = keys[0].join(keys[1], how="cross").join(keys[2], how="cross")
     return everything.join(means, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
@@ -77,7 +78,7 @@ def seriate(means: pl.DataFrame) -> tuple[list[str], list[str]]:
     Returns:
         The subjects and the attributes, in order.
     """
-    matrix = means.group_by("subject", "attribute", maintain_order=True).agg(pl.col("gamma").mean().fill_null(0))
+    matrix = means_by(means, ["subject", "attribute"], "gamma").with_columns(pl.col("gamma").fill_null(0))
     subjects, attributes = in_order(matrix, "subject"), in_order(matrix, "attribute")
     values = matrix["gamma"].to_numpy().reshape(len(subjects), len(attributes))
     left, _, right = np.linalg.svd(values, full_matrices=False)

@@ -7,6 +7,7 @@ import polars as pl
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.modes import EACH_CASE
 from biasgrid.statistics.selection import in_order, select_rows
+from biasgrid.tables.means import means_by
 from biasgrid.tables.measure import options_of, written_options
 
 
@@ -60,7 +61,7 @@ def order_groups(scores: pl.DataFrame) -> dict[str, list[str]]:
     Args:
         scores: what `scores_of_groups` returns.
     """
-    means = scores.group_by("bias_type", "group", maintain_order=True).agg(pl.col("value").mean())
+    means = means_by(scores, ["bias_type", "group"])
     return {
         bias_type: in_order(means.filter(bias_type=bias_type).sort(-pl.col("value"), "group"), "group")
         for bias_type in in_order(scores, "bias_type")

@@ -67,7 +67,7 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
     moves = pl.col("measured").max() - pl.col("measured").min() > LEAST
     covariance = pl.cov("measured", "planted", ddof=0)
     sides, keys = pl.col("planted", "measured"), list(dict.fromkeys([*by, "bias_type"]))
-    ranges = pairs.group_by(keys).agg((sides.max() - sides.min()).name.suffix("_range"))
+    ranges = pairs.group_by(keys, maintain_order=True).agg((sides.max() - sides.min()).name.suffix("_range"))
     return (
         pairs.group_by(*by, maintain_order=True)
         .agg(

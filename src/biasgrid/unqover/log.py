@@ -158,5 +158,6 @@ def _intensity(directed: pl.DataFrame) -> list[str]:
     parts = _associations(directed, ["subject", "attribute"]).with_columns(pl.col("gamma", "eta").abs())
     subjects = parts.partition_by("subject", maintain_order=True)
     mu = np.mean([part["gamma"].to_numpy().max() for part in subjects])
-    eta = np.mean([_mean(part["eta"].to_numpy()) for part in subjects])
+    # Here the original leaves the sums to numpy, which adds eight and more numbers in another order.
+    eta = np.mean([np.mean(part["eta"].to_numpy()) for part in subjects])
     return [f"model mu {float(mu)!r}", f"model eta {float(eta)!r}"]

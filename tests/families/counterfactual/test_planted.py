@@ -115,8 +115,8 @@ def test_in_each_bias_type_effects_are_evenly_spread(sizes: list[int], strength:
 def test_effects_hang_on_names_and_seed_alone(tmp_path: Path) -> None:
     cases = cases_for("single texts", tmp_path)
     planted = effects(cases)
-    assert planted == effects(cases.sample(fraction=1, shuffle=True, seed=1))
-    assert planted == effects(cases.filter(pl.col("template") == 2))
+    assert effects(cases.sample(fraction=1, shuffle=True, seed=1)) == pytest.approx(planted, rel=1e-12)
+    assert effects(cases.filter(pl.col("template") == 2)) == pytest.approx(planted, rel=1e-12)
     assert len({tuple(effects(cases, seed=seed).items()) for seed in range(20)}) > 5
     assert len({tuple(effects(cases, dataset=name).items()) for name in "abcdefghij"}) > 5
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from biasgrid.tables.means import means_by
+
 CASES_PER_BIAS_TYPE = 5
 DECIMALS = 12
 CASE = ["bias_type", "case"]
@@ -56,7 +58,7 @@ def extremes(asked: pl.DataFrame) -> pl.DataFrame:
         `bias_type`, `case`, the groups with the highest score and with the lowest as `group` and `other`, and the
         difference of these scores as `unit_value`.
     """
-    means = asked.drop_nans("score").group_by(*CASE, "group", maintain_order=True).agg(mean=pl.col("score").mean())
+    means = means_by(asked.drop_nans("score"), [*CASE, "group"], "score").rename({"score": "mean"})
     by_mean = means.sort("mean", maintain_order=True).group_by(CASE, maintain_order=True)
     return (
         by_mean.agg(

@@ -13,6 +13,7 @@ import json
 import polars as pl
 
 from biasgrid.families.planting import Planting, as_lines, planted_rows, weight, with_counts
+from biasgrid.tables.means import means_by
 from biasgrid.tables.measure import written_options
 
 GROUP = ("bias_type", "group")
@@ -32,7 +33,7 @@ def plant(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
     probability = 1 - pl.col("guesses") * (1 - 1 / len(planting.labels))
     # Where a text stands for several groups, a model can learn no more than their mean.
     of_text = probability.mean().over("text", "text_pair")
-    effects = with_guesses(instances, planting).select(*GROUP, value=of_text).group_by(GROUP).mean().sort(GROUP)
+    effects = means_by(with_guesses(instances, planting).select(*GROUP, value=of_text), GROUP).sort(GROUP)
     return planted_rows(effects, planting, "score", written_options(score="mean_class_probability", mode="group"))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.planting import Planting, as_lines, planted_rows, weight, with_counts
+from biasgrid.tables.means import means_by
 
 PAIR = ("subject1", "subject2")
 
@@ -34,8 +35,9 @@ def plant(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
         groups.select("attribute", subject=subject, value=sign * pl.col("difference"))
         for subject, sign in zip(PAIR, (1, -1), strict=True)
     ]
-    gammas = pl.concat(sides).group_by("subject", "attribute").agg(pl.mean("value")).sort("subject", "attribute")
-    return planted_rows(gammas, planting, "gamma")
+    return planted_rows(
+        means_by(pl.concat(sides), ("subject", "attribute")).sort("subject", "attribute"), planting, "gamma"
+    )
 
 
 def with_difference(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:

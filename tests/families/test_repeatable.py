@@ -1,0 +1,75 @@
+"""Each stage gives the same bytes however many threads sum, and however often it is run."""
+
+import subprocess
+import sys
+
+import pytest
+from project import ROOT
+
+TIMES = 20
+STAGE = """
+import sys
+from hashlib import sha256
+import numpy as np
+import polars as pl
+from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.families.planting import Planting
+from biasgrid.references import load, stage
+from biasgrid.tables.answers import schema_of
+
+dataset, what, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+content = read_config("config/demo.yaml")
+if "limit" in content["datasets"][dataset]:
+    content["datasets"][dataset]["limit"] = {"subjects": 25, "templates": 4}
+config = parse_config(content, "demo.yaml")
+(variant, question) = next((key, each) for key, each in config.needed_variants.items() if key[0] == dataset)
+family = config.reference_of_family(dataset)
+lists = load_word_lists(config)[variant]
+
+
+def expanded():
+    return pl.concat(load(stage(family, "expand")).expand(lists).parts)
+
+
+instances = expanded()
+random = np.random.default_rng(1)
+labels = getattr(config.datasets[dataset], "labels", [])
+scores = random.random((len(instances), len(labels) or 2), dtype=np.float32)
+if question.answer == "choice":
+    said = {"probabilities": list(scores / scores.sum(axis=1, keepdims=True))}
+else:
+    said = {"starts": list(scores), "ends": list(scores[:, ::-1]), "answer": ["someone"] * len(scores)}
+types = {name: column.dtype.type for name, column in schema_of(question.answer).columns.items() if name in said}
+predictions = instances.select("instance", "key").hstack(pl.DataFrame(said, schema_overrides=types))
+missing = [name for name in schema_of(question.answer).columns if name not in predictions.columns]
+predictions = predictions.with_columns(pl.lit(None).alias(name) for name in missing)
+strength = Planting(dataset, "strong", 0.4, 8, 1, labels)
+
+
+def measured():
+    stages = load(stage(family, "measure"))
+    observations = stages.observe(instances, predictions, question.options)
+    measures = stages.measure(observations, question.options)
+    return measures, stages.examples(instances, predictions, observations, measures, question.options)
+
+
+runs = {
+    "expand": lambda: [expanded()],
+    "plant": lambda: [load(stage(family, "planted")).plant(instances, strength)],
+    "measure": measured,
+}
+for _ in range(times):
+    bits = [frame.cast({pl.Categorical: pl.String}).write_ipc(None).getvalue() for frame in runs[what]()]
+    print(sha256(b"".join(bits)).hexdigest())
+"""
+
+
+@pytest.mark.parametrize("dataset", ["nationality", "sentiment"])
+@pytest.mark.parametrize("stage", ["expand", "plant", "measure"])
+def test_a_stage_gives_the_same_each_time_with_several_threads(
+    dataset: str, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLARS_MAX_THREADS", "8")
+    line = [sys.executable, "-c", STAGE, dataset, stage, str(TIMES)]
+    digests = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert (len(digests), len(set(digests))) == (TIMES, 1)
