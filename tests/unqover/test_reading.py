@@ -29,6 +29,7 @@ Entries = dict[str, Any]
 GOLDEN = golden_files("source/*") + golden_files("output*/*")
 ANN_BEA = "None|None|Ann|Bea|0|sort 0|did 0|did 0"
 BEA_ANN = "None|None|Bea|Ann|0|sort 0|did 0|did 0"
+ITEM = "|0|sort 0|did 0|did 0"
 GROWTH = """
 import resource, sys
 from pathlib import Path
@@ -155,11 +156,14 @@ def test_any_json_of_the_same_content_is_read(tmp_path: Path) -> None:
 def test_candidates_are_where_unqover_finds_them(
     tmp_path: Path, context: str, names: tuple[str, str], positions: tuple[int, int]
 ) -> None:
-    entries = source_entries()
-    for entry in entries.values():
+    one, two = names
+    entries = dict(
+        zip((f"None|None|{one}|{two}{ITEM}", f"None|None|{two}|{one}{ITEM}"), source_entries().values(), strict=True)
+    )
+    for key, entry in entries.items():
         entry["context"] = context
         for question in ("q0", "q1"):
-            for answer, name in zip(("ans0", "ans1"), names, strict=True):
+            for answer, name in zip(("ans0", "ans1"), key.split("|")[2:4], strict=True):
                 entry[question][answer]["text"] = name
     (tmp_path / "file.json").write_text(json.dumps(entries))
     row = read_unqover(tmp_path / "file.json").instances.row(0, named=True)
@@ -186,6 +190,17 @@ def setting(value: Any, *path: str) -> Callable[[Entries], Any]:
     return change
 
 
+def answering(one: str, two: str) -> Callable[[Entries], Any]:
+    """Sets the answers of both questions."""
+
+    def change(entries: Entries) -> None:
+        for question in ("q0", "q1"):
+            entries[BEA_ANN][question]["ans0"]["text"] = one
+            entries[BEA_ANN][question]["ans1"]["text"] = two
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -199,6 +214,12 @@ def setting(value: Any, *path: str) -> Callable[[Entries], Any]:
         ('{"a": tru}', "line 1, column 7: not JSON (Expecting value)"),
         (json.dumps(source_entries()) + "{}", "'{}' behind the last '}'; expected the end of the file"),
         (json.dumps(source_entries())[:-1] + ";", "';'; expected ',' and another entry"),
+        (
+            '{"a": {"q0": 1, "q0": 2}}',
+            "line 1, column 7: the key 'q0' stands twice in one object; expected every key once",
+        ),
+        ('{"a": ' + "[" * 30000, "too deep to be read"),
+        ('{"a": ' + "9" * 5000 + "}", "a number that cannot be read"),
         ('{"a": "' + "b" * 70000 + '"}', "a value is too long; expected at most 65536 characters"),
     ],
 )
@@ -227,8 +248,12 @@ def test_a_file_that_ends_too_early_is_refused_wherever_it_ends(tmp_path: Path, 
         (setting("", "q0", "ans1", "stop"), "q0.ans1 has stop; expected the keys end, start, text"),
         (setting(None, "context"), "context is None; expected a text"),
         (setting(5, "q0", "question"), "q0.question is 5; expected a text"),
-        (setting("Carl", "q1", "ans0", "text"), "'Carl' and 'Ann' do not both stand in 'Bea met Ann 1 times.'"),
-        (setting("ea", "q1", "ans1", "text"), "'Bea' and 'ea' do not both stand"),
+        (answering("Carl", "Ann"), "'Carl' and 'Ann' do not both stand in 'Bea met Ann 1 times.'"),
+        (answering("Bea", "ea"), "'Bea' and 'ea' do not both stand"),
+        (
+            setting("Ann", "q1", "ans0", "text"),
+            "q0.ans0.text is 'Bea', q1.ans0.text is 'Ann'; expected the same subject",
+        ),
         (setting("Bea", "q1", "pred"), "q1 has an answer; expected pred, start and end"),
         (setting(0.5, "q0", "ans0", "start"), "an entry of output.json of question answering; expected an entry of"),
     ],
@@ -267,6 +292,24 @@ def test_an_entry_without_its_other_half_is_named(tmp_path: Path) -> None:
     assert "line 2: the entry is there 1 and, with its subjects swapped, 0 times" in fault
     twice = changed(renamed(BEA_ANN, ANN_BEA + "x" * 7)).replace("x" * 7, "")
     assert "the entry is there 2 and, with its subjects swapped, 0 times" in fault_of(tmp_path, twice)
+
+
+@pytest.mark.parametrize("of", [source_entries, span_entries, mask_entries])
+def test_answers_in_the_other_order_than_the_key_names_them_are_refused(
+    tmp_path: Path, of: Callable[[], Entries]
+) -> None:
+    """Otherwise the scores of one subject would be those of the other."""
+    fault = fault_of(tmp_path, changed(answering("Ann", "Bea"), of))
+    assert "the key names 'bea', but the answer is 'ann'; expected the subject that the answer is" in fault
+
+
+def test_subjects_may_be_named_otherwise_than_in_the_text_but_always_alike(tmp_path: Path) -> None:
+    content = json.dumps(source_entries()).replace("|Bea|", "|Beas|")
+    (tmp_path / "file.json").write_text(content)
+    assert "Beas" in read_unqover(tmp_path / "file.json").instances["subject1"].cast(pl.String).to_list()
+    entries = json.dumps(json.loads("".join(source_json(one_list(3))))).replace("|Bea|Ann|", "|Eve|Ann|")
+    fault = fault_of(tmp_path, entries.replace("|Ann|Bea|", "|Ann|Eve|"))
+    assert "the key names 'eve', but the answer is 'bea'" in fault or "the key names 'bea'" in fault
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

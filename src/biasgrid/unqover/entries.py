@@ -117,12 +117,22 @@ def read_questions(entry: dict[str, Any], kind: Kind) -> tuple[Question, Questio
     plain, negated = entry["q0"], entry["q1"]
     context = text(entry["context"], "context")
     asked, asked_negated = text(plain["question"], "q0.question"), text(negated["question"], "q1.question")
+    check_same_answers(plain, negated)
     if kind == "masks":
         context, asked, asked_negated = split_context(asked, asked_negated)
     return (
         Question(context, asked, *read_answers(context, plain, kind, "q0")),
         Question(context, asked_negated, *read_answers(context, negated, kind, "q1")),
     )
+
+
+def check_same_answers(plain: dict[str, Any], negated: dict[str, Any]) -> None:
+    """Refuses an entry whose questions have other answers: a score would go to the other subject."""
+    for answer in ("ans0", "ans1"):
+        one, other = plain[answer]["text"], negated[answer]["text"]
+        if one != other:
+            problem = f"q0.{answer}.text is {one!r:.40}, q1.{answer}.text is {other!r:.40}"
+            raise Malformed(problem, "the same subject for both questions")
 
 
 def read_answers(context: str, question: dict[str, Any], kind: Kind, name: str) -> tuple[Any, ...]:

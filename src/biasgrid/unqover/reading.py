@@ -97,6 +97,7 @@ def read_unqover(path: Path, expected: Kind | None = None) -> Imported:
         entries, questions = _in_source_order(path, entries, questions)
     groups = _swap_groups(entries)
     _check_halves(path, groups, entries["line"])
+    _check_names(path, entries, questions)
     shared = groups.with_columns(entries.drop("line", "number").get_columns())
     rows = np.arange(questions.height, dtype=np.uint32)
     questions = questions.with_columns(
@@ -198,6 +199,34 @@ def _check_halves(path: Path, groups: pl.DataFrame, lines: pl.Series) -> None:
         problem = f"the entry is there {one} and, with its subjects swapped, {other} times"
         problem += f" (so {len(malformed)} of {len(counts)} swap groups are malformed)"
         raise InputError([Fault(str(path), f"line {line}", problem, "once either way")])
+
+
+def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> None:
+    """Refuses keys that name other subjects than the answers, to which their scores would go.
+
+    A key may name a subject otherwise than its template does (`China`, `Chinese`), but not as another subject is named,
+    nor otherwise than the other keys of the template.
+
+    Raises:
+        InputError: with the line of the first one.
+    """
+    sides = [
+        entries.select("line", "template", subject=pl.col(f"subject{which}").cast(pl.String)).with_columns(
+            answer=questions[f"candidate{which}"].cast(pl.String).gather_every(2)
+        )
+        for which in (1, 2)
+    ]
+    named = pl.concat(sides).with_columns(pl.col("subject", "answer").str.to_lowercase())
+    distinct_names = named.unique(["template", "subject", "answer"], keep="first", maintain_order=True)
+    subjects = distinct_names["subject"].unique().implode()
+    others = pl.col("answer").is_in(subjects) & (pl.col("answer") != pl.col("subject"))
+    twice = pl.struct("template", "answer").is_duplicated() | pl.struct("template", "subject").is_duplicated()
+    wrong = distinct_names.filter(others).head(1)
+    wrong = wrong if len(wrong) else distinct_names.filter(twice).sort("line").tail(1)
+    for line, _, subject, answer in wrong.iter_rows():
+        problem = f"the key names {subject!r}, but the answer is {answer!r}"
+        expected = "the subject that the answer is, named as in the other keys of the template"
+        raise InputError([Fault(str(path), f"line {line}", problem, expected)])
 
 
 def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:

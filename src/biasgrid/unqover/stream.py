@@ -18,6 +18,30 @@ SPACE = re.compile(r"[ \t\n\r]*")
 LAYOUT = "a JSON object of entries, as UnQover writes it"
 
 
+class RepeatedKey(Exception):  # noqa: N818
+    """A key that stands twice in one object.
+
+    Attributes:
+        key: the key.
+    """
+
+    def __init__(self, key: str):
+        self.key = key
+
+
+def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Makes an object of its members, for the JSON decoder, which would keep the last of several of one key.
+
+    Raises:
+        RepeatedKey: a key stands twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise RepeatedKey(next(key for key in keys if keys.count(key) > 1))
+    return found
+
+
 class Member(NamedTuple):
     """A member of the object, and the 1-based line where it begins."""
 
@@ -46,7 +70,7 @@ class _Window:
         self.place = 0
         self.line = 1
         self.at_end = False
-        self.decoder = json.JSONDecoder()
+        self.decoder = json.JSONDecoder(object_pairs_hook=distinct_keys)
 
     def members(self) -> Iterator[Member]:
         """Yields the members of the object that the file is."""
@@ -77,6 +101,15 @@ class _Window:
             nothing_follows = not self.text[error.pos :].strip() or error.msg.startswith("Unterminated string")
             problem = "the file ends too early" if self.at_end and nothing_follows else f"not JSON ({error.msg})"
             raise self.fault(error.pos, problem, LAYOUT) from None
+        except RepeatedKey as error:
+            raise self.fault(
+                self.place, f"the key {error.key!r} stands twice in one object", "every key once"
+            ) from None
+        except RecursionError:
+            raise self.fault(self.place, "objects or lists within each other, too deep to be read", LAYOUT) from None
+        except ValueError as error:
+            # Python refuses to read whole numbers of thousands of digits.
+            raise self.fault(self.place, f"a number that cannot be read ({error})", LAYOUT) from None
         if end - self.place > LONGEST:
             raise self.fault(self.place, "a value is too long", f"at most {LONGEST} characters")
         self.move(end)
