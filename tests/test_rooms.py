@@ -14,7 +14,7 @@ import biasgrid
 PACKAGE = Path(biasgrid.__file__).parent
 LONGEST_FILE, MOST_FILES = 300, 20
 FLOORS = [
-    {"arrays", "faults", "version"},
+    {"arrays", "characters", "faults", "version"},
     {"files", "reading", "references", "section"},
     {"checkpoints", "jobs", "tables", "wording"},
     {"engine", "groups"},

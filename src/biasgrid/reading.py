@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from biasgrid.characters import EXPECTED, hidden, hidden_within
 from biasgrid.faults import Fault, InputError
 
+LARGEST = 64 * 2**20
+"""Bytes that a file may have which is read as a whole; dumps of predictions are streamed and may be larger."""
+MOST_SHOWN = 20
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 SHOWN_BEFORE = 20
 """How many characters are shown before half of one."""
@@ -38,17 +44,40 @@ def read_text(path: str | Path, expected: str) -> str:
         expected: what it should be.
 
     Raises:
-        InputError: it cannot be read, or is not UTF-8, with line and byte.
+        InputError: it cannot be read, or is not UTF-8, with line and byte; or it holds what cannot be seen, with the
+            lines and the characters' names.
     """
-    with readable(path, expected):
-        data = Path(path).read_bytes()
+    data = read_bytes(path, expected)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start].split(b"\n")
         problem = f"byte {len(before[-1]) + 1} is not UTF-8"
         raise InputError([Fault(str(path), f"line {len(before)}", problem, "UTF-8 text")]) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    if hidden(lines):
+        numbered = ((number, hidden(line)) for number, line in enumerate(lines.split("\n"), start=1))
+        found = ((f"line {number}", name) for number, name in numbered if name)
+        raise InputError(
+            Fault(str(path), where, f"holds {name}", EXPECTED) for where, name in islice(found, MOST_SHOWN)
+        )
+    return lines
+
+
+def read_bytes(path: str | Path, expected: str) -> bytes:
+    """Reads a regular file of at most `LARGEST` bytes.
+
+    Raises:
+        InputError: it is larger, or cannot be read, or is a pipe or a device, which might never end.
+    """
+    with readable(path, expected):
+        file = Path(path).stat()
+        if not (stat.S_ISREG(file.st_mode) or stat.S_ISDIR(file.st_mode)):
+            raise InputError([Fault(str(path), "", "is a pipe or a device", expected)])
+        if file.st_size > LARGEST:
+            problem = f"{file.st_size / 2**20:,.0f} MiB"
+            raise InputError([Fault(str(path), "", problem, f"{expected}, of at most {LARGEST // 2**20} MiB")])
+        return Path(path).read_bytes()
 
 
 def read_json(path: str | Path, expected: str) -> Any:
@@ -91,6 +120,9 @@ def _checked(content: Any, file: str) -> Any:
     if half := HALF_CHARACTER.search(text):
         shown = text[max(0, half.start() - SHOWN_BEFORE) : half.end()]
         faults.append(Fault(file, "", f"{shown!a} ends with half of a character", "whole characters"))
+    else:
+        found = islice(hidden_within(content), MOST_SHOWN)
+        faults += [Fault(file, where, f"holds {name}", EXPECTED) for where, name in found]
     if faults:
         raise InputError(faults)
     return content

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from biasgrid.characters import EXPECTED, hidden_within
 from biasgrid.config.references import measure_faults, model_faults, reference_faults
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
@@ -38,6 +39,9 @@ def read_config(path: str | Path) -> dict[str, Any]:
         raise InputError([Fault(str(path), "", f"holds a date that is none ({error})", "a config in YAML")]) from None
     except RecursionError:
         raise InputError([Fault(str(path), "", "holds an alias of what it stands in", "a config in YAML")]) from None
+    unseen = [Fault(str(path), where, f"holds {name}", EXPECTED) for where, name in hidden_within(content)]
+    if unseen:
+        raise InputError(unseen)
     if not isinstance(content, dict):
         raise InputError([Fault(str(path), "", "not a mapping", "keys such as models, datasets and run")])
     if repeated:

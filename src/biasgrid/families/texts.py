@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-WIDE_SPACE = re.compile(r"\S*(?:\s{2,}|[^\S ])\S*")
+WIDE_SPACE = re.compile(r"\s{2,}|[^\S ]")
+WHITE_SPACE = re.compile(r"\s")
 SPACING = "words, one space between two and none around them"
 
 
@@ -14,7 +15,12 @@ def wide_space(text: str) -> str | None:
     Tokenizers tell one space from two, and UnQover's own expansion fails at two.
     """
     found = WIDE_SPACE.search(text)
-    return found[0] if found else None
+    if found is None:
+        return None
+    # Not by one pattern, which would begin anew at each letter of a long word.
+    before = WHITE_SPACE.split(text[: found.start()])[-1]
+    behind = WHITE_SPACE.split(text[found.end() :], maxsplit=1)[0]
+    return before + found[0] + behind
 
 
 def spacing_problem(name: str) -> str | None:

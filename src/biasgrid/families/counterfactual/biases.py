@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from biasgrid.characters import folded
 from biasgrid.families.counterfactual.json_files import as_json, kind, read_object
 from biasgrid.families.counterfactual.packs import JOIN
 from biasgrid.families.counterfactual.placeholders import MASK, PLACEHOLDER
@@ -43,10 +44,18 @@ def read_groups(file: str, bias_type: str, content: Any, faults: list[Fault]) ->
         faults.append(Fault(file, bias_type, f"is {kind(content)}", "an object: {group: [identity term, ...]}"))
         return {}
     if len(content) < 2:
-        groups = f"{len(content)} group{'' if len(content) == 1 else 's'}"
-        faults.append(Fault(file, bias_type, groups, "at least two groups, which are compared"))
+        count = f"{len(content)} group{'' if len(content) == 1 else 's'}"
+        faults.append(Fault(file, bias_type, count, "at least two groups, which are compared"))
     check_names(file, bias_type, "group", content, faults)
-    return {group: read_terms(file, f"{bias_type}.{group}", terms, faults) for group, terms in content.items()}
+    groups = {group: read_terms(file, f"{bias_type}.{group}", terms, faults) for group, terms in content.items()}
+    group_of: dict[str, str] = {}
+    for group, terms in groups.items():
+        for term in dict.fromkeys(map(folded, terms)):
+            other = group_of.setdefault(term, group)
+            if other != group:
+                problem = f"the term {as_json(term)} stands in the group {as_json(other)} too"
+                faults.append(Fault(file, f"{bias_type}.{group}", problem, "every term in one group of a bias type"))
+    return groups
 
 
 def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list[str]:
@@ -62,6 +71,7 @@ def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list
         else:
             check_names(file, f"{where}[{place}]", "term", [term], faults)
     terms = [term for term in content if isinstance(term, str)]
+    check_alike(file, where, "term", terms, faults)
     for term, count in Counter(terms).items():
         if count > 1:
             faults.append(Fault(file, where, f"{as_json(term)} stands {count} times", "every term once in a group"))
@@ -79,6 +89,7 @@ def problem_of(term: Any) -> str | None:
 
 def check_names(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
     """Reports names that look like others, and such that could not be told from an intersection's."""
+    check_alike(file, where, what, names, faults)
     for name in names:
         # At the end of a name the sign would make a join with the one that follows it.
         if JOIN in f" {name} ":
@@ -86,6 +97,16 @@ def check_names(file: str, where: str, what: str, names: Iterable[str], faults: 
             faults.append(Fault(file, where, f"the {what} {as_json(name)} holds & as a word", expected))
         elif problem := spacing_problem(name):
             faults.append(Fault(file, where, f"the {what} {as_json(name)} {problem}", SPACING))
+
+
+def check_alike(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
+    """Reports names that are others but for case or their normal form."""
+    first: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        other = first.setdefault(folded(name), name)
+        if other != name:
+            problem = f"the {what} {as_json(name)} is {as_json(other)} but for case or normal form"
+            faults.append(Fault(file, where, problem, f"every {what} once"))
 
 
 def check_group_tokens(file: str, biases: dict[str, Groups], tokens: Collection[str], faults: list[Fault]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from biasgrid.characters import folded
 from biasgrid.families.family import OneToken
 from biasgrid.families.texts import wide_space
 from biasgrid.families.underspecified.design import Design, design_of
@@ -126,13 +127,15 @@ def check_columns(path: Path, columns: dict[str, list[Entry]], faults: list[Faul
 
 
 def check_distinct(path: Path, entries: Iterable[Entry], what: str, faults: list[Fault]) -> None:
-    """Reports terms that stand twice in a column."""
-    first: dict[str, int] = {}
+    """Reports terms that stand twice in a column, or look like another one."""
+    first: dict[str, Entry] = {}
     for entry in entries:
-        if entry.term in first:
-            problem = f"{what} {entry.term!r} stands already in line {first[entry.term]}"
-            faults.append(Fault(str(path), f"line {entry.line}", problem, f"every {what} once"))
-        first.setdefault(entry.term, entry.line)
+        other = first.setdefault(folded(entry.term), entry)
+        if other is not entry:
+            unlike = f"is {other.term!r} of line {other.line} but for case or normal form"
+            problem = f"stands already in line {other.line}" if entry.term == other.term else unlike
+            where = f"line {entry.line}"
+            faults.append(Fault(str(path), where, f"{what} {entry.term!r} {problem}", f"every {what} once"))
 
 
 def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
@@ -233,8 +236,8 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     if slots.forms and attributes:
         check_templates(files.templates, templates, slots, faults)
     if len(subjects) == 2:
-        both = set(subjects[0].forms.get("[subj]", [])) & set(subjects[1].forms.get("[subj]", []))
-        for name in sorted(both):
+        others = {folded(name) for name in subjects[0].forms.get("[subj]", [])}
+        for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if folded(name) in others):
             problem = f"subject {name!r} stands in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
     given = files.mask, files.limit, files.pronouns, files.sample

@@ -1,0 +1,50 @@
+"""Characters that cannot be seen, and names that look alike: what people would not find, and models would read."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+# Controls but tab and line ends; soft hyphen; marks of direction and order; zero widths; separators of lines; tags. Of
+# the joiners, which some scripts write within their words, those that stand elsewhere.
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0001\U000e0020-\U000e007f\ud800-\udfff]|(?<![\u0600-\u1cff])[\u200c\u200d]|[\u200c\u200d](?![\u0600-\u1cff])"
+)
+EXPECTED = "characters that can be seen, tabs and line ends"
+
+
+def hidden(text: str) -> str | None:
+    """Names the first character of a text that cannot be seen, None where all can."""
+    found = HIDDEN.search(text)
+    return code_point(found[0]) if found else None
+
+
+def code_point(character: str) -> str:
+    """Names a character: `U+200B (ZERO WIDTH SPACE)`."""
+    kinds = {"Cc": "a control character", "Cs": "half of a character"}
+    name = kinds.get(unicodedata.category(character)) or unicodedata.name(character, "a character without a name")
+    return f"U+{ord(character):04X} ({name})"
+
+
+def hidden_within(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    """Yields where texts in nested lists and mappings hold what cannot be seen, and its name; keys count too."""
+    if isinstance(value, str):
+        if name := hidden(value):
+            yield where, name
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from hidden_within(item, f"{where}[{place}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            inner = f"{where}.{key}" if where else str(key)
+            if isinstance(key, str) and (name := hidden(key)):
+                yield ascii(inner), name
+            yield from hidden_within(item, inner)
+
+
+def folded(name: str) -> str:
+    """Returns what names that look alike have in common: normal form NFC, without case."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
