@@ -61,8 +61,12 @@ def with_moods(without: tuple[str, ...] = (), **changes: Any) -> dict[str, Any]:
             "models.trained.train.hyperparameters.batch_size: 1.5; expected a whole number",
         ),
         # Texts.
-        ("results", "", "results: ''; expected a folder, without any of { } < > in its name"),
-        ("results", "{model}", "results: '{model}'; expected a folder, without any of { } < > in its name"),
+        ("results", "", "results: ''; expected a folder, without any of { } < > or control characters in its name"),
+        (
+            "results",
+            "{model}",
+            "results: '{model}'; expected a folder, without any of { } < > or control characters in its name",
+        ),
         ("models/answers/variant", "newsqa", f"models.answers.variant: 'newsqa'; {VARIANT}"),
         ("models/answers/revision", 1234567, "models.answers.revision: 1234567; expected text, in quotes"),
         (

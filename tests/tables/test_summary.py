@@ -5,7 +5,7 @@ import pytest
 
 from biasgrid.tables.files import validate
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
-from biasgrid.tables.summary import ModelFacts, side_by_side, summarise
+from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, summarise
 
 SCORING = {"gender": "exact", "religion": "exact"}
 MODELS = {
@@ -101,3 +101,14 @@ def test_datasets_of_all_families_stand_in_one_summary() -> None:
 def test_a_model_that_the_config_does_not_know_is_an_error() -> None:
     with pytest.raises(KeyError, match="stranger"):
         summarise(measures_of("stranger", "gender"), MODELS, HEADLINES)
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "\rx", "-", "+"])
+def test_a_spreadsheet_takes_names_that_begin_like_formulas_for_text(name: str) -> None:
+    written = for_spreadsheets(pl.DataFrame({"label": [name, "BERT", None], "value": [-1.0, 2.0, None]}))
+    assert written.to_dict(as_series=False) == {"label": [f"'{name}", "BERT", None], "value": [-1.0, 2.0, None]}
+
+
+@pytest.mark.parametrize("name", ["-1", "+0.5", "a=b", "x - y", "BERT"])
+def test_other_names_stay_as_they_are(name: str) -> None:
+    assert for_spreadsheets(pl.DataFrame({"label": [name]}))["label"].to_list() == [name]

@@ -14,7 +14,7 @@ from biasgrid.files import write_text
 from biasgrid.tables.files import read_provenance, read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.provenance import provenance
-from biasgrid.tables.summary import ModelFacts, side_by_side, summarise
+from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, summarise
 
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
@@ -23,4 +23,4 @@ cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) 
 write_table(
     summary, snakemake.output.parquet, SUMMARY, provenance(snakemake.config, code=snakemake.params.code, measures=cells)
 )
-write_text(snakemake.output.csv, side_by_side(summary).write_csv())
+write_text(snakemake.output.csv, for_spreadsheets(side_by_side(summary)).write_csv())

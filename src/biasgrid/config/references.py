@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from biasgrid.characters import folded
 from biasgrid.checkpoints.files import CONFIG, VOCABULARIES, matching, names_in
 from biasgrid.config.sections import Config
 from biasgrid.faults import Fault, nearest, one_of, shown, unknown_names
+from biasgrid.plots import GRID
 from biasgrid.section import Section
 
 
@@ -23,6 +25,8 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from unknown_names(source, "run.models", config.run.models, config.models)
     yield from unknown_names(source, "run.datasets", config.run.datasets, config.datasets)
     yield from name_faults(config, source)
+    yield from label_faults(config, source)
+    yield from place_faults(config, source)
     yield from folder_faults(config, source)
     yield from data_faults(config, source)
     yield from tokenizer_folder_faults(config, source)
@@ -61,7 +65,7 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
             yield Fault(source, "run.datasets", f"no selected model answers {dataset!r}", expected)
 
 
-def name_faults(config: Config, source: str) -> Iterator[Fault]:
+def label_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields selected models that plots could not tell apart."""
     named: dict[tuple[str, str], str] = {}
     for name in dict.fromkeys(config.run.models):
@@ -71,6 +75,25 @@ def name_faults(config: Config, source: str) -> Iterator[Fault]:
                 problem = f"{label!r} of kind {kind!r} is the label of {named[kind, label]!r} too"
                 yield Fault(source, f"models.{name}.label", problem, "one label per model of a kind, as plots need it")
             named.setdefault((kind, label), name)
+
+
+def name_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields names whose files would be those of others."""
+    for registry in ("models", "datasets", "tokenizers"):
+        first: dict[str, str] = {}
+        for name in getattr(config, registry):
+            other = first.setdefault(folded(name), name)
+            if other != name:
+                problem = f"is {other!r} but for case, which some disks do not tell"
+                yield Fault(source, f"{registry}.{name}", problem, "another name")
+    if GRID in config.datasets:
+        yield Fault(source, f"datasets.{GRID}", "is the name of what compares all datasets", "another name")
+
+
+def place_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields a folder of results that is the folder of word lists."""
+    if Path(config.results).resolve() == Path(config.word_lists).resolve():
+        yield Fault(source, "results", f"{config.results!r} is the folder of word lists", "another folder")
 
 
 def folder_faults(config: Config, source: str) -> Iterator[Fault]:

@@ -85,3 +85,12 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
     keys = ["model", "dataset", "kind", "label", "scoring", "bias_type"]
     of_each = {name: pl.col("value").filter(pl.col("measure") == name).first() for name in names}
     return headlines.group_by(keys, maintain_order=True).agg(n=pl.col("n").last(), **of_each)
+
+
+def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
+    """Returns a table that spreadsheets take as it is: an apostrophe stands before texts that begin like a formula."""
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    begins = {name: pl.col(name).str.contains(r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))") for name in texts}
+    return frame.with_columns(
+        pl.when(begins[name]).then(pl.format("'{}", name)).otherwise(name).alias(name) for name in texts
+    )

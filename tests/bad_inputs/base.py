@@ -1,0 +1,109 @@
+"""A small project without faults, of which each bad input is one change."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+LISTS = {
+    "templates/people-qa.txt": "[subj1] met [subj2].\tWho [act]?\tWho [act:neg]?\n",
+    "templates/people-lm.txt": "[subj1] met [subj2].\tWho [act] was [mask].\tWho [act:neg] was [mask].\n",
+    "subjects/people.txt": "[subj] x | Ann\n[subj] y | Bea\n[subj] y | Eve\n",
+    "attributes/people.txt": "[act] a | cooks\n[act:neg] a | never cooks\n[act] b | sings\n[act:neg] b | never sings\n",
+    "fillers/people.txt": "Here is a text.\n",
+}
+"""Word lists of underspecified questions."""
+PACK = {
+    "templates.json": {
+        "group_token": "<group>",
+        "input_names": ["text"],
+        "label_name": "label",
+        "templates": [
+            {"text": "The <group> likes <food>.", "label": 1},
+            {"text": "The <group> is sad.", "label": 0},
+        ],
+    },
+    "groups.json": {
+        "age": {"young": ["kid", "teen"], "old": ["elder"]},
+        "gender": {"female": ["woman"], "male": ["man"]},
+    },
+}
+FILLINGS = {"food.txt": "cake\ntea\n"}
+"""A pack of cases."""
+
+
+def config() -> dict[str, Any]:
+    model = {"kind": "LM", "folder": "models/tiny"}
+    return {
+        "title": "Small",
+        "results": "results",
+        "word_lists": "word_lists",
+        "tokenizers": {"tiny": {"mask": "[MASK]", "folder": "models/tiny"}},
+        "inference": {"device": "cpu", "token_budget": 512},
+        "planted": {"strengths": {"strong": 0.4}, "repeats": 4, "seed": 1},
+        "models": {
+            "masked": model | {"task": "fill-mask", "variant": "lm-tiny", "label": "Masked"},
+            "answering": model | {"task": "question-answering", "variant": "qa", "label": "Answering"},
+            "moody": model | {"task": "text-classification", "label": "Moody", "labels": {"bad": "NEG", "good": "POS"}},
+            "published": {
+                "kind": "SQuAD",
+                "task": "question-answering",
+                "variant": "qa",
+                "label": "Published",
+                "predictions": {"people": {"file": "dumps/people.json"}},
+            },
+            "taught": {
+                "kind": "planted",
+                "task": "question-answering",
+                "variant": "qa",
+                "label": "Taught",
+                "train": {"planted": "strong", "hyperparameters": {"epochs": 2, "learning_rate": 0.001}},
+            },
+        },
+        "datasets": {
+            "people": {
+                "title": "People",
+                "subjects": ["subjects/people.txt"],
+                "attributes": "attributes/people.txt",
+                "pronouns": {"x": "she", "y": "he"},
+                "shards": 2,
+                "limit": {"templates": 3},
+                "sample": {"units": 3, "seed": 2},
+                "variants": {
+                    "qa": {"templates": "templates/people-qa.txt", "filler": "fillers/people.txt"},
+                    "lm-tiny": {"templates": "templates/people-lm.txt"},
+                },
+            },
+            "moods": {
+                "family": "counterfactual",
+                "title": "Moods",
+                "task": "text-classification",
+                "labels": ["bad", "good"],
+                "templates": "pack/templates.json",
+                "fillings": "pack/fillings",
+                "groups": "pack/groups.json",
+                "failure_threshold": 0.2,
+                "measures": [
+                    {"score": "f1", "argument": "macro", "distance": "absolute", "comparison": "pairwise"},
+                ],
+            },
+        },
+        "run": {"models": ["masked", "answering", "moody", "published", "taught"], "datasets": ["people", "moods"]},
+    }
+
+
+def write(folder: Path) -> None:
+    """Writes the project but for its config."""
+    for name, text in LISTS.items():
+        put(folder / "word_lists" / name, text)
+    for name, content in PACK.items():
+        put(folder / "word_lists/pack" / name, json.dumps(content, indent=2))
+    for name, text in FILLINGS.items():
+        put(folder / "word_lists/pack/fillings" / name, text)
+    put(folder / "models/tiny/config.json", json.dumps({"model_type": "bert"}))
+    put(folder / "models/tiny/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
+    put(folder / "dumps/people.json", "{}")
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)

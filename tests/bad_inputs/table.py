@@ -1,0 +1,252 @@
+"""The corpus of bad inputs: what is wrong, where, and the words that the message must hold.
+
+A row changes one thing of the project in `base`: `at` is a key of the config, or the path of a file; what is put there
+is a value, text, bytes, or the result of a function of what stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from base import FILLINGS, LISTS
+
+GONE = object()
+"""Takes a key away."""
+
+
+class Bad(NamedTuple):
+    """A bad input.
+
+    Attributes:
+        at: where it is: a key of the config, with dots, or the path of a file.
+        put: what stands there.
+        says: what the message must hold.
+    """
+
+    at: str
+    put: Any
+    says: tuple[str, ...]
+
+
+def bad(at: str, put: Any, *says: str) -> Bad:
+    return Bad(at, put, says)
+
+
+def swap(old: str, new: str) -> Callable[[str], str]:
+    """Replaces a text, once."""
+    return lambda text: text.replace(old, new, 1)
+
+
+F1 = {"score": "f1", "argument": "macro", "distance": "absolute", "comparison": "pairwise"}
+UNKNOWN = [
+    bad("titel", "x", "titel: unknown key (did you mean 'title'?); expected one of"),
+    bad("inference.precison", "float32", "inference.precison: unknown key (did you mean 'precision'?)"),
+    bad("models.masked.foldr", "x", "models.masked.foldr: unknown key (did you mean 'folder'?)"),
+    bad("models.taught.train.plantd", "x", "models.taught.train.plantd: unknown key (did you mean 'planted'?)"),
+    bad("models.taught.train.hyperparameters.epoch", 1, "epoch: unknown key (did you mean 'epochs'?)"),
+    bad("models.published.predictions.people.fil", "x", "people.fil: unknown key (did you mean 'file'?)"),
+    bad("datasets.people.subject", "x", "datasets.people.subject: unknown key (did you mean 'subjects'?)"),
+    bad("datasets.people.limit.template", 1, "limit.template: unknown key (did you mean 'templates'?)"),
+    bad("datasets.people.sample.unit", 1, "sample.unit: unknown key (did you mean 'units'?)"),
+    bad("datasets.people.variants.qa.template", "x", "variants.qa.template: unknown key (did you mean 'templates'?)"),
+    bad("datasets.moods.label", ["x"], "datasets.moods.label: unknown key (did you mean 'labels'?)"),
+    bad("datasets.moods.measures", [{"scor": "f1"}], "scor: unknown key (did you mean 'score'?)"),
+    bad("planted.strength", {}, "planted.strength: unknown key (did you mean 'strengths'?)"),
+    bad("tokenizers.tiny.msk", "x", "tokenizers.tiny.msk: unknown key (did you mean 'mask'?)"),
+    bad("run.model", ["masked"], "run.model: unknown key (did you mean 'models'?)"),
+]
+NAMES = [
+    bad("run.models", ["maskd"], "run.models: unknown name 'maskd' (did you mean 'masked'?); expected one of"),
+    bad("run.models", ["masked", "masked"], "run.models: 'masked' stands twice; expected every name once"),
+    bad("run.models", [], "run.models: []; expected 1 or more entries"),
+    bad("run.datasets", ["peple"], "run.datasets: unknown name 'peple' (did you mean 'people'?)"),
+    bad("run.datasets", ["people", "people"], "run.datasets: 'people' stands twice"),
+    bad("run.models", ["moody"], "run.datasets: no selected model answers 'people'"),
+    bad("models.masked.task", "fill-msk", "models.masked.task: 'fill-msk' (did you mean 'fill-mask'?)"),
+    bad("models.masked.task", "text-generation", "models.masked.task: 'text-generation'", "expected one of"),
+    bad("models.masked.variant", "lm-tny", "models.masked.variant: unknown tokenizer 'tny' (did you mean 'tiny'?)"),
+    bad("models.masked.variant", "qa", "models.masked.variant: 'qa' is not for the task 'fill-mask'"),
+    bad("models.masked.variant", "xx", "models.masked.variant: 'xx'; expected `qa` or `lm`, with parts"),
+    bad("models.answering.variant", "qa-newsqa", "answers variant 'qa-newsqa', which dataset 'people' does not have"),
+    bad("models.answering.label", "Masked\u200b", "models.answering.label: holds U+200B (ZERO WIDTH SPACE)"),
+    bad("models.masked.labels", {"bad": "NEG"}, "models.masked.labels: {'bad': 'NEG'}; expected no `labels`"),
+    bad("models.moody.labels", {}, "models.moody.labels: {}; expected the names of the classes"),
+    bad("models.moody.labels", {"bad": "NEG"}, "run.datasets: no selected model answers 'moods'"),
+    bad("datasets.people.family", "underspecifed", "family: 'underspecifed' (did you mean 'underspecified'?)"),
+    bad("datasets.moods.family", GONE, "datasets.moods: has title", "expected `family: counterfactual` beside them"),
+    bad("datasets.moods.task", "fill-mask", "datasets.moods.labels", "expected no `labels`, as the task is fill-mask"),
+    bad("datasets.moods.labels", ["bad"], "moods"),
+    bad("datasets.moods.labels", ["bad", "bad"], "datasets.moods.labels", "expected labels that differ"),
+    bad("datasets.moods.bias_types", ["ages"], "has no bias type 'ages' (did you mean 'age'?); expected one of"),
+    bad("datasets.moods.bias_types", [], "datasets.moods.bias_types: []; expected 1 or more entries"),
+    bad("datasets.moods.measures", [{"score": "f2", "distance": "absolute", "comparison": "pairwise"}], "f2"),
+    bad(
+        "datasets.moods.measures",
+        [{"score": "f1", "argument": "macro", "distance": "absolut", "comparison": "pairwise"}],
+        "absolut",
+    ),
+    bad(
+        "datasets.moods.measures",
+        [{"score": "f1", "argument": "macro", "distance": "absolute", "comparison": "pair"}],
+        "pair",
+    ),
+    bad("datasets.moods.failure_threshold", 1.5, "failure_threshold: 1.5; expected a number of at most 1"),
+    bad("datasets.people.figures", ["warmth"], "datasets.people.figures: unknown name 'warmth'"),
+    bad("datasets.people.target_scoring", "jont", "target_scoring: 'jont' (did you mean 'joint'?)"),
+    bad("datasets.people.pronouns", {"x": "she"}, "has no pronoun for subjects of cluster 'y'"),
+    bad("datasets.people.shards", 0, "datasets.people.shards: 0; expected a number of at least 1"),
+    bad("datasets.people.shards", 1000, "datasets.people.shards: 1000; expected a number of at most 256"),
+    bad("datasets.people.sample", {"units": 0}, "sample.units: 0; expected a number of at least 1"),
+    bad("models.taught.train.planted", "weak", "models.taught.train.planted: unknown strength 'weak'"),
+    bad("models.taught.train", {"base": {"folder": "x"}}, "expected either `planted`, or both `base` and `data`"),
+    bad("models.taught.train.dataset", "moods", "models.taught.train.dataset: 'moods', for the task"),
+    bad("models.masked.checkpoint", "bert", "expected exactly one of `checkpoint`, `folder`, `train` and"),
+    bad("models.masked.folder", GONE, "expected exactly one of `checkpoint`, `folder`, `train` and `predictions`"),
+    bad("models.masked.revision", "main", "expected `revision` exactly where there is a `checkpoint`"),
+    bad("models.masked.folder", "nowhere", "models.masked.folder: 'nowhere' is no folder; expected a folder"),
+    bad("models.masked.folder", "word_lists", "models.masked.folder: 'word_lists' holds no config.json"),
+    bad("tokenizers.tiny.folder", "word_lists", "tokenizers.tiny.folder: 'word_lists' holds no tokenizer"),
+    bad("tokenizers.tiny.folder", GONE, "tokenizers.tiny: 'tiny' has no `checkpoint` or `folder`"),
+    bad("models.published.predictions", {"peple": {"file": "dumps/people.json"}}, "unknown name 'peple'"),
+    bad("models.published.predictions.people", {"file": "no.json"}, "there is no file 'no.json'"),
+    bad("models.published.predictions.people", {"url": "http://x/y"}, "expected `sha256` where there is a `url`"),
+    bad(
+        "models.published.predictions.people",
+        {"url": "ftp://x/y", "sha256": "a" * 64},
+        "begins with http:// or https://",
+    ),
+    bad("models.published.predictions.people", {"url": "http://x/y", "sha256": "abc"}, "64 of the digits 0-9 and a-f"),
+    bad("word_lists", "nowhere", "nowhere: there is no such folder; expected a folder of word lists"),
+    bad("results", "a{b}", "results: 'a{b}'; expected a folder, without any of { } < > or control characters"),
+    bad("plugins", ["no.py"], "plugins[0]: 'no.py' is not there; expected the path of a Python file or package"),
+    bad("inference.device", "gpu", "inference.device: 'gpu' (did you mean 'cpu'?); expected one of auto, cpu, cuda"),
+    bad("inference.precision", "half", "inference.precision: 'half'; expected one of auto"),
+    bad("scoring", "unqovr", "scoring: 'unqovr' (did you mean 'unqover'?); expected one of exact, unqover"),
+]
+
+TEXT, NUMBER, LIST, MAPPING, SWITCH = "some text", 3, [{"a": 1}], {"a": {"b": 1}}, True
+OF_TEXT = (NUMBER, LIST, MAPPING, SWITCH, 0.5)
+OF_NUMBER = (TEXT, LIST, MAPPING, SWITCH, None)
+OF_LIST = (TEXT, NUMBER, MAPPING, SWITCH)
+OF_SECTION = (TEXT, NUMBER, LIST, SWITCH)
+KEYS = {
+    **dict.fromkeys(("title", "results", "word_lists", "scoring", "inference.device", "inference.precision"), OF_TEXT),
+    **dict.fromkeys(("models.masked.task", "models.masked.kind", "models.masked.label"), OF_TEXT),
+    **dict.fromkeys(("models.masked.folder", "models.masked.variant", "datasets.people.title"), OF_TEXT),
+    **dict.fromkeys(("datasets.people.attributes", "datasets.people.variants.qa.templates"), OF_TEXT),
+    **dict.fromkeys(("datasets.moods.templates", "datasets.moods.groups", "datasets.moods.task"), OF_TEXT),
+    **dict.fromkeys(("inference.token_budget", "inference.time_limit", "inference.jobs_per_gpu"), OF_NUMBER),
+    **dict.fromkeys(("planted.repeats", "planted.seed", "datasets.people.shards"), OF_NUMBER),
+    **dict.fromkeys(
+        ("datasets.people.sample.units", "datasets.moods.top_k", "datasets.moods.failure_threshold"), OF_NUMBER
+    ),
+    **dict.fromkeys(("datasets.people.subjects", "run.models", "run.datasets", "datasets.moods.labels"), OF_LIST),
+    **dict.fromkeys(("plugins", "datasets.people.figures", "datasets.moods.measures"), OF_LIST),
+    **dict.fromkeys(("inference", "planted", "models", "models.masked", "datasets", "datasets.people"), OF_SECTION),
+    **dict.fromkeys(("datasets.people.limit", "datasets.people.variants", "datasets.people.variants.qa"), OF_SECTION),
+    **dict.fromkeys(("tokenizers", "tokenizers.tiny", "run", "models.taught.train"), OF_SECTION),
+}
+TYPES = [Bad(key, value, (key.split(".")[-1],)) for key, values in KEYS.items() for value in values]
+NEEDED = [
+    Bad(key, GONE, (f"{key}: missing; expected the key",))
+    for key in (
+        "models", "datasets", "run", "run.models", "run.datasets", "models.masked.task", "models.masked.kind",
+        "models.masked.label", "datasets.people.title", "datasets.people.subjects", "datasets.people.attributes",
+        "datasets.people.variants", "datasets.people.variants.qa.templates", "datasets.moods.templates",
+        "datasets.moods.groups", "datasets.moods.task", "planted.strengths", "tokenizers.tiny.mask",
+        "datasets.people.sample.units",
+    )
+]  # fmt: skip
+HIDDEN = {
+    "\x00": "U+0000 (a control character)",
+    "\x1b": "U+001B (a control character)",
+    "\u00ad": "U+00AD (SOFT HYPHEN)",
+    "\u200b": "U+200B (ZERO WIDTH SPACE)",
+    "\u200d": "U+200D (ZERO WIDTH JOINER)",
+    "\u202e": "U+202E (RIGHT-TO-LEFT OVERRIDE)",
+    "\u2066": "U+2066 (LEFT-TO-RIGHT ISOLATE)",
+}
+FILES = {f"word_lists/{name}": text for name, text in LISTS.items()}
+PACK_FILES = {f"word_lists/pack/fillings/{name}": text for name, text in FILLINGS.items()}
+UNSEEN = [
+    *(
+        Bad(file, text[:-1] + character + "\n", (file.split("/")[-1], "line", f"holds {name}"))
+        for file, text in {**FILES, **PACK_FILES}.items()
+        for character, name in HIDDEN.items()
+    ),
+    *(bad("title", f"Sma{character}ll", f"title: holds {name}") for character, name in HIDDEN.items()),
+    bad("word_lists/pack/groups.json", swap("kid", "k\\u200bid"), "groups.json, age.young[0]: holds U+200B"),
+    bad("word_lists/pack/groups.json", swap('"young"', '"yo\\u00adung"'), "holds U+00AD (SOFT HYPHEN)"),
+    bad("word_lists/pack/templates.json", swap("likes", "li\\u0000kes"), "templates[0].text: holds U+0000"),
+]
+BYTES = [
+    *(
+        Bad(file, b"\xff\xfe" + text.encode(), ("byte 1 is not UTF-8",))
+        for file, text in {**FILES, **PACK_FILES}.items()
+    ),
+    *(Bad(file, b"", (file.split("/")[-1],)) for file in FILES),
+    bad("config.yaml", b"a: [", "not YAML"),
+    bad("config.yaml", "title: Sma\u200bll\n".encode(), "config.yaml, line 1: holds U+200B (ZERO WIDTH SPACE)"),
+    bad("config.yaml", b"- a\n", "not a mapping; expected keys such as models"),
+    bad("config.yaml", b"\xff", "byte 1 is not UTF-8"),
+    bad("config.yaml", b"", "not a mapping"),
+    bad("config.yaml", b"title: x\ntitle: y\n", "line 2: the key 'title' stands already in line 1"),
+    bad("config.yaml", b"a: &a [*a]\n", "an alias of what it stands in"),
+    bad("config.yaml", b"title: 2020-13-45\n", "holds a date that is none"),
+    bad(
+        "config.yaml",
+        b"a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        + b"".join(b"%c: &%c [%s]\n" % (n + 1, n + 1, b", ".join([b"*%c" % n] * 10)) for n in range(97, 106)),
+        "its aliases stand for more than 100,000 values",
+    ),
+    bad("word_lists/pack/groups.json", b"[" * 30000, "nested too deeply"),
+    bad("word_lists/pack/groups.json", b'{"a": ' + b"9" * 5000 + b"}", "an integer of thousands of digits"),
+    bad("word_lists/pack/groups.json", b'{"age": "\\ud800"}', "half of a character"),
+    bad("word_lists/pack/groups.json", b"{}", "no bias types; expected at least one bias type"),
+    bad("word_lists/pack/groups.json", b"[]", "holds a list"),
+    bad("word_lists/pack/groups.json", b"{", "not JSON"),
+    bad("word_lists/pack/templates.json", b"{", "not JSON"),
+]
+FORMS = [
+    bad("word_lists/subjects/people.txt", swap("Eve", "Bea"), "line 3: subject 'Bea' stands already in line 2"),
+    bad("word_lists/subjects/people.txt", swap("Eve", "bea"), "'bea' is 'Bea' of line 2 but for case or normal form"),
+    bad(
+        "word_lists/subjects/people.txt",
+        "[subj] x | Zo\u00eb\n[subj] y | Zoe\u0308\n",
+        "line 2: subject 'Zoe\u0308' is 'Zo\u00eb' of line 1 but for case or normal form; expected every subject once",
+    ),
+    bad("word_lists/subjects/people.txt", "[subj] x | Ann\n", "only one subject; expected at least 2"),
+    bad("word_lists/subjects/people.txt", "subj Ann\nsubj Bea\n", "begins with 'subj'; expected a head such as [subj]"),
+    bad("word_lists/subjects/people.txt", swap("x | Ann", "x | y | Ann"), "2 '|' signs; expected at most one"),
+    bad("word_lists/subjects/people.txt", swap("x | Ann", "Ann"), "line 1: no cluster, unlike other [subj] lines"),
+    bad("word_lists/subjects/people.txt", swap("Ann", "Ann  Lee"), "white space in 'Ann  Lee'; expected one space"),
+    bad("word_lists/subjects/people.txt", swap("Ann", "A" * 2**20 + "  B"), "white space in"),
+    bad("word_lists/subjects/people.txt", swap("Ann", "[name]"), "placeholder [name] in '[name]'"),
+    bad("word_lists/attributes/people.txt", swap("[act:neg] a | never cooks\n", ""), "columns of unequal length"),
+    bad("word_lists/attributes/people.txt", swap("never cooks", "cooks"), "expected its negation"),
+    bad("word_lists/attributes/people.txt", swap("sings", "cooks"), "attribute 'cooks' stands already in line 1"),
+    bad("word_lists/attributes/people.txt", swap("sings", "Cooks"), "'Cooks' is 'cooks' of line 1 but for case"),
+    bad("word_lists/attributes/people.txt", swap("cooks", "cooks."), "ends with a full stop"),
+    bad(
+        "word_lists/templates/people-qa.txt", "[subj1] met [subj2]. Who [act]?\n", "1 tab-separated fields; expected 3"
+    ),
+    bad("word_lists/templates/people-qa.txt", swap("[subj2]", "Bea"), "people-qa.txt, line 1"),
+    bad("word_lists/templates/people-qa.txt", swap("[act]", "[deed]"), "[deed]"),
+    bad("word_lists/templates/people-lm.txt", swap("[mask]", "it"), "people-lm.txt, line 1"),
+    bad("word_lists/fillers/people.txt", "One.\nTwo.\n", "2 lines; expected exactly one line"),
+    bad("word_lists/pack/groups.json", swap('"teen"', '"kid"'), '"kid" stands 2 times; expected every term once'),
+    bad("word_lists/pack/groups.json", swap('"teen"', '"Kid"'), 'the term "Kid" is "kid" but for case or normal form'),
+    bad("word_lists/pack/groups.json", swap('"elder"', '"kid"'), 'the term "kid" stands in the group "young" too'),
+    bad("word_lists/pack/groups.json", swap('"old"', '"Young"'), 'the group "Young" is "young" but for case'),
+    bad("word_lists/pack/groups.json", swap('"old"', '"young"'), 'the key "young" stands twice'),
+    bad("word_lists/pack/groups.json", swap('"elder"', '""'), 'the term "" is blank'),
+    bad("word_lists/pack/groups.json", swap('"elder"', "5"), "is an integer; expected an identity term"),
+    bad("word_lists/pack/groups.json", swap('"elder"', '"a & b"'), "holds & as a word"),
+    bad("word_lists/pack/templates.json", swap("<food>", "<drink>"), "<drink>"),
+    bad("word_lists/pack/templates.json", swap('"label": 1', '"label": 7'), "has the class 7"),
+    bad("word_lists/pack/templates.json", swap('"label": 1', '"label": "x"'), "templates.json"),
+    bad("word_lists/pack/templates.json", swap("The <group> likes", "He likes"), "templates.json"),
+    bad("word_lists/pack/fillings/food.txt", "\n", "food"),
+]
+TABLE = [*UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]

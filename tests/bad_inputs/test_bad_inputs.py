@@ -1,0 +1,150 @@
+"""Every bad input ends with one message and exit code 1, in time, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import base
+import pytest
+import yaml
+from table import GONE, TABLE, Bad
+from typer.testing import CliRunner
+
+from biasgrid.cli.app import app
+
+SECONDS = 60
+runner = CliRunner()
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a project without faults, in which the command runs."""
+    base.write(tmp_path)
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(base.config(), sort_keys=False))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def in_time() -> Iterator[None]:
+    """Ends a test that hangs."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError(f"not told in {SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def change(project: Path, row: Bad) -> None:
+    """Makes the input bad."""
+    file = project / row.at
+    if "/" in row.at or row.at == "config.yaml":
+        content = row.put(file.read_text()) if callable(row.put) else row.put
+        assert callable(row.put) is False or content != file.read_text(), "the change changes nothing"
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return
+    config = base.config()
+    place: Any = config
+    *path, last = row.at.split(".")
+    for key in path:
+        place = place[key]
+    if row.put is GONE:
+        del place[last]
+    else:
+        place[last] = row.put
+    (project / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+
+
+def files(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+def told(project: Path) -> str:
+    """What `validate` prints of a fault; nothing else may happen."""
+    before = files(project)
+    result = runner.invoke(app, ["validate", "config.yaml"])
+    assert result.exit_code == 1, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert files(project) == before
+    heading, *faults = result.stderr.splitlines()
+    assert heading.startswith(f"{len(faults)} fault"), result.stderr
+    assert all("; expected " in fault for fault in faults)
+    return result.stderr
+
+
+def test_the_project_has_no_faults(project: Path) -> None:
+    result = runner.invoke(app, ["validate", "config.yaml"])
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_the_corpus_is_large() -> None:
+    assert len(TABLE) >= 300
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.at}-{str(row.put)[:20]!a}")
+def test_a_bad_input_is_told_in_one_message(project: Path, row: Bad) -> None:
+    change(project, row)
+    message = told(project)
+    assert [words for words in row.says if words not in message] == [], message
+
+
+@pytest.mark.parametrize(
+    ("registry", "old", "new", "message"),
+    [
+        (
+            "models",
+            "masked",
+            "Answering",
+            "models.Answering: is 'answering' but for case, which some disks do not tell",
+        ),
+        ("datasets", "people", "grid", "datasets.grid: is the name of what compares all datasets; expected another"),
+        ("datasets", "people", "MOODS", "datasets.MOODS: is 'moods' but for case"),
+    ],
+)
+def test_names_that_would_share_a_folder_are_refused(
+    project: Path, registry: str, old: str, new: str, message: str
+) -> None:
+    config = base.config()
+    config[registry][new] = config[registry].pop(old)
+    (project / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False).replace(f"- {old}\n", f"- {new}\n"))
+    assert message in told(project)
+
+
+@pytest.mark.parametrize("name", ["word_lists/subjects/people.txt", "word_lists/pack/groups.json", "config.yaml"])
+def test_a_pipe_is_not_waited_for(project: Path, name: str) -> None:
+    (project / name).unlink()
+    os.mkfifo(project / name)
+    result = runner.invoke(app, ["validate", "config.yaml"])
+    assert result.exit_code == 1
+    assert f"{name}: is a pipe or a device; expected" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["word_lists/subjects/people.txt", "word_lists/pack/groups.json", "config.yaml"])
+def test_a_device_without_end_is_not_read(project: Path, name: str) -> None:
+    (project / name).unlink()
+    (project / name).symlink_to("/dev/zero")
+    assert f"{name}: is a pipe or a device; expected" in told(project)
+
+
+@pytest.mark.parametrize("name", ["word_lists/subjects/people.txt", "word_lists/pack/fillings/food.txt"])
+def test_a_folder_is_no_file(project: Path, name: str) -> None:
+    (project / name).unlink()
+    (project / name).mkdir()
+    shutil.copy(project / "config.yaml", project / name / "x")
+    assert name.split("/")[-1] in told(project)
+
+
+def test_a_file_that_is_too_large_is_not_read(project: Path) -> None:
+    with (project / "word_lists/subjects/people.txt").open("ab") as file:
+        file.truncate(65 * 2**20)
+    assert "people.txt: 65 MiB; expected" in told(project)
