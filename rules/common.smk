@@ -13,6 +13,7 @@ from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.models.back_ends import modules_of
 from biasgrid.references import stage
 from biasgrid.runs.layout import Layout
+from biasgrid.unqover.addresses import digest_of, shown
 
 # Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.
 config_name = " and --config".join(
@@ -103,8 +104,10 @@ def is_imported(model):
 
 
 def origin_of_dump(wildcards):
-    """Where a cell's dump is from, and its digest."""
-    return grid.models[wildcards.model].predictions[wildcards.dataset].model_dump(include={"file", "url", "sha256"})
+    """Where a cell's dump is from, and its digest; of an address what may be shown, and a digest of the whole."""
+    dump = grid.models[wildcards.model].predictions[wildcards.dataset]
+    address = dict(url=shown(dump.url), address=digest_of(dump.url)) if dump.url else dict(url=None)
+    return dict(file=dump.file, sha256=dump.sha256, **address)
 
 
 def dump_of_cell(wildcards):

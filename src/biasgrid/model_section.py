@@ -69,7 +69,9 @@ class Dump(Section):
 
     file: str | None = Field(None, description="path of the dump")
     url: Annotated[str, Field(pattern=ADDRESS)] | None = Field(
-        None, description="address of the dump, in place of `file`; needs `sha256`"
+        None,
+        description="address of the dump, in place of `file`; needs `sha256`. `${NAME}` stands for a variable of the "
+        "environment, such as a token; what is written down leaves out users, passwords and queries",
     )
     sha256: Annotated[str, Field(pattern=DIGEST)] | None = Field(
         None, description="digest that the dump must have, as `sha256sum` prints it"

@@ -15,6 +15,9 @@ class FileServer:
         content: the file, at `/dump.json`.
         knows_ranges: whether answers may begin in the middle.
         breaks_off_after: for the answers to come, how many bytes each sends before it breaks off.
+        statuses: what the answers to come say in place of the file.
+        redirects_to: where the path `/elsewhere` leads.
+        queries: the query of each request for the file.
         asked_from: the first byte that each request asked for.
         address: where the file is.
     """
@@ -24,11 +27,23 @@ class FileServer:
         self.knows_ranges = True
         self.breaks_off_after: list[int] = []
         self.asked_from: list[int] = []
+        self.statuses: list[int] = []
+        self.redirects_to = ""
+        self.queries: list[str] = []
         self.address = ""
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        if handler.path != "/dump.json":
+        path, _, query = handler.path.partition("?")
+        if path == "/elsewhere":
+            handler.send_response(302)
+            handler.send_header("Location", self.redirects_to)
+            handler.end_headers()
+            return None
+        if path != "/dump.json":
             return handler.send_error(404)
+        self.queries.append(query)
+        if self.statuses:
+            return handler.send_error(self.statuses.pop(0))
         start = int(handler.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-"))
         self.asked_from.append(start)
         if start and self.knows_ranges and start >= len(self.content):

@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 from golden import FOLDER, golden_files, needs_golden_files
 from small_cells import one_list, spans
+from typer.testing import CliRunner
 
+from biasgrid.cli.app import app
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.faults import InputError
 from biasgrid.tables.answers import schema_of
@@ -108,3 +110,14 @@ def test_imported_tables_are_written_as_the_golden_dump_was(name: str, tmp_path:
         tmp_path / "predictions.parquet", schema_of("span" if task == "question-answering" else "choice")
     )
     assert "".join(output_json(instances, predictions, "unqover")) == (FOLDER / name).read_text()
+
+
+@pytest.mark.parametrize("out", ["file", "file/below"])
+def test_a_file_in_place_of_the_folder_is_one_message(tmp_path: Path, out: str) -> None:
+    (tmp_path / "file").write_text("kept")
+    (tmp_path / "source.json").write_text("".join(source_json(one_list(2))))
+    result = CliRunner().invoke(app, ["import", "unqover", str(tmp_path / "source.json"), "--out", str(tmp_path / out)])
+    assert result.exit_code == 1
+    assert f"{out}: cannot be written (" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert (tmp_path / "file").read_text() == "kept"

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from biasgrid.cli.app import app
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.unqover.addresses import digest_of
 
 DATASETS = ["gender", "religion"]
 COPIES = {"masked": "masked-copy", "answering": "answering-copy"}
@@ -138,7 +139,7 @@ def test_a_dump_is_downloaded_if_its_digest_is_right(finished: Project, small_co
     digest = sha256(content).hexdigest()
     predictions = "results/imported/gender/answering/predictions.parquet"
     with serve(content) as server:
-        dump = {"url": server.address, "sha256": "0" * 64}
+        dump = {"url": f"{server.address}?token=s3cret", "sha256": "0" * 64}
         project = Project.create(tmp_path / "project", dumps_only(small_config, answering=dump))
         output = project.run(predictions, succeeds=False)
         assert f"{server.address}: sha256 is {digest} (what was downloaded is removed); expected {'0' * 64}" in output
@@ -146,8 +147,14 @@ def test_a_dump_is_downloaded_if_its_digest_is_right(finished: Project, small_co
         dump["sha256"] = digest
         project.write_config(dumps_only(small_config, answering=dump))
         project.run(predictions)
-    assert read_provenance(project.folder / predictions)["dump"] == {"file": None, **dump}
+    shown = {"file": None, "url": server.address, "sha256": digest, "address": digest_of(dump["url"])}
+    assert read_provenance(project.folder / predictions)["dump"] == shown
     assert project.planned(predictions) == {}
+    written = [
+        path for name in ("results", ".snakemake") for path in (project.folder / name).rglob("*") if path.is_file()
+    ]
+    assert len(written) > 5
+    assert [path for path in written if b"s3cret" in path.read_bytes()] == []
 
 
 def test_a_malformed_dump_is_named_with_its_line(small_config: dict[str, Any], tmp_path: Path):

@@ -12,5 +12,7 @@ start_log(snakemake.log[0])
 
 from biasgrid.unqover.download import download
 
-origin = snakemake.params.origin
-download(origin["url"], origin["sha256"], Path(snakemake.output[0]))
+# The address itself is in the config alone: it may hold secrets, and params are written down.
+model, dataset = snakemake.wildcards.model, snakemake.wildcards.dataset
+dump = snakemake.config["models"][model]["predictions"][dataset]
+download(dump["url"], dump["sha256"], Path(snakemake.output[0]))

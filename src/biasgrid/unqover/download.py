@@ -5,29 +5,60 @@ from __future__ import annotations
 import hashlib
 import logging
 import sys
+import time
 from collections.abc import Iterator
 from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from tqdm import tqdm
 
 from biasgrid.faults import Fault, InputError
 from biasgrid.files import explained
+from biasgrid.unqover.addresses import shown, with_secrets
 
 logger = logging.getLogger(__name__)
 
 CHUNK = 1 << 20
 ATTEMPTS = 5
+WAITS = (1.0, 2.0, 4.0, 8.0)
+"""Seconds before a server that is busy is asked again."""
 SECONDS_WITHOUT_DATA = 60
 UNREACHABLE = "a server that this machine can reach; or get the file otherwise and set `file` in place of `url`"
 
 
 class Interrupted(Exception):  # noqa: N818
     """A transfer that ended too early."""
+
+
+class Busy(Exception):  # noqa: N818
+    """A server that does not answer now, but may later."""
+
+
+class CarefulRedirects(HTTPRedirectHandler):
+    """Follows redirects to http and https, and none from https to http, which would show what was encrypted."""
+
+    def redirect_request(
+        self, request: Request, file: IO[bytes], code: int, message: str, headers: HTTPMessage, address: str
+    ) -> Request | None:
+        """Returns what to ask then.
+
+        Raises:
+            InputError: it is not to be asked.
+        """
+        before, then = urlsplit(request.full_url).scheme, urlsplit(address).scheme
+        if then not in ("http", "https") or (before, then) == ("https", "http"):
+            problem = f"the server redirects from {before} to {then} ({shown(address)})"
+            expected = "no redirect but to http and https, and none from https to http"
+            raise InputError([Fault(shown(request.full_url), "", problem, expected)])
+        return super().redirect_request(request, file, code, message, headers, address)
+
+
+OPENER = build_opener(CarefulRedirects)
 
 
 def download(url: str, sha256: str, out: Path) -> None:
@@ -37,7 +68,7 @@ def download(url: str, sha256: str, out: Path) -> None:
     server allows.
 
     Args:
-        url: where it is, http or https.
+        url: where it is, http or https; `${NAME}` stands for a variable of the environment.
         sha256: the digest that it must have, in hexadecimal.
         out: where it goes.
 
@@ -48,24 +79,33 @@ def download(url: str, sha256: str, out: Path) -> None:
     partial = out.with_name(f".{out.name}.{sha256[:16]}.part")
     with explained(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        found = _fetch_patiently(url, partial)
+        found = _fetch_patiently(with_secrets(url), partial)
         if found != sha256:
             partial.unlink()
             problem = f"sha256 is {found} (what was downloaded is removed)"
-            raise InputError([Fault(url, "", problem, f"{sha256}, which the config says")])
+            raise InputError([Fault(shown(url), "", problem, f"{sha256}, which the config says")])
         partial.replace(out)
-    logger.info("%s: %d bytes, sha256 %s", url, out.stat().st_size, found)
+    logger.info("%s: %d bytes, sha256 %s", shown(url), out.stat().st_size, found)
 
 
 def _fetch_patiently(url: str, partial: Path) -> str:
-    """Completes a file over some interruptions; returns its sha256."""
+    """Completes a file over some interruptions; returns its sha256.
+
+    What ends in the middle is taken up at once; a server that refuses, or is busy, is asked again later.
+    """
+    waits = iter(WAITS)
     for _ in range(ATTEMPTS):
         try:
             return _fetch(url, partial)
         except Interrupted as error:
             problem = f"interrupted at byte {partial.stat().st_size} ({error})"
-            logger.warning("%s: %s", url, problem)
-    raise InputError([Fault(url, "", f"{problem}, {ATTEMPTS} times; run again to go on", UNREACHABLE)])
+            logger.warning("%s: %s", shown(url), problem)
+        except Busy as error:
+            problem = str(error)
+            seconds = next(waits, 0)
+            logger.warning("%s: %s; asked again in %g s", shown(url), problem, seconds)
+            time.sleep(seconds)
+    raise InputError([Fault(shown(url), "", f"{problem}, {ATTEMPTS} times; run again to go on", UNREACHABLE)])
 
 
 def _fetch(url: str, partial: Path) -> str:
@@ -95,18 +135,26 @@ def _open(url: str, start: int) -> HTTPResponse | None:
     """Asks for a file from a byte on; None where the server has no bytes from there.
 
     Raises:
-        InputError: the server has not the file, or cannot be reached.
+        Busy: the server cannot be reached, or does not answer now.
+        InputError: the server has not the file, or the address is none.
     """
     headers = {"User-Agent": "biasgrid"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
-        return cast(HTTPResponse, urlopen(Request(url, headers=headers), timeout=SECONDS_WITHOUT_DATA))
+        return cast(HTTPResponse, OPENER.open(Request(url, headers=headers), timeout=SECONDS_WITHOUT_DATA))
     except HTTPError as error:
         if start and error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return None
-        raise InputError([Fault(url, "", f"the server says {error.code} {error.reason}", "the dump")]) from None
+        problem = f"the server says {error.code} {error.reason}"
+        if error.code == HTTPStatus.TOO_MANY_REQUESTS or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise Busy(problem) from None
+        raise InputError([Fault(shown(url), "", problem, "the dump")]) from None
+    except ValueError as error:
+        raise InputError(
+            [Fault(shown(url), "", f"is no address ({error})", "an address such as https://host/file")]
+        ) from None
     except (OSError, HTTPException) as error:
         reason = error.reason if isinstance(error, URLError) else error
-        raise InputError([Fault(url, "", f"cannot be reached ({reason})", UNREACHABLE)]) from None
+        raise Busy(f"cannot be reached ({reason})") from None
 
 
 def _chunks(response: HTTPResponse, start: int) -> Iterator[bytes]:

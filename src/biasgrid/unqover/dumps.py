@@ -10,6 +10,7 @@ from typing import Any
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.reading import read_subjects
 from biasgrid.faults import Fault, InputError
+from biasgrid.files import explained
 from biasgrid.reading import readable
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
@@ -101,8 +102,10 @@ def write_imported(imported: Imported, folder: Path, provenance: Mapping[str, An
     if imported.predictions is not None:
         schema = schema_of("span" if "answer" in imported.predictions.columns else "choice")
         tables.append((folder / "predictions.parquet", imported.predictions, schema))
-    # Those of an earlier import must not stay beside other instances.
-    (folder / "predictions.parquet").unlink(missing_ok=True)
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        # Those of an earlier import must not stay beside other instances.
+        (folder / "predictions.parquet").unlink(missing_ok=True)
     for path, table, schema in tables:
         write_table(table, path, schema, provenance)
     return [path for path, _, _ in tables]

@@ -1,0 +1,41 @@
+"""Addresses that may hold secrets: what of them may be shown, and where the secrets come from."""
+
+from __future__ import annotations
+
+import os
+import re
+from hashlib import sha256
+from urllib.parse import urlsplit, urlunsplit
+
+from biasgrid.faults import Fault, InputError
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def shown(address: str) -> str:
+    """Returns what of an address may be written: no user, no password, no query."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "an address that cannot be read"
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def digest_of(address: str) -> str:
+    """Returns a digest by which one notices that an address has changed, whatever of it is shown."""
+    return sha256(address.encode()).hexdigest()[:16]
+
+
+def with_secrets(address: str) -> str:
+    """Returns an address with variables of the environment in place of `${NAME}`.
+
+    Raises:
+        InputError: the environment has no such variable.
+    """
+    missing = [name for name in VARIABLE.findall(address) if name not in os.environ]
+    if missing:
+        names = ", ".join(dict.fromkeys(missing))
+        expected = f"it there, such as `export {missing[0]}=...`, in the shell that runs snakemake"
+        raise InputError([Fault(shown(address), "", f"the environment has no {names}", expected)])
+    return VARIABLE.sub(lambda found: os.environ[found[1]], address)
