@@ -4,6 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from safetensors.numpy import save_file
+
 LISTS = {
     "templates/people-qa.txt": "[subj1] met [subj2].\tWho [act]?\tWho [act:neg]?\n",
     "templates/people-lm.txt": "[subj1] met [subj2].\tWho [act] was [mask].\tWho [act:neg] was [mask].\n",
@@ -99,7 +102,8 @@ def write(folder: Path) -> None:
         put(folder / "word_lists/pack" / name, json.dumps(content, indent=2))
     for name, text in FILLINGS.items():
         put(folder / "word_lists/pack/fillings" / name, text)
-    put(folder / "models/tiny/config.json", json.dumps({"model_type": "bert"}))
+    put(folder / "models/tiny/config.json", json.dumps({"model_type": "bert", "id2label": {"0": "NEG", "1": "POS"}}))
+    save_file({"weight": np.zeros((2, 2), np.float32)}, folder / "models/tiny/model.safetensors")
     put(folder / "models/tiny/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
     put(folder / "dumps/people.json", "{}")
 

@@ -249,4 +249,13 @@ FORMS = [
     bad("word_lists/pack/templates.json", swap("The <group> likes", "He likes"), "templates.json"),
     bad("word_lists/pack/fillings/food.txt", "\n", "food"),
 ]
-TABLE = [*UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]
+DAMAGED = "holds a model.safetensors that is damaged or cut off"
+CHECKPOINTS = [
+    bad("models/tiny/config.json", b"{", "'models/tiny' holds a config.json that cannot be read"),
+    bad("models/tiny/model.safetensors", b"", DAMAGED),
+    bad("models/tiny/model.safetensors", b"\x08\0\0\0\0\0\0\0{}", DAMAGED),
+    bad("models/tiny/model.safetensors", b"\xff" * 40, DAMAGED),
+    bad("models.moody.labels", {"bad": "NEG", "good": "GOOD"}, "of the classes ['NEG', 'POS'], not ['NEG', 'GOOD']"),
+    bad("models/tiny/config.json", b"{}", "models.moody.folder", "classes ['LABEL_0', 'LABEL_1'], not ['NEG', 'POS']"),
+]
+TABLE = [*CHECKPOINTS, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]

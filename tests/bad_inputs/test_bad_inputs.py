@@ -148,3 +148,21 @@ def test_a_file_that_is_too_large_is_not_read(project: Path) -> None:
     with (project / "word_lists/subjects/people.txt").open("ab") as file:
         file.truncate(65 * 2**20)
     assert "people.txt: 65 MiB; expected" in told(project)
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("model.safetensors", "'models/tiny' holds no weights; expected model.safetensors or model-*.safetensors"),
+        ("vocab.txt", "'models/tiny' holds no tokenizer; expected one of tokenizer.json"),
+        ("config.json", "'models/tiny' holds no config.json; expected a folder with a checkpoint"),
+    ],
+)
+def test_a_checkpoint_without_a_part_is_told(project: Path, file: str, message: str) -> None:
+    (project / "models/tiny" / file).unlink()
+    assert message in told(project)
+
+
+def test_pickled_weights_must_be_allowed(project: Path) -> None:
+    (project / "models/tiny/model.safetensors").rename(project / "models/tiny/pytorch_model.bin")
+    assert "holds weights in pickled files only (pytorch_model.bin); expected model.safetensors, or" in told(project)

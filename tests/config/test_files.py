@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 from small_config import CONTENT, changed, faults_of
 
 from biasgrid.config import load_word_lists, parse_config, read_config
@@ -27,7 +29,9 @@ def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> No
 
 
 def test_a_selected_model_needs_its_data(tmp_path: Path) -> None:
-    (tmp_path / "config.json").touch()
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "vocab.txt").touch()
+    save_file({"weight": np.zeros(2, np.float32)}, tmp_path / "model.safetensors")
     data = tmp_path / "squad.json"
     train = {"base": {"folder": str(tmp_path)}, "data": str(data)}
     content = changed("models/answers", CONTENT["models"]["trained"] | {"train": train})

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from biasgrid.characters import folded
-from biasgrid.checkpoints.files import CONFIG, VOCABULARIES, matching, names_in
+from biasgrid.checkpoints.files import VOCABULARIES, matching, names_in
+from biasgrid.checkpoints.look import look_at
 from biasgrid.config.sections import Config
 from biasgrid.faults import Fault, nearest, one_of, shown, unknown_names
 from biasgrid.plots import GRID
@@ -97,16 +98,15 @@ def place_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def folder_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields folders of selected models that hold no checkpoint."""
+    """Yields folders of selected models that hold no whole checkpoint, or one of other classes."""
     for name in dict.fromkeys(known(config.run.models, config.models)):
         model = config.models[name]
-        folders = {"folder": model.folder}
+        # What training starts from may have any classes: those of the data are its own.
+        folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
-            folders["train.base.folder"] = model.train.base.folder
-        for key, folder in folders.items():
-            if folder is not None and not Path(folder, CONFIG).is_file():
-                problem = "holds no config.json" if Path(folder).is_dir() else "is no folder"
-                expected = "a folder with a checkpoint: config.json, weights and tokenizer"
+            folders["train.base.folder"] = (model.train.base.folder, [])
+        for key, (folder, classes) in folders.items():
+            for problem, expected in look_at(folder, model.allow_pickle, classes) if folder is not None else ():
                 yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
 
 
