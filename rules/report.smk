@@ -30,11 +30,15 @@ rule report:
         "../workflow/scripts/report.py"
 
 
+# Last of all, because it has the digests of all outputs.
 rule manifest:
     input:
         measures=of_cells(layout.measures),
         records=records_of_models(),
         timings=timings_of_grid(),
+        summary=layout.summary("csv"),
+        report=layout.report,
+        figures=folders_of_figures(),
     output:
         layout.manifest,
     log:

@@ -14,5 +14,7 @@ from biasgrid.config import parse_config
 from biasgrid.files import write_text
 from biasgrid.runs.manifest import make_manifest
 
-manifest = make_manifest(parse_config(snakemake.config, snakemake.params.config), snakemake.config)
+manifest = make_manifest(
+    parse_config(snakemake.config, snakemake.params.config), snakemake.config, snakemake.params.config
+)
 write_text(snakemake.output[0], json.dumps(manifest, indent=2) + "\n")

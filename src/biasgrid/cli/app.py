@@ -180,6 +180,31 @@ def summary(
 
 
 @app.command()
+def audit(
+    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    as_json: AsJson = False,
+) -> None:
+    """Compares the files of a run with the digests in its manifest: which are damaged, missing or foreign.
+
+    Ends with exit code 1 where any is damaged or missing.
+    """
+    from biasgrid.runs.audit import audit as compare
+
+    with told_errors():
+        found = compare(results)
+    if as_json:
+        typer.echo(json.dumps(found._asdict() | {"findings": [one._asdict() for one in found.findings]}, indent=2))
+    else:
+        for finding in found.findings:
+            typer.echo(f"{finding.state:8} {results / finding.file}")
+        typer.echo(f"{found.files} files compared, {len(found.findings)} not as they were.")
+        if found.command:
+            typer.echo(f"To make them again:\n  {found.command}")
+    if found.command:
+        raise typer.Exit(1)
+
+
+@app.command()
 def provenance(
     file: Annotated[Path, typer.Argument(help="a table of the results, such as results/summary.parquet")],
 ) -> None:

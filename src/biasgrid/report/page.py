@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from biasgrid.faults import UserError
 from biasgrid.plots import GRID
 from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, planted_rows
 from biasgrid.report.published import published_rows
@@ -106,8 +107,15 @@ class ReportFigure:
 
     @property
     def uri(self) -> str:
-        """The figure as a data URI: an image cannot clash with the page or with the ids of other figures."""
+        """The figure as a data URI: an image cannot clash with the page or with the ids of other figures.
+
+        Raises:
+            UserError: a file is empty, as after a full disk.
+        """
         svg, png = self.svg.read_bytes(), self.png.read_bytes()
+        for path, content in ((self.svg, svg), (self.png, png)):
+            if not content:
+                raise UserError(f"{path}: the file is empty; remove {path.parent} and run again")
         if len(svg) <= max(LARGEST_SVG, len(png)):
             return "data:image/svg+xml;base64," + base64.b64encode(svg).decode()
         return "data:image/png;base64," + base64.b64encode(png).decode()

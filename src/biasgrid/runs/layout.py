@@ -126,6 +126,15 @@ class Layout:
         return self.results / "plots" / of
 
     @property
+    def made(self) -> set[str]:
+        """The files and folders in the folder of results that a run makes."""
+        tables = self.instances(), self.measures(), self.examples(), self.observations(), self.planted()
+        others = self.dump(), self.imported(), self.trained(), self.figures(), self.report, *map(self.record, RECORDS)
+        shard, summaries = self.shard(), map(self.summary, ("parquet", "csv"))
+        paths = (*tables, *others, shard.predictions, shard.timing, *summaries)
+        return {path.relative_to(self.results).parts[0] for path in paths}
+
+    @property
     def report(self) -> Path:
         """The report."""
         return self.results / "report" / "index.html"

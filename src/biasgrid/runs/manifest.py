@@ -7,6 +7,7 @@ from typing import Any
 
 from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.config import Config
+from biasgrid.runs.audit import digests_of
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import provenance
@@ -17,16 +18,18 @@ OF_PREDICTIONS = (
 )  # fmt: skip
 
 
-def make_manifest(config: Config, digest_of: dict[str, Any]) -> dict[str, Any]:
+def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -> dict[str, Any]:
     """Returns what the finished results of a config hold.
 
     Args:
         config: the config.
         digest_of: the config as it was given, of which a digest is kept.
+        config_file: its name.
 
     Returns:
         The facts of `tables.provenance.provenance`, and `title`, `word_lists` (digests by dataset and variant),
-        `models` (records by name), `cells` (see `facts_of_cell`) and `totals`.
+        `models` (records by name), `cells` (see `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all
+        outputs, by their paths below the folder of results).
 
     Raises:
         TableError: a table is damaged.
@@ -46,6 +49,8 @@ def make_manifest(config: Config, digest_of: dict[str, Any]) -> dict[str, Any]:
             **{key: sum(cell[key] for cell in cells) for key in ("instances_expected", "instances_made")},
             "seconds": round(sum(cell["seconds"] or 0 for cell in cells), 3),
         },
+        config_file=config_file,
+        files=digests_of(layout.results, layout.made),
     )
 
 
