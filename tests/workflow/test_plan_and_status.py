@@ -82,9 +82,12 @@ def test_failures_are_told_with_their_last_words(project: Project, monkeypatch: 
     (project.folder / "results/instances/religion/qa.parquet").write_bytes(b"PAR1")
     config = project.read_config()
     config["run"]["models"].append("spare")
-    config["models"]["spare"]["folder"] = "empty"
-    (project.folder / "empty").mkdir()
-    (project.folder / "empty/config.json").write_text("{}")
+    # What only fetching notices: code of the checkpoint's own.
+    shutil.copytree(config["models"]["answering"]["folder"], project.folder / "own")
+    (project.folder / "own/config.json").write_text(
+        json.dumps({"model_type": "mine", "auto_map": {"AutoModel": "x.X"}})
+    )
+    config["models"]["spare"]["folder"] = "own"
     project.write_config(config)
     project.run(target, "results/models/spare.json", succeeds=False)
     status = told("status", project, monkeypatch)
@@ -96,4 +99,4 @@ def test_failures_are_told_with_their_last_words(project: Project, monkeypatch: 
     assert cell["expanded"] is False
     (failure,) = status["failures"]
     assert failure["rule"] == "fetch"
-    assert "empty has no tokenizer" in failure["error"]
+    assert "own runs code of its own" in failure["error"]
