@@ -70,3 +70,9 @@ def read_pack(files: PackFiles) -> Pack:
     if faults:
         raise InputError(faults)
     return pack
+
+
+def targets_of(row: dict[str, Any]) -> list[str] | None:
+    """The target words of an instance."""
+    words = [value for name, value in row.items() if name.startswith("candidate") and value is not None]
+    return words or None

@@ -4,24 +4,16 @@ from dataclasses import replace
 from importlib import import_module
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from docutils.core import publish_doctree
-from jinja2 import Template
-from project import ROOT
 from small_measures import measures_of, table_of
 
 from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
-from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
 from biasgrid.plots import associations, bipartite, errors, heat_map, intensity_mu, planted, ranks
 from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import both_ends, shorten_all
-from biasgrid.plots.theme import legend_columns, palette, save
-from biasgrid.references import load
-from biasgrid.report.captions import captions, captions_file
+from biasgrid.plots.theme import save
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.planted import PLANTED
@@ -271,16 +263,6 @@ def test_rows_of_a_measure_are_told_apart_by_their_keys(measures: pl.DataFrame) 
     assert select_rows(faiths, "gamma", ["subject"], options="score=f1").is_empty()
 
 
-def test_long_texts_are_shortened_and_stay_distinct() -> None:
-    short = shorten_all(["spat on the sidewalk at noon", "spat on the sidewalk at night", "slept"], 18)
-    assert list(short.values()) == ["spat on the sidew…", "spat on the s… (2)", "slept"]
-
-
-def test_both_ends_keeps_order() -> None:
-    assert both_ends(list("abcdefg"), most=5) == ["a", "b", "c", "f", "g"]
-    assert both_ends(list("abc"), most=5) == ["a", "b", "c"]
-
-
 def test_panels_of_errors_list_the_models_of_their_kind(measures: pl.DataFrame) -> None:
     plot = errors.figure(measures, GRID)
     assert categories(plot.data, "label") == ["BERT large", "BERT base"]
@@ -288,36 +270,7 @@ def test_panels_of_errors_list_the_models_of_their_kind(measures: pl.DataFrame) 
     assert labels == [["BERT large", "BERT base"], ["BERT base"]]
 
 
-@pytest.mark.parametrize(("length", "columns"), [(5, 5), (24, 4), (40, 2), (200, 1)])
-def test_a_legend_has_as_many_columns_as_fit(length: int, columns: int) -> None:
-    assert legend_columns(["n" * length] * 13, width=8) == columns
-    assert legend_columns(["n" * length], width=8) == 1
-
-
-@pytest.mark.parametrize("count", [1, 7, 8, 20])
-def test_colours_are_distinct(count: int) -> None:
-    assert len(set(palette(count))) == count
-
-
 FIGURES = (*FAMILY.grid_figures, *OWN_FIGURES, "planted")
-
-
-def test_every_figure_has_a_caption() -> None:
-    assert set(captions()) == {*FIGURES, *GROUP_FIGURES}
-    assert all(caption == load(f"biasgrid.plots.{name}").CAPTION for name, caption in captions().items())
-
-
-def test_the_captions_for_snakemake_are_in_step_with_the_figures() -> None:
-    file = ROOT / "workflow/report/figure.rst"
-    assert file.read_text() == captions_file(), "the captions have changed: run `biasgrid schema --write .`"
-
-
-@pytest.mark.parametrize("name", captions())
-def test_snakemake_shows_the_caption_of_the_figure(name: str) -> None:
-    template = Template((ROOT / "workflow/report/figure.rst").read_text())
-    text = template.render(snakemake=SimpleNamespace(wildcards=SimpleNamespace(figure=name)))
-    shown = publish_doctree(text, settings_overrides={"report_level": 1, "halt_level": 2})
-    assert shown.astext() == load(f"biasgrid.plots.{name}").CAPTION
 
 
 @pytest.mark.parametrize("name", FIGURES)
