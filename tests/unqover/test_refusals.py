@@ -135,7 +135,7 @@ def test_subjects_may_be_named_otherwise_than_in_the_text_but_always_alike(tmp_p
     assert "Beas" in read_unqover(tmp_path / "file.json").instances["subject1"].cast(pl.String).to_list()
     entries = json.dumps(json.loads("".join(source_json(one_list(3))))).replace("|Bea|Ann|", "|Eve|Ann|")
     fault = fault_of(tmp_path, entries.replace("|Ann|Bea|", "|Ann|Eve|"))
-    assert "the key names 'eve', but the answer is 'bea'" in fault or "the key names 'bea'" in fault
+    assert "the key names 'eve', but the answer is 'bea'" in fault
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

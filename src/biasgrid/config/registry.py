@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -148,11 +148,7 @@ class Plugin:
     def check_stage(self, part: str, names: Iterable[str]) -> None:
         """Refuses a family without one of its functions, which are not imported for that."""
         reference = stage(self.reference, part)
-        if reference.endswith(".py"):
-            file = Path(reference)
-            there = set(defined(file)) if file.is_file() else set()
-        else:
-            there = set(dir(load(reference)))
+        there = names_in(Path(reference)) if reference.endswith(".py") else set(dir(load(reference)))
         for name in names:
             if name not in there:
                 raise PluginError(f"lacks `{name}`", f"it in {reference}: see docs/extending.md")
@@ -172,16 +168,28 @@ class Plugin:
         return {Path(self.reference).stem: self.reference} if hasattr(self.module, "figure") else {}
 
 
-def defined(file: Path) -> Iterator[str]:
-    """Yields the names that a Python file defines or imports at its top."""
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+def names_in(file: Path) -> set[str]:
+    """Returns the names that a Python file defines or imports at its top, none where there is no file.
+
+    Raises:
+        PluginError: it is not Python.
+    """
+    if not file.is_file():
+        return set()
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError) as error:
+        raise PluginError(f"holds {file}, which is not Python ({error})", "code that can be read") from None
+    names: set[str] = set()
+    for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name
+            names.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (alias.asname or alias.name for alias in node.names)
+            names |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (target.id for target in targets if isinstance(target, ast.Name))
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
 
 
 def add(known: dict[Key, Value], more: Mapping[Key, Value], what: str) -> None:
