@@ -40,7 +40,7 @@ def measure_cell(
     Raises:
         TableError: a file does not fit its schema, or its rows contradict each other.
         IncompleteCell: not every instance has exactly one prediction.
-        UserError: the family measured what it does not declare.
+        UserError: the family measured what it does not declare, or made a table of other columns or types.
     """
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
     read = getattr(stages, "READ", None)
@@ -52,11 +52,18 @@ def measure_cell(
     check_declared(measures, declared, family)
     find = getattr(stages, "examples", None)
     examples = find(instances, predictions, observations, measures, options) if find else empty_table(EXAMPLES)
-    return Measured(
-        table_of_cell(measures, MEASURES, model, dataset),
-        table_of_cell(examples, EXAMPLES, model, dataset),
-        observations,
-    )
+    try:
+        return Measured(
+            table_of_cell(measures, MEASURES, model, dataset),
+            table_of_cell(examples, EXAMPLES, model, dataset),
+            observations,
+        )
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(
+            f"the family {family} made a table that does not fit its schema ({reason}); expected columns as "
+            "docs/outputs.md tells of measures and examples"
+        ) from error
 
 
 def check_declared(measures: pl.DataFrame, declared: Collection[str], family: str) -> None:
