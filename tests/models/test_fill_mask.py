@@ -213,7 +213,8 @@ def test_probabilities_and_top_k_are_those_of_biaxposer(tmp_path: Path) -> None:
     assert set(said(predicted, "pieces")) == {1}
     for each, theirs in zip(predicted.iter_rows(named=True), outputs, strict=True):
         probabilities, ranks = (list(filter(None, each[name])) for name in ("probabilities", "ranks"))
-        assert probabilities == pytest.approx(theirs["output"][: len(probabilities)], rel=1e-5)
+        # Computed in float32 on another processor, which rounds in another order.
+        assert probabilities == pytest.approx(theirs["output"][: len(probabilities)], rel=1e-4)
         assert [rank <= 5 for rank in ranks] == theirs["target_in_topk"][: len(ranks)]
 
 
