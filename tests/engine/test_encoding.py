@@ -1,6 +1,7 @@
 """Assembled tokens, and the fallback to plain tokenization where they differ."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,15 @@ from tokenizers import Tokenizer, normalizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from biasgrid.engine.batches import batches
-from biasgrid.engine.encoding import Rows, checked, pair_layout, single_layout, tokenize
+from biasgrid.engine.encoding import (
+    Rows,
+    checked,
+    pair_layout,
+    single_layout,
+    tokenize,
+    whole_rows,
+    with_unknown_tokens,
+)
 
 Cells = Callable[[str, str], Cell]
 QUESTIONS = ["Who lied?", "Who was a good cook?"]
@@ -107,3 +116,26 @@ def test_a_border_that_only_one_text_crosses_is_found(tiny_checkpoint: Callable[
     whole = checked(rows, tokenizer, lambda sample: [(f"Carl lied. {statements[second_of[row]]}",) for row in sample])
     ids = whole.assemble(np.array([4321]))[0][0].tolist()
     assert ids == tokenizer("Carl lied. The man lied.")["input_ids"]
+
+
+@pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
+def test_instances_with_unknown_tokens_are_those_in_which_the_tokenizer_writes_them(
+    tiny_checkpoint: Callable[[str, str], Path], architecture: str
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
+    contexts = ["Ann met Carl.", "Ann met \N{SNOWMAN}.", "Carl lied."]
+    segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, contexts)
+    # The second instance has two rows.
+    rows = Rows(pair_layout(tokenizer), *segments, np.array([0, 1, 0, 1]), np.array([0, 2, 1, 2]))
+    rows = replace(rows, owner=np.array([0, 1, 1, 2]))
+    reads_all = tokenizer.decode(tokenizer(contexts[1])["input_ids"]).count("\N{SNOWMAN}") == 1
+    assert with_unknown_tokens(rows, tokenizer).to_list() == [False, not reads_all, False]
+
+
+def test_a_token_of_the_end_that_stands_for_the_unknown_too_is_not_counted(
+    tiny_checkpoint: Callable[[str, str], Path],
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "question-answering"))
+    rows = whole_rows(tokenizer, ["Ann met Carl."])
+    tokenizer.unk_token = tokenizer.sep_token
+    assert not with_unknown_tokens(rows, tokenizer).any()

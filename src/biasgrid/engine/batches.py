@@ -14,7 +14,7 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError, first_line
-from biasgrid.engine.encoding import Rows, check_lengths
+from biasgrid.engine.encoding import Rows, check_lengths, with_unknown_tokens
 from biasgrid.engine.hardware import fast_products
 from biasgrid.jobs.progress import Progress
 
@@ -73,7 +73,8 @@ def predict_rows(back_end: Runner, instances: pl.DataFrame, token_budget: int, p
                 for name, values in outcome.items():
                     columns.setdefault(name, np.zeros((len(owners), *values.shape[1:]), values.dtype))[piece] = values
                 progress.advance(int(counts[piece].sum()))
-    return back_end.table(encoded, columns)
+    unknown = with_unknown_tokens(encoded.rows, back_end.tokenizer)
+    return back_end.table(encoded, columns).with_columns(unknown)
 
 
 def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:

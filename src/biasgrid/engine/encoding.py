@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import IntArray
+from biasgrid.arrays import BoolArray, IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
 
 if TYPE_CHECKING:
@@ -59,6 +59,12 @@ class Segments:
     lengths: IntArray
     text_lengths: IntArray
     offsets: IntArray
+
+    def have(self, token: int) -> BoolArray:
+        """Says of each segment whether a token stands in it; shape (segments,)."""
+        inside = np.arange(self.ids.shape[1]) < self.lengths[:, None]
+        found: BoolArray = ((self.ids == token) & inside).any(axis=1)
+        return found
 
 
 def distinct(frame: pl.DataFrame, columns: list[str]) -> tuple[pl.DataFrame, IntArray]:
@@ -154,6 +160,10 @@ class Rows:
         """How many tokens each row has, special tokens included; shape (rows,)."""
         special = len(self.layout.prefix) + len(self.layout.middle) + len(self.layout.suffix)
         return self.first.lengths[self.first_of] + self.second.lengths[self.second_of] + special
+
+    def have(self, token: int) -> BoolArray:
+        """Says of each row whether a token stands in its segments; shape (rows,)."""
+        return self.first.have(token)[self.first_of] | self.second.have(token)[self.second_of]
 
     def second_start(self, rows: IntArray) -> IntArray:
         """Where the second segment begins in each of the given rows."""
@@ -262,6 +272,19 @@ def same_row(rows: Rows, row: int, others: Rows, other: int) -> bool:
     other_ids, other_types = others.assemble(np.array([other]))
     same_types = types is None or other_types is None or bool((types == other_types).all())
     return same_types and bool((ids == other_ids).all())
+
+
+def with_unknown_tokens(rows: Rows, tokenizer: PreTrainedTokenizerFast) -> pl.Series:
+    """Says of each encoded instance whether its texts hold tokens that stand for what the tokenizer does not know.
+
+    Returns:
+        Boolean `unknown`, in the order of the instances.
+    """
+    # Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every byte.
+    others = [getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "cls", "sep", "pad", "mask")]
+    token, owner = tokenizer.unk_token_id, rows.instance_of
+    found = rows.have(token) if token not in (None, *others) else np.zeros(len(owner))
+    return pl.Series("unknown", np.bincount(owner, found) > 0)
 
 
 def check_lengths(rows: Rows, limit: int, instances: pl.Series, model: str) -> None:

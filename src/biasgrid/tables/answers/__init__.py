@@ -5,6 +5,17 @@ from __future__ import annotations
 from importlib import import_module
 
 import pandera.polars as pa
+import polars as pl
+
+from biasgrid.tables.schema import column
+
+UNKNOWN = column(
+    pl.Boolean,
+    description="whether the model's tokenizer does not know some of what was asked: its unknown token stands there; "
+    "null where nobody looked",
+    nullable=True,
+)
+"""The column `unknown` of kinds whose models read texts with a tokenizer."""
 
 
 def schema_of(kind: str) -> pa.DataFrameSchema:

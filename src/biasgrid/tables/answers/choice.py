@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from biasgrid.tables.answers import UNKNOWN
 from biasgrid.tables.schema import Probabilities, Unique, column, table
 
 SCHEMA = table(
@@ -29,6 +30,7 @@ SCHEMA = table(
             "where that was read; null for classifiers and imported answers",
             nullable=True,
         ),
+        "unknown": UNKNOWN,
         "status": column(
             pl.Categorical,
             description="whether a response could be parsed; null where none was asked for",

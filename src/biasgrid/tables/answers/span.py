@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from biasgrid.tables.answers import UNKNOWN
 from biasgrid.tables.schema import Probabilities, Probability, Unique, column, table
 
 SCHEMA = table(
@@ -28,5 +29,6 @@ SCHEMA = table(
             checks=Probability,
             nullable=True,
         ),
+        "unknown": UNKNOWN,
     },
 )
