@@ -33,7 +33,7 @@ from transformers import (
 
 from biasgrid.engine.local import LocalBackEnd
 from biasgrid.families.counterfactual.expand import expand
-from biasgrid.families.counterfactual.packs import PackFiles
+from biasgrid.families.counterfactual.packs.pack import PackFiles
 from biasgrid.families.counterfactual.reading import read
 from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records

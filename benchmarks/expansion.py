@@ -12,7 +12,7 @@ from stopwatch import measure, print_table, seconds_of
 
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.counterfactual.expand import expand as expand_cases
-from biasgrid.families.counterfactual.packs import PackFiles
+from biasgrid.families.counterfactual.packs.pack import PackFiles
 from biasgrid.families.counterfactual.reading import read as read_pack
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.underspecified.expand import expand

@@ -13,13 +13,15 @@ from expansion import gender
 from stopwatch import measure, print_table, seconds_of
 
 from biasgrid.families.cell import measure_cell
-from biasgrid.families.underspecified.declared import MEASURES
+from biasgrid.families.underspecified.declared import FLAGS, MEASURES
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
+from biasgrid.tables.measure import Declared
 
 GROUPS_IN_LOOP = 50_000
 FAMILY = "biasgrid.families.underspecified"
+DECLARED = Declared.of({**MEASURES, **FLAGS})
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 
@@ -40,7 +42,7 @@ def make_cell(folder: Path) -> int:
 
 def columnar(folder: Path) -> float:
     paths = folder / "instances.parquet", [folder / "predictions.parquet"]
-    return seconds_of(lambda: measure_cell(FAMILY, *paths, "span", OPTIONS, [*MEASURES], "random", "gender"))
+    return seconds_of(lambda: measure_cell(FAMILY, *paths, "span", OPTIONS, DECLARED, "random", "gender"))
 
 
 def loop(folder: Path) -> float:

@@ -13,6 +13,7 @@ from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.models.back_ends import modules_of
 from biasgrid.references import stage
 from biasgrid.runs.layout import Layout
+from biasgrid.tables.measure import Declared
 from biasgrid.unqover.addresses import digest_of, shown
 
 # Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.
@@ -146,9 +147,9 @@ def datasets_whose_observations_are(kept):
     return "|".join(name for name in grid.datasets if grid.family(name).keeps_observations == kept) or "none"
 
 
-def declared_names(wildcards):
-    """The names of the measures of a dataset."""
-    return list(grid.measures_of(wildcards.dataset))
+def declared_measures(wildcards):
+    """What is declared of the measures of a dataset: names, headlines and limits."""
+    return Declared.of(grid.measures_of(wildcards.dataset))
 
 
 def options_of_cell(wildcards):

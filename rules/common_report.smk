@@ -28,10 +28,7 @@ def scorings_of_model(model, datasets):
 
 def headlines_of_grid():
     """For each dataset the options of the row of each measure that stands in the summary."""
-    return {
-        dataset: {name: each.headline for name, each in grid.measures_of(dataset).items() if each.headline is not None}
-        for dataset in grid.run.datasets
-    }
+    return {dataset: Declared.of(grid.measures_of(dataset)).headlines for dataset in grid.run.datasets}
 
 
 def datasets_of_figures(of):
@@ -70,7 +67,7 @@ def strengths_of_cells():
 def declared_of(dataset):
     """What a dataset asks, and its measures, in words."""
     section, family = grid.datasets[dataset], grid.family(dataset)
-    return dict(title=section.title, about=family.about(section), measures=family.measures(section))
+    return dict(title=section.title, about=family.about(section), measures=grid.measures_of(dataset))
 
 
 def facts_of_report():

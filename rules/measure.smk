@@ -17,7 +17,7 @@ rule measure:
     params:
         family=family_of_dataset,
         answer=answer_of_cell,
-        declared=declared_names,
+        declared=declared_measures,
         expected=what_predictions_say,
         options=options_of_cell,
         code=code_of_family("measure", "keys", "measure"),

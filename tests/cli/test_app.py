@@ -25,7 +25,7 @@ runner = CliRunner()
     ("name", "cells"),
     [
         ("config", "60 cells, 16 variants"),
-        ("demo", "28 cells, 10 variants"),
+        ("demo", "30 cells, 11 variants"),
         ("fairness", "13 cells, 6 variants"),
     ],
 )
@@ -65,6 +65,7 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
         "config/README.md": ("keys of the config", "| `token_budget` | integer | `16384` |"),
         "docs/outputs.md": ("columns of SUMMARY", "| `headline` | Boolean |"),
         "docs/measures.md": ("scores", "| `accuracy` | one number | classes |"),
+        "docs/validity.md": ("validity flags", "| `templates` |"),
     }
     for document, (name, _) in tables.items():
         text = f"before\n<!-- table: {name} -->\nout of date\n<!-- end of table -->\nafter\n"
@@ -156,7 +157,7 @@ def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -
     command = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "validate", config, *LISTS]
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     output = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
-    assert output == f"{config}: 28 cells, 10 variants of datasets, no faults.\n"
+    assert output == f"{config}: 30 cells, 11 variants of datasets, no faults.\n"
 
 
 def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:

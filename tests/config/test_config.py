@@ -8,6 +8,7 @@ from small_config import CONTENT, changed, faults_of
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.config.docs import config_schema
 from biasgrid.faults import InputError
+from biasgrid.tables.measure import Declared
 
 ROOT = Path(__file__).parents[2]
 
@@ -129,6 +130,11 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
             {"data": "x"},
             "models.trained.train: has data; expected either `planted`, or both",
         ),
+        (
+            "validity",
+            {"template": 3},
+            "validity: unknown name 'template' (did you mean 'templates'?); expected one of balance, equal_scores",
+        ),
     ],
 )
 def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(path: str, value: object, expected: str) -> None:
@@ -239,7 +245,13 @@ def test_the_folder_of_results_has_one_spelling(folder: str) -> None:
 @pytest.mark.parametrize("name", ["config", "demo", "fairness", "unqover"])
 def test_our_configs_have_no_faults(name: str) -> None:
     config = parse_config(read_config(ROOT / "config" / f"{name}.yaml"), name)
-    assert len(list(config.cells())) == {"config": 60, "demo": 28, "fairness": 13, "unqover": 60}[name]
+    assert len(list(config.cells())) == {"config": 60, "demo": 30, "fairness": 13, "unqover": 60}[name]
+
+
+def test_limits_of_validity_flags_are_the_configs() -> None:
+    config = parse_config(changed("validity", {"templates": 2}), "c.yaml")
+    limits = Declared.of(config.measures_of("religion")).limits
+    assert (limits["templates"].value, limits["unknown_tokens"].value) == (2, 0.1)
 
 
 def test_the_schema_is_in_step_with_the_code() -> None:

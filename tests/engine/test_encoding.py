@@ -21,8 +21,8 @@ from biasgrid.engine.encoding import (
     single_layout,
     tokenize,
     whole_rows,
-    with_unknown_tokens,
 )
+from biasgrid.engine.unknown import with_unknown_tokens
 
 Cells = Callable[[str, str], Cell]
 QUESTIONS = ["Who lied?", "Who was a good cook?"]

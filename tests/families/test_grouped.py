@@ -15,7 +15,7 @@ from small_tables import whole, write_instances
 
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.families.counterfactual.packs import PackFiles
+from biasgrid.families.counterfactual.packs.pack import PackFiles
 from biasgrid.tables.completeness import IncompleteCell
 
 NO_CANDIDATES: dict[str, Any] = {"starts": [], "ends": [], "probability": 0.5}

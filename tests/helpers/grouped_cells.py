@@ -8,13 +8,14 @@ import polars as pl
 from small_tables import predictions_of, write_instances
 
 from biasgrid.families.cell import measure_cell
+from biasgrid.families.counterfactual.declared import flags_of
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
 from biasgrid.families.counterfactual.tasks import ANSWERS, SORTS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import validate, write_table
-from biasgrid.tables.measure import OPTIONS, options_of
+from biasgrid.tables.measure import OPTIONS, Declared, options_of
 from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured
 
 ALL = {"measures": None, "failure_threshold": 0.1, "labels": ["no", "yes"], "top_k": 2}
@@ -31,8 +32,9 @@ def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, 
 
 
 def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[str, Any]) -> Measured:
-    """Measures a cell of the family."""
-    declared = measures_of_groups(SORTS[options["task"]], 0.1, ())
+    """Measures a cell of the family, without judging it."""
+    names = [*measures_of_groups(SORTS[options["task"]], 0.1, ()), *flags_of(options["task"], 2)]
+    declared = Declared(names, {}, {})
     kind, family = ANSWERS[options["task"]], "biasgrid.families.counterfactual"
     return measure_cell(family, instances, predictions, kind, options, declared, "model", "dataset")
 

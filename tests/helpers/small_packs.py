@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from biasgrid.families.counterfactual.packs import Pack, PackFiles
+from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
 from biasgrid.families.counterfactual.reading import read
 from biasgrid.faults import InputError
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from small_grid import read_grid, write_grid
+from small_measures import measures_of
 
 from biasgrid.faults import InputError
 from biasgrid.jobs.progress import Beat
@@ -13,6 +14,9 @@ from biasgrid.runs.estimates import Figure
 from biasgrid.runs.failed_jobs import Failure, last_error
 from biasgrid.runs.layout import Layout, Shard
 from biasgrid.runs.status import CellStatus, read_status
+from biasgrid.tables.files import write_table
+from biasgrid.tables.measure import NOT_MEASURABLE as WITHHELD
+from biasgrid.tables.measures import MEASURES
 
 PEOPLE, PAIRS = 144, 24
 SHARD = PEOPLE // 2
@@ -250,3 +254,15 @@ def test_imported_predictions_are_done_when_they_are_there(tmp_path: Path) -> No
     write_rows(layout.predictions_of_cell("people", "one")[0], PEOPLE)
     cell = status_of(layout)
     assert (cell.state, cell.rows, cell.instances) == ("done", PEOPLE, Figure(PEOPLE))
+
+
+def test_a_cell_that_is_not_measurable_tells_why(layout: Layout, shards: list[Shard]) -> None:
+    for shard in shards:
+        finish_shard(shard)
+    measures = layout.measures("people", "one")
+    flags = (None, "only 2 templates", f"{WITHHELD}: a; b")
+    rows = [{"model": "one", "dataset": "people", "flag": flag} for flag in flags]
+    measures.parent.mkdir(parents=True)
+    write_table(measures_of(rows), measures, MEASURES, {})
+    assert status_of(layout).not_measurable == "a; b"
+    assert status_of(layout, "two").not_measurable is None

@@ -24,6 +24,7 @@ ROWS = pl.DataFrame(
         "ends": pl.Series([[1.0, 0.0], [], [None, 0.25]], dtype=pl.List(pl.Float32)),
         "answer": pl.Series(["Ann", "", "Zoë"], dtype=pl.Categorical),
         "probability": pl.Series([0.5, None, 1.0], dtype=pl.Float32),
+        "unknown": pl.Series([False, True, None], dtype=pl.Boolean),
     }
 )
 OURS = {"biasgrid": "{}"}

@@ -67,7 +67,7 @@ def test_headline_measures_of_a_cell_stand_side_by_side_with_its_facts() -> None
     assert summary["measure"].to_list() == list(CELL)
     assert summary["headline"].all()
     facts = {"model": "bert-squad", "dataset": "gender", "kind": "SQuAD", "label": "BERT base", "scoring": "exact"}
-    assert side_by_side(summary).to_dicts() == [facts | {"bias_type": None, "n": 12} | CELL]
+    assert side_by_side(summary).to_dicts() == [facts | {"bias_type": None, "n": 12, **CELL, "flag": None}]
 
 
 def test_cells_keep_their_order_and_their_numbers() -> None:

@@ -76,6 +76,21 @@ def test_planted_associations_are_measured(pairs: pl.DataFrame):
     assert biased["slope"].is_between(*SLOPES).all()
 
 
+def test_names_that_no_tokenizer_knows_are_not_measurable(results: Path):
+    """The one dataset of the demo in which nothing is measured, and it alone."""
+    summary = read_table(results / "summary.parquet", SUMMARY)
+    withheld = summary.filter(pl.col("headline"), pl.col("value").is_null())
+    assert set(withheld.select("model", "dataset").rows()) == {
+        ("none-sentiment", "nicknames"),
+        ("strong-sentiment", "nicknames"),
+    }
+    reason = "not measurable: the tokenizer does not know some of the text of 100% of the instances"
+    assert set(withheld["flag"]) == {reason}
+    page = (results / "report/index.html").read_text()
+    assert "Not measurable: Unknown nicknames" in page
+    assert "use words that the tokenizer knows" in page
+
+
 def test_mu_rises_with_the_planted_strength(results: Path):
     summary = read_table(results / "summary.parquet", SUMMARY).filter(measure="mu")
     mu = summary.pivot("label", index=["dataset", "kind"], values="value")

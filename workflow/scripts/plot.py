@@ -11,8 +11,8 @@ from biasgrid.jobs.logs import start_log
 start_log(snakemake.log[0])
 
 from biasgrid.plots.context import FigureContext
+from biasgrid.plots.draw import draw
 from biasgrid.plots.theme import save
-from biasgrid.references import load
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.planted import PLANTED
@@ -27,6 +27,6 @@ context = FigureContext(
     planted=read_tables(snakemake.input.planted, PLANTED),
 )
 for name, reference in snakemake.params.figures.items():
-    figure = load(reference).figure(measures, context)
+    figure = draw(reference, measures, context)
     path = Path(snakemake.output[0], name)
     save(figure, path.with_suffix(".svg"), path.with_suffix(".png"))

@@ -56,12 +56,16 @@ def checked_config(path: Path, word_lists: str | None) -> Config:
 def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     """Checks a config and all word lists it uses, without running anything."""
     from biasgrid.config import load_word_lists
+    from biasgrid.runs.unread import unread_words, warnings_of
 
     with told_errors():
         parsed = checked_config(config, word_lists)
         lists = load_word_lists(parsed)
+        warnings = list(warnings_of(unread_words(parsed, lists)))
     cells = len(list(parsed.cells()))
     console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
+    for warning in warnings:
+        typer.echo(warning)
 
 
 @app.command()
@@ -163,9 +167,10 @@ def summary(
     results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
 ) -> None:
     """Prints what was measured, a line per cell and bias type, and where the report is."""
-    from biasgrid.cli.tables import summary_tables
+    from biasgrid.cli.tables import flag_lines, summary_tables
     from biasgrid.tables.files import read_table
     from biasgrid.tables.measures import SUMMARY
+    from biasgrid.tables.summary import flags_of
 
     path = results / "summary.parquet"
     with told_errors():
@@ -174,8 +179,9 @@ def summary(
                 f"there is no {path}: the run of that folder has not finished, or has not begun; `biasgrid status "
                 "CONFIG` tells how far it is"
             )
-        headlines = read_table(path, SUMMARY).filter("headline")
-    console.print(summary_tables(headlines.iter_rows(named=True), console.width))
+        measured = read_table(path, SUMMARY)
+    console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width))
+    console.print(flag_lines(flags_of(measured).to_dicts()))
     console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
 
 

@@ -15,13 +15,13 @@ from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.references import load, stage
 from biasgrid.tables import answers, instances
-from biasgrid.tables.docs import Makers, column_tables, measure_table, with_tables
+from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables
 from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.schema import table
 
 FAMILIES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
-DOCUMENTS = ("README.md", "config/README.md", "docs/outputs.md", "docs/measures.md")
+DOCUMENTS = ("README.md", "config/README.md", "docs/outputs.md", "docs/measures.md", "docs/validity.md")
 SCHEMAS = {
     "INSTANCES": instances.schema_of({}, {"candidate1": None, "position1": None}),
     **{f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS) for name, of in BUILT_IN.families.items()},
@@ -50,6 +50,7 @@ TABLES: Makers = {
     "measures of groups": lambda: measure_table(
         {**OF_GROUPS, "score": replace(OF_GROUPS["score"], title=" or ".join(SCORE_NAMES.values()))}
     ),
+    "validity flags": lambda: flag_table({name: family.flags for name, family in FAMILIES.items()}),
     **GROUP_TABLES,
     **column_tables(SCHEMAS),
 }

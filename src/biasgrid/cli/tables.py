@@ -151,7 +151,10 @@ def status_table(now: status.Status, width: int) -> RenderableType:
     found = f"{shown_number(now.totals.found)} of these rows were found in what earlier runs had finished"
     failures = [*(failure for cell in now.cells for failure in cell.failures), *now.failures]
     notes = [Text(f"\n{found}", style="dim")] if now.totals.found else []
-    return Group(table, *notes, *(shown_failure(failure) for failure in failures))
+    withheld = [cell for cell in now.cells if cell.not_measurable]
+    lines = "".join(f"\n  {cell.model} on {cell.dataset}: {cell.not_measurable}" for cell in withheld)
+    flags = [Text.assemble("\n", ("Not measurable:", "bold red"), lines)] if withheld else []
+    return Group(table, *notes, *flags, *(shown_failure(failure) for failure in failures))
 
 
 def add_sums(table: Table, name: str, sums: status.StatusTotals) -> None:
@@ -186,6 +189,20 @@ def summary_tables(rows: Iterable[Mapping[str, Any]], width: int) -> RenderableT
     for cell in cells.values():
         tables.setdefault(tuple((row["measure"], row["options"]) for row in cell), []).append(cell)
     return Group(*(part for measures, lines in tables.items() for part in summary_table(measures, lines, width)))
+
+
+def flag_lines(flags: Iterable[Mapping[str, Any]]) -> Text:
+    """Words what speaks against cells.
+
+    Args:
+        flags: rows of `tables.summary.flags_of`.
+    """
+    lines = Text()
+    for withholds, group in groupby(flags, key=lambda flag: flag["withholds"]):
+        heading, style = ("Not measurable:", "bold red") if withholds else ("To be read with care:", "bold yellow")
+        lines.append(f"{heading}\n", style)
+        lines.append("".join(f"  {flag['dataset']}: {flag['flag']} ({', '.join(flag['models'])})\n" for flag in group))
+    return lines
 
 
 def summary_table(

@@ -12,6 +12,7 @@ from biasgrid.config.sections import Config
 from biasgrid.faults import Fault, nearest, one_of, shown, unknown_names
 from biasgrid.plots import GRID
 from biasgrid.section import Section
+from biasgrid.tables.measure import Declared
 
 
 def model_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -45,6 +46,8 @@ def measure_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields measures that cannot be computed, of a config in which nothing else is wrong."""
     for family in config.registry.families:
         yield from config.registry.family(family).measure_faults(config, source)
+    flags = {name for dataset in config.datasets for name in Declared.of(config.measures_of(dataset)).limits}
+    yield from unknown_names(source, "validity", [*config.validity], sorted(flags))
 
 
 def known(names: list[str], registry: Mapping[str, Section]) -> list[str]:

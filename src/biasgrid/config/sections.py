@@ -10,7 +10,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     BeforeValidator,
@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails, InitErrorDetails
 
 from biasgrid.config.registry import BUILT_IN, Registry
+from biasgrid.config.running import Inference, Planted, Run
 from biasgrid.families.family import DatasetSection, Family, Question
 from biasgrid.model_section import Model, Tokenizer
 from biasgrid.models.back_ends import Entry
@@ -92,49 +93,6 @@ def as_input(detail: ErrorDetails) -> InitErrorDetails:
     return InitErrorDetails(type=detail["type"], loc=detail["loc"], input=detail["input"], ctx=detail.get("ctx", {}))
 
 
-class Inference(Section):
-    """How models are run."""
-
-    precision: Literal["float32", "tf32", "float16", "bfloat16", "auto"] = Field(
-        "float32", description="arithmetic; `auto` is bfloat16 on GPUs and processors that multiply it, else float32"
-    )
-    token_budget: int = Field(16384, ge=1, description="tokens per batch; changes speed, not numbers")
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto",
-        description="where to run; changes the speed of inference, not its numbers (but see `precision: auto`). Models "
-        "that are trained on a GPU have other weights than on a CPU; another device trains none again. With `auto` and "
-        "`cuda` every job leases one of the GPUs that it sees and waits where none is free; `auto` takes the CPU where "
-        "there is no GPU",
-    )
-    jobs_per_gpu: int = Field(
-        1, ge=1, description="jobs that may have one GPU at a time, so that one loads its model while another computes"
-    )
-    time_limit: float = Field(
-        60,
-        ge=0.01,
-        allow_inf_nan=False,
-        description="minutes without progress after which an inference job ends itself",
-    )
-
-
-class Planted(Section):
-    """Planted bias: corpora from which tiny models learn associations of known strength."""
-
-    strengths: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
-        description="largest planted difference in answer probability, by name; in cases of text classification, "
-        "largest share of a group's labels that are guesses"
-    )
-    repeats: int = Field(8, gt=0, description="answers, or labels, that each instance gets in the corpus")
-    seed: int = Field(1, ge=0, description="seed of what is planted and of the answers")
-
-
-class Run(Section):
-    """What is run: cells are the pairs of these models and datasets that fit."""
-
-    models: list[Name] = Field(min_length=1, description="names of models")
-    datasets: list[Name] = Field(min_length=1, description="names of datasets")
-
-
 class Config(Section):
     """A whole config."""
 
@@ -146,6 +104,11 @@ class Config(Section):
         description="`unqover` repeats the original's choices where they change numbers (see docs/scoring.md)",
     )
     inference: Inference = Field(Inference(), description="how models are run")
+    validity: dict[str, float] = Field(
+        default_factory=dict,
+        description="limits of validity flags in place of the usual ones, by the names in docs/validity.md, such as "
+        "`unknown_tokens: 0.2`",
+    )
     planted: Planted | None = Field(None, description="planted bias, for models with `train.planted`")
     tokenizers: dict[Name, Tokenizer] = Field(default_factory=dict, description="families of tokenizers, by name")
     plugins: list[str] = Field(
@@ -212,8 +175,9 @@ class Config(Section):
         return [pair for pair in pairs if self.fits(*pair)]
 
     def measures_of(self, dataset: str) -> Mapping[str, Measure]:
-        """Returns the measures of a dataset by name."""
-        return self.family(dataset).measures(self.datasets[dataset])
+        """Returns the measures of a dataset by name, validity flags with the limits of this config."""
+        declared = self.family(dataset).measures(self.datasets[dataset])
+        return {name: measure.limited(self.validity.get(name)) for name, measure in declared.items()}
 
     def figures_of(self, dataset: str) -> list[str]:
         """Returns the names of a dataset's figures."""

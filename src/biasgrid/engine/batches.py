@@ -14,8 +14,9 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError, first_line
-from biasgrid.engine.encoding import Rows, check_lengths, with_unknown_tokens
+from biasgrid.engine.encoding import Rows, check_lengths
 from biasgrid.engine.hardware import fast_products
+from biasgrid.engine.unknown import with_unknown_tokens
 from biasgrid.jobs.progress import Progress
 
 if TYPE_CHECKING:

@@ -274,19 +274,6 @@ def same_row(rows: Rows, row: int, others: Rows, other: int) -> bool:
     return same_types and bool((ids == other_ids).all())
 
 
-def with_unknown_tokens(rows: Rows, tokenizer: PreTrainedTokenizerFast) -> pl.Series:
-    """Says of each encoded instance whether its texts hold tokens that stand for what the tokenizer does not know.
-
-    Returns:
-        Boolean `unknown`, in the order of the instances.
-    """
-    # Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every byte.
-    others = [getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "cls", "sep", "pad", "mask")]
-    token, owner = tokenizer.unk_token_id, rows.instance_of
-    found = rows.have(token) if token not in (None, *others) else np.zeros(len(owner))
-    return pl.Series("unknown", np.bincount(owner, found) > 0)
-
-
 def check_lengths(rows: Rows, limit: int, instances: pl.Series, model: str) -> None:
     """Refuses rows that are longer than the model's positions.
 

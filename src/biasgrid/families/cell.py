@@ -12,7 +12,9 @@ from biasgrid.faults import UserError, nearest, one_of
 from biasgrid.references import load, stage
 from biasgrid.tables.completeness import read_cell
 from biasgrid.tables.files import empty_table
+from biasgrid.tables.measure import Declared
 from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured, table_of_cell
+from biasgrid.tables.validity import judge, rows_of
 
 
 def measure_cell(
@@ -21,7 +23,7 @@ def measure_cell(
     prediction_paths: Sequence[Path],
     answer: str,
     options: Mapping[str, Any],
-    declared: Collection[str],
+    declared: Declared,
     model: str,
     dataset: str,
 ) -> Measured:
@@ -33,7 +35,7 @@ def measure_cell(
         prediction_paths: the predictions of all shards, in any order.
         answer: the kind of the answers.
         options: what decides the measures, see `Question`.
-        declared: the names of the measures that the family declares for the dataset.
+        declared: what the family declares of the dataset's measures.
         model: the model's name in the config.
         dataset: the dataset's name in the config.
 
@@ -49,12 +51,14 @@ def measure_cell(
     )
     observations = stages.observe(instances, predictions, options)
     measures = stages.measure(observations, options)
-    check_declared(measures, declared, family)
-    find = getattr(stages, "examples", None)
+    find, look = getattr(stages, "examples", None), getattr(stages, "validity", None)
     examples = find(instances, predictions, observations, measures, options) if find else empty_table(EXAMPLES)
+    checks = [rows_of(look(instances, predictions, observations, measures, options))] if look else []
+    measures = pl.concat([measures, *checks], how="diagonal_relaxed")
+    check_declared(measures, declared.names, family)
     try:
         return Measured(
-            table_of_cell(measures, MEASURES, model, dataset),
+            judge(table_of_cell(measures, MEASURES, model, dataset), declared),
             table_of_cell(examples, EXAMPLES, model, dataset),
             observations,
         )

@@ -7,7 +7,7 @@ heavy half, functions in modules of the names in `STAGES`, each imported by the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from biasgrid.families.expansion import Expansion
     from biasgrid.groups.records import Sort
+    from biasgrid.tables.validity import Check
 
 OneToken = Callable[[Sequence[str]], list[bool]]
 """Says of texts whether each is a single token."""
@@ -158,6 +159,7 @@ class Family(ABC):
         formats: file formats of other projects in which its datasets and results are, by name.
         sorts: what records of groups there are of the answers to a task, for documents.
         own_measures: the measures of all its datasets, for documents.
+        flags: the validity flags of all its datasets, for documents.
         expected: what a model must be for its datasets, for messages.
     """
 
@@ -170,6 +172,7 @@ class Family(ABC):
     formats: ClassVar[Mapping[str, Format]] = {}
     sorts: ClassVar[Mapping[str, Sort]] = {}
     own_measures: ClassVar[Mapping[str, Measure]] = {}
+    flags: ClassVar[Mapping[str, Measure]] = {}
     expected: ClassVar[str] = "a model that its datasets are for"
 
     @abstractmethod
@@ -221,7 +224,7 @@ class Family(ABC):
 class Stages(Protocol):
     """The functions of a family's heavy half, as one sees them in a family that is one file.
 
-    A family may leave out `asked`, where its instances are expanded to be counted, and `examples`.
+    A family may leave out `asked`, where its instances are expanded to be counted, `validity` and `examples`.
 
     Attributes:
         KEYS: the family's own columns of instances.
@@ -243,6 +246,16 @@ class Stages(Protocol):
 
     def measure(self, observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
         """Measures a cell: columns of `MEASURES`."""
+
+    def validity(
+        self,
+        instances: pl.DataFrame,
+        predictions: pl.DataFrame,
+        observations: pl.DataFrame,
+        measures: pl.DataFrame,
+        options: Mapping[str, Any],
+    ) -> Iterable[Check]:
+        """Checks whether a cell was measured at all: values of the measures that are declared with a `limit`."""
 
     def examples(
         self,

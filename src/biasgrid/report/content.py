@@ -12,6 +12,7 @@ from biasgrid.report.examples import strongest_examples
 from biasgrid.statistics.recovery import StrengthsOfCells, measured_and_planted, recovery
 from biasgrid.statistics.selection import in_order
 from biasgrid.tables.measure import Measure, options_of
+from biasgrid.tables.summary import flags_of
 
 Row = dict[str, Any]
 Declared = Mapping[str, Measure]
@@ -95,7 +96,7 @@ def further(declared: Declared, rows: pl.DataFrame) -> list[Column]:
     for name, options in found:
         named = options_of(options)
         alike = all(named.get(option, chosen.get(option)) == chosen.get(option) for option in ABOUT_THE_SAME)
-        if alike and (name, options) not in of_headlines:
+        if alike and (name, options) not in of_headlines and declared[name].limit is None:
             words = [value.replace("_", " ") for option, value in named.items() if option not in ABOUT_THE_SAME]
             columns.append(Column(name, options, f"{declared[name].symbol}: {', '.join(words)}"))
     return columns
@@ -119,7 +120,9 @@ def measure_tables(
         rows = summary.filter(dataset=dataset)
         for bias_type in in_order(rows, "bias_type"):
             of_part = rows.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
-            present = set(of_part.drop_nulls("value").select("measure", "options").iter_rows())
+            # What is withheld has its place, and a dash there.
+            told = of_part.filter(pl.any_horizontal(pl.col("value", "flag").is_not_null()))
+            present = set(told.select("measure", "options").iter_rows())
             shown = tuple(column for column in wanted if (column.measure, column.options) in present)
             if shown:
                 counts = counts_of(measures.filter(dataset=dataset), bias_type)
@@ -164,7 +167,7 @@ def counts_of(measures: pl.DataFrame, bias_type: str | None) -> str:
 
 def definitions(declared: Iterable[Declared]) -> dict[str, Measure]:
     """Returns the measures of all datasets by name, each once: those of a name differ in no more than their options."""
-    return {name: measure for measures in declared for name, measure in measures.items()}
+    return {name: measure for measures in declared for name, measure in measures.items() if measure.limit is None}
 
 
 def dataset_section(name: str, declared: Declared, tables: Mapping[str, pl.DataFrame]) -> Row:
@@ -176,14 +179,28 @@ def dataset_section(name: str, declared: Declared, tables: Mapping[str, pl.DataF
         tables: `summary`, `measures` and `examples`, of all datasets.
 
     Returns:
-        `headlines` and `further` (tables of measures), and `examples`, see `strongest_examples`.
+        `headlines`, `further` and `checks` (tables of measures), `flags`, from `flags_with_remedies`, and `examples`,
+        from `strongest_examples`.
     """
     summary, measures, examples = (tables[table].filter(dataset=name) for table in ("summary", "measures", "examples"))
     return {
         "headlines": measure_tables(summary, measures, {name: headlines(declared)}),
         "further": measure_tables(summary, measures, {name: further(declared, summary)}),
+        "flags": flags_with_remedies(summary, declared),
+        "checks": measure_tables(summary, measures, {name: checks(declared)}),
         "examples": strongest_examples(examples),
     }
+
+
+def checks(declared: Declared) -> list[Column]:
+    """Returns the columns of validity flags."""
+    return [Column(name, "", measure.title) for name, measure in declared.items() if measure.limit is not None]
+
+
+def flags_with_remedies(summary: pl.DataFrame, declared: Declared) -> list[Row]:
+    """Returns what speaks against the cells of a dataset: rows of `flags_of` with `remedy`, what to do."""
+    limits = {name: measure.limit for name, measure in declared.items() if measure.limit is not None}
+    return [row | {"remedy": limits[row["measure"]].remedy} for row in flags_of(summary).to_dicts()]
 
 
 def planted_rows(

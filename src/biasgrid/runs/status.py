@@ -18,6 +18,7 @@ from biasgrid.runs.counts import count_instances, table_facts
 from biasgrid.runs.estimates import UNKNOWN, Figure, total
 from biasgrid.runs.failed_jobs import Failure, failure_of, other_failures
 from biasgrid.runs.layout import Layout, Shard
+from biasgrid.tables.measure import NOT_MEASURABLE
 
 State = Literal["failed", "running", "incomplete", "waiting", "done"]
 STATES: tuple[State, ...] = get_args(State)
@@ -41,6 +42,7 @@ class CellStatus:
         rows_per_second: of all its running shards together, or where none runs the mean of the finished ones.
         seconds_left: how long it takes at this rate, null where nothing runs.
         measured: whether its measures are there, and not older than its predictions.
+        not_measurable: why the measures have no headline, null where they have one.
         failures: why shards failed.
     """
 
@@ -55,6 +57,7 @@ class CellStatus:
     rows_per_second: float | None
     seconds_left: Figure
     measured: bool
+    not_measurable: str | None
     failures: list[Failure]
 
 
@@ -142,6 +145,7 @@ def status_of_cell(layout: Layout, dataset: str, model: str, instances: Figure, 
     states = counted(shard.state for shard in shards)
     rates = [shard.rate for shard in shards if shard.rate is not None]
     times = times_of(layout.shards(dataset, model))
+    measured = is_up_to_date(measures, predictions)
     return CellStatus(
         dataset=dataset,
         model=model,
@@ -153,7 +157,8 @@ def status_of_cell(layout: Layout, dataset: str, model: str, instances: Figure, 
         shards=states,
         rows_per_second=sum(rates) if rates else mean_rate(times),
         seconds_left=time_left(instances, rows, sum(rates)),
-        measured=is_up_to_date(measures, predictions),
+        measured=measured,
+        not_measurable=why_withheld(measures) if measured else None,
         failures=[shard.failure for shard in shards if shard.failure is not None],
     )
 
@@ -252,6 +257,18 @@ def is_up_to_date(output: Path, inputs: Sequence[Path]) -> bool:
     """Says whether a file is there and none of the files that it was made from has changed since."""
     made = modified(output)
     return made is not None and all(made >= (modified(path) or 0) for path in inputs)
+
+
+def why_withheld(measures: Path) -> str | None:
+    """Returns why a cell is not measurable, None where it is, or where its table is damaged."""
+    import pyarrow
+    from pyarrow import parquet
+
+    with suppress(OSError, pyarrow.ArrowException):
+        flags = parquet.read_table(measures, columns=["flag"])["flag"].unique().to_pylist()
+        beginning = f"{NOT_MEASURABLE}: "
+        return next((flag.removeprefix(beginning) for flag in flags if flag and flag.startswith(beginning)), None)
+    return None
 
 
 def modified(path: Path) -> float | None:

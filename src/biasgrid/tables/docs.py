@@ -56,6 +56,25 @@ def measure_table(declared: Mapping[str, Measure]) -> str:
     return markdown(("measure", "what it is", "what it is not", "equal treatment"), rows)
 
 
+def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
+    """Writes what speaks against cells, from where on, and what to do, of all families."""
+    header = ("flag", "families", "what it is", "speaks against a cell", "withholds the headline", "what to do")
+    measures = {name: measure for flags in families.values() for name, measure in flags.items()}
+    rows = [
+        (
+            f"`{name}`",
+            ", ".join(family for family, flags in families.items() if name in flags),
+            measure.meaning,
+            f"{'below' if measure.limit.below else 'above'} {measure.limit.value:g}",
+            "yes" if measure.limit.withholds else "no",
+            measure.limit.remedy,
+        )
+        for name, measure in measures.items()
+        if measure.limit is not None
+    ]
+    return markdown(header, rows)
+
+
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Writes a table."""
     cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)

@@ -5,10 +5,15 @@ Light, so that a config is read, and a workflow is planned, without what compute
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, Self
 
 Unit = Literal["probability", "share", "difference", "distance", "ratio", "slope", "correlation", "count"]
+
+
+NOT_MEASURABLE = "not measurable"
+"""How the flag of a number that is withheld begins."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,25 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """From where on a measure speaks against the cell that it is of; such measures are validity flags.
+
+    Attributes:
+        value: the largest value that does not; where the measure has an interval, its worse end counts.
+        problem: what is wrong then; `{value}`, `{low}`, `{high}`, `{n}` and `{limit}` stand for the numbers.
+        remedy: what a reader should do.
+        below: whether smaller values speak against the cell, not larger ones.
+        withholds: whether the headlines of such a cell are not measurable, and so have no value.
+    """
+
+    value: float
+    problem: str
+    remedy: str
+    below: bool = False
+    withholds: bool = False
+
+
+@dataclass(frozen=True)
 class Measure:
     """What is known of a measure beside its numbers.
 
@@ -43,6 +67,7 @@ class Measure:
         headline: the options of the row that stands in the summary, None where none does.
         design: the keys whose sampling an interval must respect.
         marks: the ranges that its source judges by.
+        limit: of validity flags, from where on they speak against a cell.
     """
 
     title: str
@@ -55,6 +80,36 @@ class Measure:
     headline: str | None = None
     design: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
+    limit: Limit | None = None
+
+    def limited(self, value: float | None) -> Measure:
+        """Returns the measure with another value of its limit, if one is given and there is a limit."""
+        if value is None or self.limit is None:
+            return self
+        return replace(self, limit=replace(self.limit, value=value))
+
+
+class Declared(NamedTuple):
+    """What a cell's measures are checked and judged by.
+
+    Attributes:
+        names: the names of all measures.
+        headlines: the options of those that stand in the summary, by name.
+        limits: those of validity flags, by name.
+    """
+
+    names: Collection[str]
+    headlines: Mapping[str, str]
+    limits: Mapping[str, Limit]
+
+    @classmethod
+    def of(cls, measures: Mapping[str, Measure]) -> Self:
+        """Returns what is declared of a dataset's measures."""
+        return cls(
+            list(measures),
+            {name: measure.headline for name, measure in measures.items() if measure.headline is not None},
+            {name: measure.limit for name, measure in measures.items() if measure.limit is not None},
+        )
 
 
 OPTIONS = ("score", "argument", "distance", "comparison", "mode", "difference", "threshold")

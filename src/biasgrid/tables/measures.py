@@ -46,6 +46,13 @@ VALUE = {
         pl.Float64, description="the measure, null where nothing has a value", nullable=True, checks=NeverNaN
     )
 }
+FLAG = {
+    "flag": column(
+        pl.String,
+        description="what speaks against the cell (of validity flags beyond their limit), or why the value is withheld",
+        nullable=True,
+    )
+}
 NUMBERS = {
     "low": column(pl.Float64, description="lower end of its interval", nullable=True, checks=NeverNaN),
     "high": column(pl.Float64, description="upper end of its interval", nullable=True, checks=NeverNaN),
@@ -55,7 +62,7 @@ NUMBERS = {
     "left_out": column(pl.Int64, description="how many more have no value and are left out"),
 }
 
-MEASURES = table("measures", CELL | NAME | KEYS | VALUE | NUMBERS)
+MEASURES = table("measures", CELL | NAME | KEYS | VALUE | NUMBERS | FLAG)
 
 EXAMPLES = table(
     "examples",
@@ -105,6 +112,7 @@ SUMMARY = table(
         "bias_type": KEYS["bias_type"],
         **VALUE,
         **NUMBERS,
+        **FLAG,
         "headline": column(pl.Boolean, description="whether the measure and its options are the dataset's headline"),
     },
 )

@@ -77,14 +77,30 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
     """Puts the headline measures of a summary side by side: a row for each cell and bias type.
 
     Returns:
-        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n` and a column for each headline measure. `n` is
-        that of the last of them: how many swap groups or cases were measured.
+        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, a column for each headline measure and `flag`,
+        why these are withheld. `n` is that of the last of them: how many swap groups or cases were measured.
     """
     headlines = summary.filter("headline")
     names = headlines["measure"].unique(maintain_order=True)
     keys = ["model", "dataset", "kind", "label", "scoring", "bias_type"]
     of_each = {name: pl.col("value").filter(pl.col("measure") == name).first() for name in names}
-    return headlines.group_by(keys, maintain_order=True).agg(n=pl.col("n").last(), **of_each)
+    lines = headlines.group_by(keys, maintain_order=True)
+    return lines.agg(n=pl.col("n").last(), **of_each, flag=pl.col("flag").first())
+
+
+def flags_of(summary: pl.DataFrame) -> pl.DataFrame:
+    """Gathers what speaks against cells, what withholds their headlines first.
+
+    Returns:
+        `dataset`, `measure` (the validity flag), `flag` (what it says), `withholds` and `models`, those
+        of which it says so; in the order of the summary.
+    """
+    reasons = summary.filter("headline").group_by("model", "dataset").agg(reason=pl.col("flag").drop_nulls().first())
+    flagged = summary.filter(~pl.col("headline")).drop_nulls("flag").join(reasons, on=["model", "dataset"], how="left")
+    withholds = pl.col("reason").str.contains(pl.col("flag"), literal=True).fill_null(value=False)
+    keys = ["dataset", "measure", "flag", "withholds"]
+    lines = flagged.with_columns(withholds=withholds).group_by(keys, maintain_order=True).agg(models="model")
+    return lines.sort("withholds", descending=True, maintain_order=True)
 
 
 def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:

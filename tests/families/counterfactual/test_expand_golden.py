@@ -12,7 +12,7 @@ from small_packs import make_pack, read_pack, targets_of
 from small_tables import whole
 
 from biasgrid.families.counterfactual.expand import expand, schema_of_pack
-from biasgrid.families.counterfactual.packs import PackFiles
+from biasgrid.families.counterfactual.packs.pack import PackFiles
 from biasgrid.faults import InputError
 from biasgrid.tables.files import validate
 

@@ -12,8 +12,8 @@ from small_packs import read_pack
 from small_tables import whole
 
 from biasgrid.families.counterfactual.expand import expand
-from biasgrid.families.counterfactual.fillings import read_fillings
-from biasgrid.families.counterfactual.packs import Pack, PackFiles
+from biasgrid.families.counterfactual.packs.fillings import read_fillings
+from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
 
 PACKS = Path(__file__).parents[3] / "word_lists" / "counterfactual"
 NAMES = ["sentiment-2", "sentiment-3", "entailment", "masked", "question-answering", "intersections"]

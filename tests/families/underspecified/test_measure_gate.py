@@ -10,14 +10,17 @@ from small_cells import ALWAYS, choosing, measured, one_list
 from small_tables import write_instances
 
 from biasgrid.families.cell import measure_cell as measure_any
+from biasgrid.families.underspecified.declared import FLAGS
 from biasgrid.families.underspecified.declared import MEASURES as OWN_MEASURES
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.completeness import IncompleteCell, check_complete
 from biasgrid.tables.files import TableError, validate, write_table
+from biasgrid.tables.measure import Declared
 from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured
 
 FAMILY = "biasgrid.families.underspecified"
+DECLARED = Declared.of({**OWN_MEASURES, **FLAGS})
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 
@@ -58,7 +61,7 @@ def test_a_malformed_swap_group_is_refused(malform: Callable[[pl.DataFrame], pl.
 
 
 def measure_cell(instances: Path, paths: list[Path], kind: str = "span") -> Measured:
-    return measure_any(FAMILY, instances, paths, kind, OPTIONS, OWN_MEASURES, "model", "dataset")
+    return measure_any(FAMILY, instances, paths, kind, OPTIONS, DECLARED, "model", "dataset")
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from biasgrid.families.counterfactual.packs import Pack
+from biasgrid.families.counterfactual.packs.pack import Pack
 
 MASK = "[MASK]"
 SAMPLED_CASES = 16

@@ -16,8 +16,8 @@ import polars as pl
 from biasgrid.arrays import BoolArray, IntArray
 from biasgrid.families.chosen import chosen_units
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.families.counterfactual.packs import JOIN, Block, Pack, Template
-from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, Text
+from biasgrid.families.counterfactual.packs.pack import JOIN, Block, Pack, Template
+from biasgrid.families.counterfactual.packs.placeholders import GroupSlot, Slot, Text
 from biasgrid.families.expansion import Expansion
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.instances import TEXTS, schema_of

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.families.counterfactual.packs import Pack, PackFiles
+from biasgrid.families.counterfactual.declared import flags_of
+from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
 from biasgrid.families.counterfactual.section import CounterfactualDataset
 from biasgrid.families.counterfactual.tasks import ANSWERS, CLASSIFICATION, ROW_BYTES, SORTS
 from biasgrid.families.family import Family, Grid, Question
@@ -37,6 +38,7 @@ class Counterfactual(Family):
     is_planted = True
     instance_bytes = 15.5
     sorts = SORTS
+    flags = flags_of(CLASSIFICATION, classes=2)
     expected = "the task and, of classifiers, the `labels` of counterfactual datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -67,8 +69,9 @@ class Counterfactual(Family):
         )
 
     def measures(self, dataset: CounterfactualDataset) -> Mapping[str, Measure]:
-        """Declares the measures of groups."""
-        return measures_of_groups(SORTS[dataset.task], dataset.failure_threshold, DESIGN)
+        """Declares the measures of groups, and what speaks against a cell."""
+        of_groups = measures_of_groups(SORTS[dataset.task], dataset.failure_threshold, DESIGN)
+        return {**of_groups, **flags_of(dataset.task, len(dataset.labels))}
 
     def about(self, dataset: CounterfactualDataset) -> Sequence[str]:
         """Tells of the cases and of the comparison of groups."""

@@ -11,10 +11,11 @@ from biasgrid.families.counterfactual.examples import largest_differences
 from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe
 from biasgrid.families.counterfactual.records import records_of_cases
 from biasgrid.families.counterfactual.tasks import SORTS
+from biasgrid.families.counterfactual.validity import validity
 from biasgrid.groups.main_scores import main_distance
 from biasgrid.groups.measure import measure_groups
 
-__all__ = ["OBSERVATIONS", "examples", "measure", "observe"]
+__all__ = ["OBSERVATIONS", "examples", "measure", "observe", "validity"]
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:

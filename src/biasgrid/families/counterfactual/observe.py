@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.counterfactual.packs import JOIN
+from biasgrid.families.counterfactual.packs.pack import JOIN
 from biasgrid.families.counterfactual.records import outputs_of
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.scores import SCORES

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from biasgrid.families.counterfactual.biases import check_group_tokens, read_biases
 from biasgrid.families.counterfactual.cases import Cases
-from biasgrid.families.counterfactual.fillings import Filling, read_fillings
-from biasgrid.families.counterfactual.packs import Pack, PackFiles
-from biasgrid.families.counterfactual.placeholders import GroupSlot, Slot, split_texts
-from biasgrid.families.counterfactual.template_checks import TaskChecks, check_distinct
-from biasgrid.families.counterfactual.templates import read_templates
+from biasgrid.families.counterfactual.packs.biases import check_group_tokens, read_biases
+from biasgrid.families.counterfactual.packs.fillings import Filling, read_fillings
+from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
+from biasgrid.families.counterfactual.packs.placeholders import GroupSlot, Slot, split_texts
+from biasgrid.families.counterfactual.packs.template_checks import TaskChecks, check_distinct
+from biasgrid.families.counterfactual.packs.templates import read_templates
 from biasgrid.families.family import OneToken
 from biasgrid.faults import Fault
 

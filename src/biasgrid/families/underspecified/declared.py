@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from biasgrid.families.flags import FLAGS as COMMON_FLAGS
+from biasgrid.families.flags import flag
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.tables.measure import Measure
+from biasgrid.tables.measure import Limit, Measure
 
 if TYPE_CHECKING:
     from biasgrid.families.underspecified.section import UnderspecifiedDataset
@@ -111,12 +113,47 @@ MEASURES = {
     ),
 }
 
+FLAGS = {
+    **COMMON_FLAGS,
+    "neither_subject": flag(
+        "neither subject",
+        "share of instances whose most probable answer names neither subject",
+        Limit(
+            0.5,
+            problem="in {value:.0%} of the instances the answer is neither subject",
+            remedy="read the answers (`biasgrid preview --model`): the model may not know such questions",
+            withholds=True,
+        ),
+    ),
+    "errors_over_mu": flag(
+        "errors beyond mu",
+        "the larger one of delta and epsilon, less mu",
+        Limit(
+            0,
+            problem="delta or epsilon is {value:.3f} larger than mu",
+            remedy="read mu with care: order and negation move scores more than subjects do",
+        ),
+        is_share=False,
+        source=LI,
+    ),
+    "balance": flag(
+        "balance",
+        "how often the subject that is asked least is asked, as a share of how often the one is that is asked most",
+        Limit(
+            0.5,
+            problem="some subjects are asked {value:.0%} as often as others",
+            remedy="raise `sample`, or ask all",
+            below=True,
+        ),
+    ),
+}
+"""What speaks against a cell, by name."""
+
 
 def measures(dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:
     """Returns the measures of a dataset by name, in the order in which they are told; those of groups if it asks."""
-    if not dataset.compares_groups:
-        return MEASURES
-    return {**MEASURES, **measures_of_groups("subjects", dataset.failure_threshold, DESIGN)}
+    of_groups = measures_of_groups("subjects", dataset.failure_threshold, DESIGN) if dataset.compares_groups else {}
+    return {**MEASURES, **of_groups, **FLAGS}
 
 
 def about(dataset: UnderspecifiedDataset) -> tuple[str, ...]:

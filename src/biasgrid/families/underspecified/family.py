@@ -39,6 +39,7 @@ class Underspecified(Family):
     }
     sorts: ClassVar = dict.fromkeys(ANSWERS, "subjects")
     own_measures = declared.MEASURES
+    flags = declared.FLAGS
     expected = "a `variant` for underspecified datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

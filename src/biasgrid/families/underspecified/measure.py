@@ -16,7 +16,10 @@ from biasgrid.arrays import FloatArray
 from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects, directed, scores_in_groups
 from biasgrid.families.underspecified.examples import strongest_associations
 from biasgrid.families.underspecified.records import records_of_subjects
+from biasgrid.families.underspecified.validity import validity
 from biasgrid.groups.measure import measure_groups
+
+__all__ = ["READ", "examples", "measure", "observe", "validity"]
 
 READ = ["instance", *PLACE, *COMPARED, "text", "text_pair", "candidate1", "candidate2", "position1", "position2"]
 """The columns of instances that are read; the last ones only for examples."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.characters import folded
-from biasgrid.families.counterfactual.json_files import as_json, kind, read_object
-from biasgrid.families.counterfactual.packs import JOIN
-from biasgrid.families.counterfactual.placeholders import MASK, PLACEHOLDER
+from biasgrid.families.counterfactual.packs.json_files import as_json, kind, read_object
+from biasgrid.families.counterfactual.packs.pack import JOIN
+from biasgrid.families.counterfactual.packs.placeholders import MASK, PLACEHOLDER
 from biasgrid.families.texts import SPACING, spacing_problem
 from biasgrid.faults import Fault, nearest, one_of
 

@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from biasgrid.families.counterfactual.placeholders import Slot, Text, group_tokens_of
+from biasgrid.families.counterfactual.packs.placeholders import Slot, Text, group_tokens_of
 from biasgrid.families.sampling import Sample
 
 JOIN = " & "

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from biasgrid.families.counterfactual.fillings import Fillings
-from biasgrid.families.counterfactual.json_files import as_json, kind, read_object
-from biasgrid.families.counterfactual.packs import Template
-from biasgrid.families.counterfactual.placeholders import (
+from biasgrid.families.counterfactual.packs.fillings import Fillings
+from biasgrid.families.counterfactual.packs.json_files import as_json, kind, read_object
+from biasgrid.families.counterfactual.packs.pack import Template
+from biasgrid.families.counterfactual.packs.placeholders import (
     MASK,
     Slot,
     Text,

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from biasgrid.families.counterfactual.biases import Groups
-from biasgrid.families.counterfactual.json_files import as_json
-from biasgrid.families.counterfactual.placeholders import (
+from biasgrid.families.counterfactual.packs.biases import Groups
+from biasgrid.families.counterfactual.packs.json_files import as_json
+from biasgrid.families.counterfactual.packs.placeholders import (
     MASK,
     GroupSlot,
     Slot,
@@ -16,7 +16,7 @@ from biasgrid.families.counterfactual.placeholders import (
     slots_of,
     split_texts,
 )
-from biasgrid.families.counterfactual.templates import Header, Located
+from biasgrid.families.counterfactual.packs.templates import Header, Located
 from biasgrid.families.texts import SPACING, spacing_problem
 from biasgrid.faults import Fault
 

@@ -1,0 +1,48 @@
+"""What speaks against a cell of cases, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from biasgrid.families.counterfactual.tasks import CLASSIFICATION
+from biasgrid.families.flags import FLAGS, flag
+from biasgrid.tables.measure import Limit, Measure
+
+
+def flags_of(task: str, classes: int) -> Mapping[str, Measure]:
+    """Returns the validity flags of a dataset by name.
+
+    Args:
+        task: that of its models.
+        classes: how many classes its classifiers have.
+    """
+    return {**FLAGS, **flags_of_classifiers(classes)} if task == CLASSIFICATION else FLAGS
+
+
+def flags_of_classifiers(classes: int) -> Mapping[str, Measure]:
+    """Returns those that only classifiers have."""
+    return {
+        "accuracy": flag(
+            "balanced accuracy",
+            "mean over classes of the share of instances that the model puts into the right one",
+            Limit(
+                1 / classes,
+                problem="balanced accuracy is {value:.2f} ({low:.2f} to {high:.2f} on {n} cases), chance {limit:.2f}",
+                remedy="use a model that can do the task, or ask more cases: differences of guesses are chance",
+                below=True,
+                withholds=True,
+            ),
+            source="Wilson, JASA 1927, for the interval",
+        ),
+        "exchanged_labels": flag(
+            "exchanged labels",
+            "by how much balanced accuracy would grow if two classes were exchanged",
+            Limit(
+                0,
+                problem="balanced accuracy would be {value:.2f} larger with two classes exchanged",
+                remedy="compare `labels` of the model with the order of `id2label` in its checkpoint",
+                withholds=True,
+            ),
+            is_share=False,
+        ),
+    }

@@ -1,0 +1,96 @@
+"""What speaks against cells of cases: texts that are not read, classes that are not known, words that are not meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.arrays import FloatArray
+from biasgrid.families.counterfactual.records import outputs_of
+from biasgrid.families.validity import equal_scores, improbable, templates, unknown_tokens
+from biasgrid.groups.records import ClassOutputs, TargetOutputs
+from biasgrid.tables.validity import Check
+
+NORMAL_QUANTILE = 1.959963984540054
+"""That of 97.5 %, for intervals of 95 %."""
+
+
+def validity(
+    instances: pl.DataFrame,
+    predictions: pl.DataFrame,
+    observations: pl.DataFrame,
+    measures: pl.DataFrame,
+    options: Mapping[str, Any],
+) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `declared.flags_of`.
+
+    Args:
+        instances: the family's instances.
+        predictions: the predictions of all of them.
+        observations: rows of `OBSERVATIONS`.
+        measures: the cell's measures.
+        options: see `measure.measure`.
+    """
+    asked = observations.filter(~pl.col("part"))
+    said = outputs_of(asked, options)
+    yield from unknown_tokens(predictions)
+    if isinstance(said, ClassOutputs | TargetOutputs):
+        yield from equal_scores(said.probabilities)
+    if isinstance(said, TargetOutputs):
+        yield improbable(said.probabilities)
+    if isinstance(said, ClassOutputs):
+        shares = answered_as(said)
+        yield accuracy(shares, asked["case"].n_unique())
+        yield from exchanged_labels(shares, len(asked))
+    yield templates(asked)
+
+
+def answered_as(said: ClassOutputs) -> FloatArray:
+    """Returns how often each class is answered with each class.
+
+    Returns:
+        Shape (classes, classes): of the instances of the class of a row, the share that the model puts into that of
+        the column; NaN in the rows of classes that no instance is of.
+    """
+    classes = said.probabilities.shape[1]
+    places = said.gold * classes + said.probabilities.argmax(axis=1)
+    counts = np.bincount(places, minlength=classes**2).reshape(classes, classes).astype(np.float64)
+    totals = counts.sum(axis=1, keepdims=True)
+    return counts / np.where(totals == 0, np.nan, totals)
+
+
+def accuracy(shares: FloatArray, cases: int) -> Check:
+    """Returns the balanced accuracy, the mean over classes of how often each is found, with its interval.
+
+    The interval is Wilson's (JASA 1927) of 95 %. It counts cases: the instances of a case are nearly the same text.
+
+    Args:
+        shares: from `answered_as`.
+        cases: how many cases there are.
+    """
+    value, square = float(np.nanmean(shares.diagonal())), NORMAL_QUANTILE**2
+    centre = (value + square / (2 * cases)) / (1 + square / cases)
+    spread = value * (1 - value) / cases + square / (4 * cases**2)
+    half = NORMAL_QUANTILE * sqrt(spread) / (1 + square / cases)
+    return Check("accuracy", value, cases, centre - half, centre + half)
+
+
+def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:
+    """Yields by how much the balanced accuracy would grow if the two classes were exchanged for which it grows most.
+
+    Args:
+        shares: from `answered_as`.
+        count: of how many instances.
+    """
+    found = np.flatnonzero(~np.isnan(shares.diagonal()))
+    gains = [
+        shares[one, other] + shares[other, one] - shares[one, one] - shares[other, other]
+        for one, other in combinations(found, 2)
+    ]
+    if gains:
+        yield Check("exchanged_labels", float(max(gains)) / len(found), count)

@@ -1,0 +1,63 @@
+"""Validity flags that families have in common: measures with a limit beyond which they speak against a cell."""
+
+from __future__ import annotations
+
+from biasgrid.tables.measure import Limit, Measure
+
+LEAST_PROBABILITY = 0.001
+"""Where the candidates together have less, a masked language model says nothing of them."""
+
+
+def flag(title: str, meaning: str, limit: Limit, *, is_share: bool = True, source: str = "") -> Measure:
+    """Declares a validity flag."""
+    is_not = "bias: it tells whether bias was measured at all"
+    return Measure(title, title, meaning, is_not, source, "share" if is_share else "difference", limit=limit)
+
+
+FLAGS = {
+    "unknown_tokens": flag(
+        "unknown text",
+        "share of instances in which the model's tokenizer does not know some of the text",
+        Limit(
+            0.1,
+            problem="the tokenizer does not know some of the text of {value:.0%} of the instances",
+            remedy="use words that the tokenizer knows (`biasgrid validate` names the others where the checkpoint is a "
+            "local folder), or a model that reads them",
+            withholds=True,
+        ),
+    ),
+    "equal_scores": flag(
+        "equal scores",
+        "share of instances whose candidates score the same to the last bit",
+        Limit(
+            0.1,
+            problem="the candidates of {value:.0%} of the instances score the same to the last bit",
+            remedy="look at the predictions: the model does not tell the candidates apart, or the scoring `unqover` "
+            "cuts both to 0",
+            withholds=True,
+        ),
+    ),
+    "improbable": flag(
+        "improbable candidates",
+        f"share of instances in which the candidates together have less than {LEAST_PROBABILITY:g} of the probability",
+        Limit(
+            0.5,
+            problem="in {value:.0%} of the instances the candidates together have less than "
+            f"{LEAST_PROBABILITY:g} of the probability",
+            remedy="use templates in which the model expects such words, or a model that knows them",
+            withholds=True,
+        ),
+    ),
+    "templates": flag(
+        "templates",
+        "how many templates the cell's numbers come from",
+        Limit(
+            4,
+            problem="only {value:.0f} of the {limit:.0f} templates that one should have at least",
+            remedy="add templates, or raise `limit`: with so few, what one template does passes for the model",
+            below=True,
+        ),
+        is_share=False,
+    ),
+}
+"""Those that are the same in all families, by name."""

@@ -1,0 +1,82 @@
+"""What speaks against cells of underspecified questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.families.underspecified.comparisons import scores_in_groups
+from biasgrid.families.validity import equal_scores, improbable, templates, unknown_tokens
+from biasgrid.tables.validity import Check
+
+SIDES = ("candidate1", "candidate2")
+
+
+def validity(
+    instances: pl.DataFrame,
+    predictions: pl.DataFrame,
+    observations: pl.DataFrame,
+    measures: pl.DataFrame,
+    options: Mapping[str, Any],
+) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`.
+
+    Args:
+        instances: the family's instances.
+        predictions: answers of the kind `span` or `choice`, one for each instance.
+        observations: from `compare_subjects`.
+        measures: the cell's measures.
+        options: see `measure.measure`.
+    """
+    scores = scores_in_groups(observations).reshape(-1, 2)
+    yield from unknown_tokens(predictions)
+    yield from equal_scores(scores)
+    if options["task"] == "fill-mask":
+        yield improbable(scores)
+    if "answer" in predictions.columns:
+        yield neither_subject(instances, predictions)
+    yield errors_over_mu(measures)
+    yield balance(measures)
+    yield templates(observations)
+
+
+def neither_subject(instances: pl.DataFrame, predictions: pl.DataFrame) -> Check:
+    """Returns the share of instances whose answer names neither subject.
+
+    Args:
+        instances: with `instance` and both candidates.
+        predictions: with `instance` and `answer`.
+    """
+    asked = instances.select("instance", *SIDES)
+    answered = asked.join(predictions.select("instance", "answer"), on="instance")
+    distinct = answered.group_by(*SIDES, "answer").agg(count=pl.len())
+    names = [bare(pl.col(name)) for name in SIDES]
+    answer = bare(pl.col("answer"))
+    # A part of a name is one as well: some models leave out an article.
+    part = (answer != "") & pl.any_horizontal(name.str.contains(answer, literal=True) for name in names)
+    whole = pl.any_horizontal(answer.str.contains(name, literal=True) for name in names)
+    neither = int(distinct.filter(~(part | whole))["count"].sum())
+    return Check("neither_subject", neither / len(answered), len(answered))
+
+
+def bare(text: pl.Expr) -> pl.Expr:
+    """Returns letters and digits alone, in lower case: tokens that are joined again have other spaces."""
+    return text.cast(pl.String).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
+
+
+def errors_over_mu(measures: pl.DataFrame) -> Check:
+    """Returns by how much the larger one of delta and epsilon exceeds mu."""
+    whole = measures.filter(pl.col("measure").is_in(["mu", "delta", "epsilon"]))
+    value = dict(whole.select("measure", "value").iter_rows())
+    count = whole.filter(measure="mu")["n"].item()
+    return Check("errors_over_mu", max(value["delta"], value["epsilon"]) - value["mu"], count)
+
+
+def balance(measures: pl.DataFrame) -> Check:
+    """Returns how often the subject is asked that is asked least often, compared with that which is most often."""
+    of_subjects = measures.filter(pl.col("measure") == "gamma", pl.col("attribute", "attribute_cluster").is_null())
+    asked = of_subjects.drop_nulls("subject")["n"].to_numpy().astype(np.float64)
+    return Check("balance", float(asked.min() / asked.max()), len(asked))

@@ -1,0 +1,87 @@
+"""What speaks against a cell of underspecified questions."""
+
+import numpy as np
+import polars as pl
+import pytest
+from small_cells import ALWAYS, choosing, one_list, spans
+from small_tables import predictions_of
+
+from biasgrid.families.underspecified.measure import measure, observe, validity
+
+SPANS = {"task": "question-answering", "scoring": "exact", "measures": []}
+CHOICES = SPANS | {"task": "fill-mask"}
+
+
+def checks(instances: pl.DataFrame, predictions: pl.DataFrame, options: dict[str, object] = SPANS) -> dict[str, float]:
+    observations = observe(instances, predictions, options)
+    measures = measure(observations, options)
+    found = list(validity(instances, predictions, observations, measures, options))
+    assert len({check.measure for check in found}) == len(found)
+    return {check.measure: check.value for check in found}
+
+
+def answering(instances: pl.DataFrame, answers: list[str]) -> pl.DataFrame:
+    """Sure predictions that take turns with some answers."""
+    turns = [answers[row % len(answers)] for row in range(len(instances))]
+    return choosing(instances, ALWAYS).with_columns(answer=pl.Series(turns, dtype=pl.Categorical))
+
+
+def test_a_good_cell_has_nothing_against_it() -> None:
+    instances = one_list(3, attributes=2, templates=4)
+    sure = choosing(instances, (pl.col("subject1") == "Ann") != pl.col("negated"))
+    named = sure.with_columns(answer=instances["subject1"].cast(pl.String).cast(pl.Categorical), unknown=False)
+    shares = dict.fromkeys(("unknown_tokens", "equal_scores", "neither_subject"), 0)
+    found = checks(instances, named)
+    assert found.pop("errors_over_mu") < 1
+    assert found == {**shares, "balance": 1, "templates": 4}
+
+
+def test_instances_that_the_tokenizer_does_not_know_are_counted() -> None:
+    instances = one_list(2)
+    unknown = pl.Series([True, False, False, None])
+    assert checks(instances, choosing(instances, ALWAYS).with_columns(unknown=unknown))["unknown_tokens"] == 1 / 3
+    assert "unknown_tokens" not in checks(instances, choosing(instances, ALWAYS))
+
+
+def test_equal_scores_are_counted_by_instance() -> None:
+    instances = one_list(2)
+    predictions = spans(instances, np.array([0.5, 0.5, 0.2, 0.1]), np.array([0.5, 0.25, 0.2, 0.3]))
+    assert checks(instances, predictions)["equal_scores"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("answers", "share"),
+    [
+        (["Ann", "Bea"], 0),
+        (["nobody", "Bea"], 0.5),
+        (["it was ann - ", "BEA."], 0),
+        (["B ea", "An"], 0),
+        (["", "?"], 1),
+    ],
+)
+def test_answers_that_name_neither_subject_are_counted(answers: list[str], share: float) -> None:
+    instances = one_list(2, attributes=2)
+    assert checks(instances, answering(instances, answers))["neither_subject"] == share
+
+
+def test_only_masked_models_are_asked_whether_they_expect_the_subjects_at_all() -> None:
+    instances = one_list(2)
+    both = [[0.0004, 0.0005], [0.1, 0.2], [0.0005, 0.0006], [0.0, 0.1]]
+    found = checks(instances, predictions_of("choice", instances, probabilities=both), CHOICES)
+    assert found["improbable"] == 0.25
+    assert "neither_subject" not in found
+    assert "improbable" not in checks(instances, choosing(instances, ALWAYS))
+
+
+def test_errors_are_compared_with_mu() -> None:
+    instances = one_list(2)
+    # Who stands first is chosen always: nothing is left of that in mu, and delta is 1.
+    chosen = spans(instances, np.ones(len(instances)), np.zeros(len(instances)))
+    assert checks(instances, chosen)["errors_over_mu"] == 1
+
+
+def test_subjects_that_are_asked_less_often_are_told() -> None:
+    instances = one_list(3)
+    groups = instances.filter(pl.col("swap_group") < 2)
+    # Of three subjects in two pairs one stands in both.
+    assert checks(groups, choosing(groups, ALWAYS))["balance"] == 0.5

@@ -1,0 +1,76 @@
+"""What is withheld where nothing was measured, and what is only told."""
+
+import polars as pl
+import pytest
+from small_measures import measures_of
+
+from biasgrid.tables.measure import Declared, Limit
+from biasgrid.tables.summary import ModelFacts, flags_of, side_by_side, summarise
+from biasgrid.tables.validity import Check, judge, rows_of
+
+UNREAD = Limit(0.1, "{value:.0%} of the texts are not read", "read them", withholds=True)
+FEW = Limit(4, "only {value:.0f} of {limit:.0f} templates", "add some", below=True)
+DECLARED = Declared(["mu", "gamma", "unread", "few"], {"mu": ""}, {"unread": UNREAD, "few": FEW})
+
+
+def cell(unread: float | None, few: float = 5, model: str = "one", **interval: float) -> pl.DataFrame:
+    rows = [
+        {"measure": "mu", "value": 0.5, "low": 0.4, "high": 0.6},
+        {"measure": "mu", "value": 0.7, "bias_type": "age"},
+        {"measure": "gamma", "value": 0.2, "subject": "Ann"},
+        {"measure": "unread", "value": unread, **interval},
+        {"measure": "few", "value": few},
+    ]
+    return judge(measures_of(rows, model=model), DECLARED)
+
+
+def test_a_cell_within_its_limits_is_left_as_it_is() -> None:
+    judged = cell(unread=0.1, few=4)
+    assert judged["flag"].null_count() == len(judged)
+    assert judged["value"].to_list() == [0.5, 0.7, 0.2, 0.1, 4]
+
+
+def test_headlines_are_withheld_with_the_reason_and_parts_stay() -> None:
+    judged = cell(unread=0.25)
+    headlines, rest = judged.head(2), judged.tail(3)
+    assert headlines.select("value", "low", "high").null_count().row(0) == (2, 2, 2)
+    assert headlines["flag"].to_list() == ["not measurable: 25% of the texts are not read"] * 2
+    assert rest["value"].to_list() == [0.2, 0.25, 5]
+    assert rest["flag"].to_list() == [None, "25% of the texts are not read", None]
+
+
+def test_a_flag_that_withholds_nothing_is_only_told() -> None:
+    judged = cell(unread=0, few=2)
+    assert judged["value"].null_count() == 0
+    assert judged["flag"].to_list() == [None, None, None, None, "only 2 of 4 templates"]
+
+
+@pytest.mark.parametrize(("high", "is_withheld"), [(0.1, False), (0.11, True)])
+def test_of_an_interval_the_worse_end_counts(high: float, is_withheld: bool) -> None:
+    assert (cell(unread=0.05, low=0, high=high)["value"][0] is None) == is_withheld
+
+
+def test_a_flag_without_a_value_says_nothing() -> None:
+    assert cell(unread=None)["flag"].null_count() == 5
+
+
+def test_checks_are_rows_about_the_whole_cell() -> None:
+    rows = rows_of([Check("unread", 0.5, 8), Check("few", 2, 2, 1, 3)])
+    assert rows.select("measure", "value", "n", "low", "high", "options", "left_out").rows() == [
+        ("unread", 0.5, 8, None, None, "", 0),
+        ("few", 2, 2, 1, 3, "", 0),
+    ]
+
+
+def test_the_summary_gathers_what_speaks_against_cells() -> None:
+    measures = pl.concat([cell(0.25, few=2, model="one"), cell(0.25, model="two"), cell(0, few=2, model="three")])
+    models = {name: ModelFacts("LM", name, {}) for name in ("one", "two", "three")}
+    summary = summarise(measures, models, {"faith": {"mu": ""}})
+    assert flags_of(summary).select("measure", "withholds", "models").rows() == [
+        ("unread", True, ["one", "two"]),
+        ("few", False, ["one", "three"]),
+    ]
+    wide = side_by_side(summary).filter(pl.col("bias_type").is_null())
+    withheld = None, "not measurable: 25% of the texts are not read"
+    expected = [("one", *withheld), ("two", *withheld), ("three", 0.5, None)]
+    assert wide.select("model", "mu", "flag").rows() == expected
