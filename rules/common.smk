@@ -14,6 +14,7 @@ from biasgrid.models.back_ends import modules_of
 from biasgrid.references import stage
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.measure import Declared
+from biasgrid.runs.remembered import remember_configs
 from biasgrid.unqover.addresses import digest_of, shown
 
 # Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.
@@ -172,10 +173,12 @@ def records_of_models():
     return [layout.record("models", model) for model in grid.run.models if not is_imported(model)]
 
 
-# Snakemake's own lock outlives a killed run (see profiles/default); the system drops this one with the process.
+# Snakemake's own lock outlives a killed run (see profiles/default); the system drops this one with the process. Settings
+# on the command line are like edits: what counts is the name of the config.
 onstart:
     try:
         lock_results(grid.results)
+        remember_configs(grid.results, workflow.configfiles)
     except UserError as error:
         raise WorkflowError(str(error)) from None
     bring_to_present(Path(grid.results).rglob("*"))

@@ -34,7 +34,8 @@ def check_same(project: Project, expected: Project) -> None:
     """A project has the tables of another, its other files too, and no temporary ones."""
     assert project.tables() == expected.tables()
     assert files_of(project) == files_of(expected)
-    lock, finished, *others = sorted(file for file in files_of(project) if "/." in f"/{file}" and file != ".lock")
+    hidden = {file for file in files_of(project) if "/." in f"/{file}"}
+    lock, finished, *others = sorted(hidden - {".lock", ".made_with.json"})
     assert lock == ".answers/gender/answering/1-of-1.lock"
     assert re.fullmatch(r"\.answers/gender/answering/\w{16}/\w{16}\.parquet", finished)
     assert not others

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from biasgrid.checkpoints.checkpoint import digest_file
 from biasgrid.faults import UserError
+from biasgrid.runs.remembered import NOTE
 
 MANIFEST = "manifest.json"
-NO_OUTPUTS = {"logs", ".answers", ".parts", ".lock", MANIFEST}
+NO_OUTPUTS = {"logs", ".answers", ".parts", ".lock", NOTE, MANIFEST}
 """What lies in the folder of results beside what a run makes to be read: these hang on how it went."""
 
 
