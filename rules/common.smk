@@ -181,4 +181,20 @@ onstart:
         remember_configs(grid.results, workflow.configfiles)
     except UserError as error:
         raise WorkflowError(str(error)) from None
+    layout.failed_manifest.unlink(missing_ok=True)
     bring_to_present(Path(grid.results).rglob("*"))
+
+
+onerror:
+    from biasgrid.runs.failed_run import Unfinished, write_failed_manifest
+
+    failed = {one for job in workflow.scheduler.failed for one in (job.jobs if job.is_group() else [job])}
+    unfinished = [
+        Unfinished(job.rule.name, str(job.log[0]), [str(file) for file in job.output], job in failed)
+        for job in workflow.dag.needrun_jobs()
+        if job.output
+    ]
+    try:
+        write_failed_manifest(grid, config, config_name, unfinished)
+    except UserError as error:
+        raise WorkflowError(str(error)) from None

@@ -82,6 +82,13 @@ class Project:
         assert (process.returncode == 0) == succeeds, output
         return output
 
+    def audited(self, *options: str) -> subprocess.CompletedProcess[str]:
+        """Runs `biasgrid audit` on the results."""
+        line = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "audit", "results", *options]
+        return subprocess.run(
+            line, cwd=self.folder, env=self.environment(), capture_output=True, text=True, check=False
+        )
+
     def planned(self, *arguments: str) -> dict[str, int]:
         """Returns how many jobs of each rule Snakemake would run now."""
         output = self.run("--dry-run", *arguments)

@@ -67,6 +67,20 @@ def finished(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="session")
+def failed(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The finished grid, run again after the instances of one cell were damaged; tests work on clones of it."""
+    return Project(made_once(tmp_path_factory, "failed", partial(run_with_damage, finished)))
+
+
+def run_with_damage(finished: Project, folder: Path) -> None:
+    project = finished.clone(folder)
+    results = project.folder / "results"
+    (results / "predictions/religion/answering/1-of-1.parquet").unlink()
+    (results / "instances/religion/qa.parquet").write_bytes(b"PAR1")
+    project.run(succeeds=False)
+
+
+@pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
     """The SLURM on which each SlurmProject runs."""
     missing = missing_for_slurm()

@@ -2,21 +2,14 @@
 
 import json
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from project import Project
 
 
-def audited(project: Project, *options: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "audit", "results", *options]
-    return subprocess.run(line, cwd=project.folder, env=project.environment(), capture_output=True, text=True)
-
-
 def test_outputs_of_a_run_are_as_they_were(finished: Project) -> None:
-    found = audited(finished)
+    found = finished.audited()
     assert found.returncode == 0, found.stdout
     assert "files compared, 0 not as they were." in found.stdout
 
@@ -28,7 +21,7 @@ def test_damaged_missing_and_foreign_files_are_named_and_made_again(finished: Pr
     (results / "summary.csv").write_text("model\n")
     (results / "measures/religion/masked.parquet").unlink()
     (results / "notes.txt").write_text("mine")
-    found = audited(project, "--json")
+    found = project.audited("--json")
     assert found.returncode == 1
     told = json.loads(found.stdout)
     assert [(one["state"], one["file"]) for one in told["findings"]] == [
@@ -40,7 +33,7 @@ def test_damaged_missing_and_foreign_files_are_named_and_made_again(finished: Pr
     program, *arguments = shlex.split(told["command"])
     assert program == "snakemake"
     project.run(*arguments)
-    again = audited(project)
+    again = project.audited()
     assert again.returncode == 0, again.stdout
     assert (results / "notes.txt").read_text() == "mine"
 
@@ -57,8 +50,8 @@ def test_without_a_manifest_it_says_how_there_is_one(finished: Project, tmp_path
     project = finished.clone(tmp_path / "clone")
     manifest = project.folder / "results/manifest.json"
     manifest.write_text("{}")
-    assert "an earlier version; remove it and run snakemake" in audited(project).stderr
+    assert "an earlier version; remove it and run snakemake" in project.audited().stderr
     manifest.unlink()
-    found = audited(project)
+    found = project.audited()
     assert (found.returncode, found.stdout) == (1, "")
     assert "there is no results/manifest.json; run snakemake with the config" in found.stderr

@@ -27,6 +27,14 @@ def test_every_file_of_a_run_is_documented(finished: Project):
     assert [file for file in files if not any(pattern.fullmatch(file) for pattern in patterns)] == []
 
 
+def test_every_file_of_a_failed_run_is_documented(failed: Project):
+    test_every_file_of_a_run_is_documented(failed)
+
+
+def test_every_key_of_the_manifest_of_a_failed_run_is_documented(failed: Project):
+    test_every_key_of_a_file_is_documented(failed, "manifest.failed.json", "Manifest of a failed run")
+
+
 @pytest.mark.parametrize(
     ("file", "section"),
     [

@@ -192,18 +192,23 @@ def audit(
 ) -> None:
     """Compares the files of a run with the digests in its manifest: which are damaged, missing or foreign.
 
-    Ends with exit code 1 where any is damaged or missing.
+    Ends with exit code 1 where any is damaged or missing, or where the last run failed: then it tells why, and what
+    that run has not made.
     """
     from biasgrid.runs.audit import audit as compare
+    from biasgrid.runs.estimates import plain
 
     with told_errors():
         found = compare(results)
     if as_json:
-        typer.echo(json.dumps(found._asdict() | {"findings": [one._asdict() for one in found.findings]}, indent=2))
+        told = {"findings": [one._asdict() for one in found.findings], "failures": plain(found.failures)}
+        typer.echo(json.dumps(found._asdict() | told, indent=2))
     else:
         for finding in found.findings:
             typer.echo(f"{finding.state:8} {results / finding.file}")
         typer.echo(f"{found.files} files compared, {len(found.findings)} not as they were.")
+        for failure in found.failures:
+            typer.echo(f"The last run failed in {failure.rule} ({failure.log}): {failure.error}")
         if found.command:
             typer.echo(f"To make them again:\n  {found.command}")
     if found.command:

@@ -155,6 +155,9 @@ def status_table(now: status.Status, width: int) -> RenderableType:
     lines = "".join(f"\n  {cell.model} on {cell.dataset}: {cell.not_measurable}" for cell in withheld)
     flags = [Text.assemble("\n", ("Not measurable:", "bold red"), lines)] if withheld else []
     return Group(table, *notes, *flags, *(shown_failure(failure) for failure in failures))
+    if now.failed_manifest:
+        notes.append(Text(f"\nThe last run failed: {now.failed_manifest} tells what, why, and what is missing"))
+    return Group(table, *notes, *(shown_failure(failure) for failure in failures))
 
 
 def add_sums(table: Table, name: str, sums: status.StatusTotals) -> None:

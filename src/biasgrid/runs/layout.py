@@ -9,6 +9,8 @@ from biasgrid.config import Config
 
 RECORDS = ("models", "bases", "tokenizers")
 """The folders of the records that rule fetch makes."""
+MANIFEST = "manifest.json"
+FAILED_MANIFEST = "manifest.failed.json"
 
 
 @dataclass(frozen=True)
@@ -142,4 +144,9 @@ class Layout:
     @property
     def manifest(self) -> Path:
         """What was made, how and how fast."""
-        return self.results / "manifest.json"
+        return self.results / MANIFEST
+
+    @property
+    def failed_manifest(self) -> Path:
+        """What the last run has done and what not, where it failed."""
+        return self.results / FAILED_MANIFEST

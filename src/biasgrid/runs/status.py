@@ -86,11 +86,19 @@ class StatusTotals:
 
 @dataclass(frozen=True)
 class Status:
-    """How far a run is: its cells, dataset by dataset, their totals, and failures of other rules than `predict`."""
+    """How far a run is.
+
+    Attributes:
+        cells: its cells, dataset by dataset.
+        totals: sums over them.
+        failures: failures of other rules than `predict`.
+        failed_manifest: what the last run has left that failed; None where it did not, or one is at work.
+    """
 
     cells: list[CellStatus]
     totals: StatusTotals
     failures: list[Failure]
+    failed_manifest: str | None
 
 
 class Times(NamedTuple):
@@ -125,7 +133,8 @@ def read_status(config: Config) -> Status:
         table = layout.instances_of_cell(dataset, model)
         instances = rows.get(table) or expected.get(table, UNKNOWN)
         cells.append(status_of_cell(layout, dataset, model, instances, expanded=table in rows))
-    return Status(cells, totals_of(cells), list(other_failures(layout)))
+    failed = str(layout.failed_manifest) if layout.failed_manifest.exists() else None
+    return Status(cells, totals_of(cells), list(other_failures(layout)), failed)
 
 
 def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Figure]:
