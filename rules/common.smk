@@ -12,6 +12,7 @@ from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.models.back_ends import modules_of
 from biasgrid.references import stage
+from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.measure import Declared
 from biasgrid.runs.remembered import remember_configs
@@ -33,6 +34,13 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 
 layout = Layout(grid)
+
+# Looked at here, because Snakemake takes whatever is there for done, and then starts nothing.
+if workflow.is_main_process:
+    try:
+        refuse_empty(layout)
+    except UserError as error:
+        raise WorkflowError(str(error)) from None
 
 
 wildcard_constraints:

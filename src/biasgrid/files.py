@@ -1,8 +1,9 @@
-"""Files that are written whole, with one message where the system refuses; and files from the future."""
+"""Files that are written whole, with one message where the system refuses; damaged files and files from the future."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from biasgrid.faults import UserError
 
@@ -25,6 +27,22 @@ def write_text(path: str | Path, text: str) -> None:
     """
     with whole(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_made(path: str | Path, kind: str) -> Any:
+    """Reads a JSON file that a run has made.
+
+    Args:
+        path: the file.
+        kind: what it should be, for the message.
+
+    Raises:
+        UserError: the file is empty or damaged.
+    """
+    try:
+        return json.loads(Path(path).read_bytes())
+    except ValueError as error:
+        raise UserError(f"{path}: not {kind} ({error}); remove it and run again") from None
 
 
 @contextmanager

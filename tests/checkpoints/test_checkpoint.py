@@ -10,6 +10,7 @@ from tiny_checkpoints import TOKENIZERS
 
 from biasgrid.checkpoints.checkpoint import ModelError, folder_of, load_model, load_tokenizer, name_of, read_record
 from biasgrid.checkpoints.fetch import make_record
+from biasgrid.faults import UserError
 from biasgrid.models.masked.one_token import are_one_token
 
 Checkpoints = Callable[[str, str], Path]
@@ -95,7 +96,7 @@ def test_one_token_words_are_told_from_others(tiny_checkpoint: Checkpoints, arch
 
 def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     (tmp_path / "bert.json").write_text('{"files": ')
-    with pytest.raises(ModelError, match=r"bert.json: not a record of a checkpoint .*; remove it and run again"):
+    with pytest.raises(UserError, match=r"bert.json: not a record of a checkpoint .*; remove it and run again"):
         read_record(tmp_path / "bert.json")
 
 

@@ -72,8 +72,10 @@ def test_a_name_that_is_not_utf_8_is_remembered(project: Path) -> None:
     remember_configs("other", [odd])
 
 
-@pytest.mark.parametrize("content", [b"", b"[", b"3"])
+@pytest.mark.parametrize("content", [b"", b"["])
 def test_a_damaged_note_is_named(project: Path, content: bytes) -> None:
     (project / "results" / NOTE).write_bytes(content)
-    with pytest.raises(UserError, match=r"results/.made_with.json: damaged; .* remove it and run again"):
+    with pytest.raises(
+        UserError, match=r"results/.made_with.json: not a list of config files .*; remove it and run again"
+    ):
         remember_configs("results", ["first.yaml"])

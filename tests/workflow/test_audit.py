@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,10 @@ def test_damaged_missing_and_foreign_files_are_named_and_made_again(finished: Pr
         ("missing", "measures/religion/masked.parquet"),
         ("foreign", "notes.txt"),
     ]
-    program, *arguments = shlex.split(told["command"])
+    removal, run = told["command"].split(" && ")
+    assert removal == "rm -r results/plots/gender"
+    subprocess.run(shlex.split(removal), cwd=project.folder, check=True)
+    program, *arguments = shlex.split(run)
     assert program == "snakemake"
     project.run(*arguments)
     again = project.audited()
@@ -38,12 +42,41 @@ def test_damaged_missing_and_foreign_files_are_named_and_made_again(finished: Pr
     assert (results / "notes.txt").read_text() == "mine"
 
 
-@pytest.mark.parametrize("figure", ["ranks.svg", "ranks.png"])
-def test_an_empty_figure_does_not_go_into_the_report(finished: Project, tmp_path: Path, figure: str) -> None:
+def test_no_empty_output_counts_as_done(finished: Project, tmp_path: Path) -> None:
     project = finished.clone(tmp_path / "clone")
-    (project.folder / "results/plots/gender" / figure).write_bytes(b"")
-    output = project.run("--forcerun", "report", succeeds=False)
-    assert f"{figure}: the file is empty; remove results/plots/gender and run again" in output
+    results = project.folder / "results"
+    outputs = [path for path in results.rglob("*") if path.is_file() and path.relative_to(results).parts[0] != "logs"]
+    shown = [path for path in outputs if not any(part.startswith(".") for part in path.relative_to(results).parts)]
+    for path in shown:
+        path.write_bytes(b"")
+    output = project.run("--dry-run", succeeds=False)
+    for path in shown:
+        name = path.relative_to(project.folder)
+        removed = name.parent if "plots" in name.parts else "it"
+        assert f"{name}: the file is empty; remove {removed} and run again" in output
+    assert "Traceback" not in output
+    assert {path.name for path in shown} >= {"summary.csv", "index.html", "manifest.json", "ranks.svg", "masked.json"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "file", "removed"),
+    [
+        ("report", "plots/gender/ranks.svg", "results/plots/gender"),
+        ("report", "plots/gender/ranks.png", "results/plots/gender"),
+        ("manifest", "timings/religion/masked/1-of-1.json", "it"),
+    ],
+)
+def test_what_is_emptied_while_a_run_is_at_work_goes_nowhere(
+    finished: Project, tmp_path: Path, rule: str, file: str, removed: str
+) -> None:
+    project = finished.clone(tmp_path / "clone")
+    script = project.folder / f"workflow/scripts/{rule}.py"
+    emptied = f"open('results/{file}', 'w').close()"
+    script.write_text(script.read_text().replace("\nstart_log", f"\n{emptied}\nstart_log"))
+    output = project.run("--forcerun", rule, succeeds=False)
+    assert f"results/{file}: the file is empty; remove {removed} and run again" in output
+    assert "Traceback" not in output
+    assert not (project.folder / "results/manifest.json").exists()
 
 
 def test_without_a_manifest_it_says_how_there_is_one(finished: Project, tmp_path: Path) -> None:

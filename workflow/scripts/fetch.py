@@ -1,7 +1,6 @@
 """Rule fetch: a checkpoint of the hub or a folder -> its record."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ start_log(snakemake.log[0])
 
 from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.checkpoints.fetch import make_record, record_of_keys, recorded_commit
-from biasgrid.files import bring_to_present, write_text
+from biasgrid.files import bring_to_present, read_made, write_text
 
 source = snakemake.params.source
 if "keys" in source:
@@ -24,7 +23,7 @@ else:
 if snakemake.input.get("base"):
     record["training"]["base"] = read_record(snakemake.input.base)
 if snakemake.input.get("training"):
-    record["training"] |= json.loads(Path(snakemake.input.training).read_text())
+    record["training"] |= read_made(snakemake.input.training, "what is known of a training")
 write_text(snakemake.output[0], json.dumps(record, indent=2, sort_keys=True) + "\n")
 # Snakemake would throw the record away where a local folder's files seem to be from the future.
 bring_to_present(snakemake.input)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biasgrid.faults import UserError
+from biasgrid.files import read_made
 
 if TYPE_CHECKING:
     import torch
@@ -28,12 +28,9 @@ def read_record(path: str | Path) -> dict[str, Any]:
     """Reads a record that `biasgrid.checkpoints.fetch.make_record` made.
 
     Raises:
-        ModelError: the file is damaged.
+        UserError: the file is damaged.
     """
-    try:
-        record: dict[str, Any] = json.loads(Path(path).read_text())
-    except ValueError as error:
-        raise ModelError(f"{path}: not a record of a checkpoint ({error}); remove it and run again") from None
+    record: dict[str, Any] = read_made(path, "a record of a checkpoint")
     return record
 
 

@@ -22,6 +22,7 @@ from biasgrid.checkpoints.files import (
     without_weights,
 )
 from biasgrid.checkpoints.hub import download, list_files, verify
+from biasgrid.faults import UserError
 
 
 def make_record(
@@ -108,7 +109,7 @@ def recorded_commit(path: str | Path, checkpoint: str | None, revision: str | No
     """
     try:
         record = read_record(path)
-    except (OSError, ModelError):
+    except (OSError, UserError):
         return None
     known: str | None = record.get("revision")
     return known if (record.get("checkpoint"), record.get("requested")) == (checkpoint, revision) else None

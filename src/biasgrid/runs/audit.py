@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+import shlex
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from biasgrid.checkpoints.checkpoint import digest_file
 from biasgrid.faults import UserError
 from biasgrid.runs.failed_jobs import Failure
-from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST
-from biasgrid.runs.remembered import NOTE
+from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST, Layout
 
-NO_OUTPUTS = {"logs", ".answers", ".parts", ".lock", NOTE, MANIFEST, FAILED_MANIFEST}
-"""What lies in the folder of results beside what a run makes to be read: these hang on how it went."""
+NO_OUTPUTS = {"logs", MANIFEST, FAILED_MANIFEST}
+"""What lies in the folder of results beside the outputs, as hidden files do: it hangs on how the run went."""
 AGAIN = "run snakemake with the config of these results, which makes it"
 
 
@@ -53,12 +53,7 @@ def digests_of(results: Path, made: Collection[str] | None = None) -> dict[str, 
         results: the folder.
         made: the files and folders in it that a run makes; None for all.
     """
-    files = {path.relative_to(results): path for path in sorted(results.rglob("*")) if path.is_file()}
-    return {
-        str(name): digest_file(path)
-        for name, path in files.items()
-        if name.parts[0] not in NO_OUTPUTS and (made is None or name.parts[0] in made)
-    }
+    return {str(path.relative_to(results)): digest_file(path) for path in outputs_in(results, made)}
 
 
 def audit(results: Path) -> Audit:
@@ -81,13 +76,62 @@ def audit(results: Path) -> Audit:
     states["unmade"] = [file for file in failed["missing"] if file not in found] if failed else []
     findings = [Finding(state, file) for state, files in states.items() for file in files]
     lost = dict.fromkeys(str(results / output_of(file)) for file in states["damaged"] + states["missing"])
-    run = ["snakemake", "--configfile", (failed or manifest)["config_file"], "--cores all"]
-    if lost:
-        run += ["--forcerun", *lost]
-    elif whole and failed:  # A run of some targets alone, for which the whole grid has no use.
-        run[1:1] = [str(results / file) for file in failed["missing"]]
-    failures = failed["failures"] if failed else []
-    return Audit(len(recorded), findings, failures, " ".join(run) if lost or failed else "")
+    empty = dict.fromkeys(str(results / output_of(file)) for file in states["damaged"] if is_empty(results / file))
+    # A run that failed while there is a manifest was one of some targets alone, for which the grid may have no use.
+    targets = [str(results / file) for file in failed["missing"]] if whole and failed and not lost else []
+    line = command((failed or manifest)["config_file"], list(empty), targets, list(lost))
+    return Audit(len(recorded), findings, failed["failures"] if failed else [], line if lost or failed else "")
+
+
+def command(config: str, empty: Sequence[str], targets: Sequence[str], forced: Sequence[str]) -> str:
+    """Words the command that makes files.
+
+    Args:
+        config: the config's file as a manifest names it.
+        empty: outputs to remove before, because a run refuses them.
+        targets: what to make; of none all.
+        forced: outputs to make again, whatever Snakemake thinks of them.
+    """
+    file, overruled, _ = config.partition(" and --config")
+    settings = " --config ..." if overruled else ""
+    run = shlex.join(["snakemake", *targets, "--configfile", file]) + settings + " --cores all"
+    removal = f"rm -r {shlex.join(empty)} && " if empty else ""
+    return removal + run + (f" --forcerun {shlex.join(forced)}" if forced else "")
+
+
+def refuse_empty(layout: Layout) -> None:
+    """Refuses results in which a file is empty, as a disk leaves it that was full or lost power: no output is.
+
+    Raises:
+        UserError: naming each such file, and what to remove.
+    """
+    lines = []
+    for path in [*outputs_in(layout.results, layout.made), layout.manifest]:
+        if is_empty(path):
+            output = layout.results / output_of(str(path.relative_to(layout.results)))
+            lines.append(f"{path}: the file is empty; remove {'it' if output == path else output} and run again")
+    if lines:
+        raise UserError("\n".join(lines))
+
+
+def is_empty(path: Path) -> bool:
+    """Says whether there is a file without a byte."""
+    return path.is_file() and path.stat().st_size == 0
+
+
+def outputs_in(results: Path, made: Collection[str] | None) -> Iterator[Path]:
+    """Yields the files in a folder of results, but no logs and the like.
+
+    Args:
+        results: the folder.
+        made: the files and folders in it that a run makes; None for all.
+    """
+    for top in sorted(results.glob("[!.]*")):
+        if top.name in NO_OUTPUTS or not (made is None or top.name in made):
+            continue
+        for path in [top, *sorted(top.rglob("*"))]:
+            if path.is_file() and not path.name.startswith("."):
+                yield path
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:

@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biasgrid.checkpoints.checkpoint import ModelError, folder_of, read_record
+from biasgrid.checkpoints.checkpoint import folder_of, read_record
 from biasgrid.checkpoints.cost import load_backend
 from biasgrid.families.family import Asked, Lists, OneToken
+from biasgrid.faults import UserError
 from biasgrid.models.masked.one_token import fill_mask_place
 from biasgrid.references import load, stage
 from biasgrid.runs.estimates import Figure
@@ -132,5 +133,5 @@ def checkpoint_folder(record: Path, folder: str | None) -> Path | None:
         return Path(folder) if folder else None
     try:
         return folder_of(read_record(record))
-    except (ModelError, ValueError):
+    except UserError:
         return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.config import Config
-from biasgrid.runs.audit import digests_of
+from biasgrid.files import read_made
+from biasgrid.runs.audit import digests_of, refuse_empty
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import provenance
@@ -32,9 +32,10 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
         outputs, by their paths below the folder of results).
 
     Raises:
-        TableError: a table is damaged.
+        UserError: a file is damaged or empty.
     """
     layout = Layout(config)
+    refuse_empty(layout)
     cells = [facts_of_cell(layout, dataset, model) for model, dataset in config.cells()]
     records = {model: layout.record("models", model) for model in config.run.models}
     variants = {"/".join(cell): layout.instances(*cell) for cell in config.selected_variants}
@@ -64,7 +65,7 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
         scoring, precision, devices, hardware, the audit (drift from float32), the dump, versions, and digests of code
         and config, as far as they have them.
     """
-    timings = [json.loads(shard.timing.read_text()) for shard in layout.shards(dataset, model)]
+    timings = [read_made(shard.timing, "how long a shard took") for shard in layout.shards(dataset, model)]
     rows, found, seconds = (sum(timing[key] for timing in timings) for key in ("rows", "found", "seconds"))
     made = read_provenance(layout.measures(dataset, model))["predictions"]
     return {

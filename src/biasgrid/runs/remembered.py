@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from biasgrid.faults import UserError
-from biasgrid.files import write_text
+from biasgrid.files import read_made, write_text
 
 NOTE = ".made_with.json"
 
@@ -46,10 +46,8 @@ def noted(note: Path) -> list[str]:
     Raises:
         UserError: it is damaged.
     """
-    try:
-        return [str(name) for name in json.loads(note.read_bytes())]
-    except (OSError, ValueError, TypeError):
-        raise UserError(f"{note}: damaged; expected a list of config files: remove it and run again") from None
+    names = read_made(note, "a list of config files")
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def is_same_file(first: Path, second: Path) -> bool:

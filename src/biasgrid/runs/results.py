@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.faults import UserError
+from biasgrid.files import read_made
 from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
@@ -50,7 +50,7 @@ class Results:
 
     def manifest(self) -> dict[str, Any]:
         """Returns what was made, how and how fast."""
-        manifest: dict[str, Any] = json.loads(self._there("manifest.json").read_text())
+        manifest: dict[str, Any] = read_made(self._there("manifest.json"), "a manifest")
         return manifest
 
     def provenance(self, table: str) -> dict[str, Any]:
