@@ -9,6 +9,7 @@ from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.faults import UserError
 from biasgrid.files import bring_to_present
 from biasgrid.jobs.code_digest import code_digest
+from biasgrid.jobs.ending import end_jobs_at_sigterm
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.models.back_ends import modules_of
 from biasgrid.references import stage
@@ -190,6 +191,8 @@ onstart:
     except UserError as error:
         raise WorkflowError(str(error)) from None
     layout.failed_manifest.unlink(missing_ok=True)
+    # The SLURM plugin gives all jobs of a run one name.
+    end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))
 
 

@@ -6,30 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from held_shards import has_parts, hold_shards, log_of
 from polars.testing import assert_frame_equal
 from project import Project
 from slurm_cluster import SlurmCluster, wait_until
 from slurm_project import SlurmProject, name_of_job
 
-from biasgrid.jobs.progress import read_beat
-
 SUMMARY = "results/summary.csv"
-# Put at the end of a copy's engine: small parts, and whoever has made one waits as long as there is a file `hold`.
-HOLD = """
-import time
-
-PART_ROWS = 20
-
-
-def held(self, answers, slices=Shard.slices):
-    for number, part in enumerate(slices(self, answers)):
-        while number and Path("hold").exists():
-            time.sleep(0.05)
-        yield part
-
-
-Shard.slices = held
-"""
 # Less than a job needs at its first attempt, and more at its second.
 LITTLE_MEMORY = "mem_mb: 250 * attempt ** 4"
 
@@ -45,14 +28,6 @@ class GenderProject(SlurmProject):
     def attempts(self, shard: str) -> list[dict[str, str]]:
         """The jobs of a shard, in order."""
         return self.jobs()[name_of_job("gender", "answering", shard)]
-
-    def parts(self, shard: str) -> bool:
-        """Whether a shard that is not done has made a part."""
-        beat = read_beat(self.folder / f"results/.answers/gender/answering/{shard}.json")
-        return beat is not None and beat.kept > 0
-
-    def log(self, shard: str) -> str:
-        return (self.folder / f"results/logs/predict/gender/answering/{shard}.log").read_text()
 
 
 def visible_gpus(cluster: SlurmCluster, job: dict[str, str]) -> set[str]:
@@ -83,14 +58,11 @@ def test_killed_jobs_go_on_from_their_parts(
 ):
     config = small_config | {"run": {"models": ["answering"], "datasets": ["gender"]}}
     project = GenderProject.create(tmp_path / "project", config)
-    with (project.folder / "src/biasgrid/models/predict.py").open("a") as engine:
-        engine.write(HOLD)
-    hold = project.folder / "hold"
-    hold.touch()
+    hold = hold_shards(project)
     cancelled, requeued = "1-of-2", "2-of-2"
 
     run = project.start("--retries", "0", SUMMARY)
-    wait_until(lambda: project.parts(cancelled) and project.parts(requeued), "both shards have made a part")
+    wait_until(lambda: has_parts(project, cancelled) and has_parts(project, requeued), "both shards have made a part")
     (first,), (second,) = project.attempts(cancelled), project.attempts(requeued)
     assert sorted(map(sorted, [visible_gpus(cluster, first), visible_gpus(cluster, second)])) == [["0"], ["1"]]
 
@@ -101,9 +73,9 @@ def test_killed_jobs_go_on_from_their_parts(
     # SLURM would start it after two minutes, and the node refuses it in the second in which it was killed.
     cluster.run("scontrol", "update", f"JobId={second['JobId']}", "StartTime=now+3")
     finish(run, succeeds=False)
-    assert "rows are there from an earlier run" in project.log(requeued)
+    assert "rows are there from an earlier run" in log_of(project, requeued)
     assert "DUE TO JOB REQUEUE" in Path(second["StdOut"]).read_text()
-    assert project.parts(cancelled)
+    assert has_parts(project, cancelled)
     assert not (project.folder / "results/predictions/gender/answering/1-of-2.parquet").exists()
 
     project.replace("profiles/slurm/profile.yaml", "mem_mb: 6000 * attempt", LITTLE_MEMORY)
@@ -112,7 +84,7 @@ def test_killed_jobs_go_on_from_their_parts(
     assert (too_small["JobState"], too_small["MinMemoryNode"]) == ("FAILED", "250M")
     assert "memory" in Path(too_small["StdOut"]).read_text()
     assert (larger["JobState"], larger["MinMemoryNode"]) == ("COMPLETED", "4000M")
-    assert "rows are there from an earlier run" in project.log(cancelled)
+    assert "rows are there from an earlier run" in log_of(project, cancelled)
     assert len(project.attempts(requeued)) == 1
 
     measures = "results/measures/gender/answering.parquet"

@@ -20,6 +20,7 @@ WITHOUT_NUMBERS = {
     "families.family",
     "faults",
     "files",
+    "jobs.ending",
     "jobs.gpu",
     "jobs.lock",
     "jobs.logs",

@@ -9,6 +9,7 @@ from types import TracebackType
 
 from biasgrid.faults import UserError
 from biasgrid.files import explained
+from biasgrid.jobs.ending import interrupted_by_sigterm
 
 
 class LogFile(logging.FileHandler):
@@ -29,10 +30,13 @@ class LogFile(logging.FileHandler):
 def start_log(path: str) -> None:
     """Sends log lines to a rule's log file; errors go to the terminal too, those of users without a traceback.
 
+    What ends the job, SIGTERM too, is an exception from now on.
+
     Raises:
         UserError: the file cannot be made.
     """
     sys.excepthook = log_exception
+    interrupted_by_sigterm()
     with explained(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         log = LogFile(path, mode="w")
