@@ -104,8 +104,12 @@ def remove_partials(path: Path) -> None:
 
 
 @contextmanager
-def explained(path: str | Path) -> Iterator[None]:
+def explained(path: str | Path, remedy: str = "mend that") -> Iterator[None]:
     """Puts the system's refusal to write a file, or into a folder, into words for users.
+
+    Args:
+        path: the file or folder.
+        remedy: what to do where it is not the disk that is full.
 
     Raises:
         UserError: with the path and the reason.
@@ -118,7 +122,7 @@ def explained(path: str | Path) -> Iterator[None]:
             raise
         if number in FULL_DISK:
             raise UserError(f"{path}: cannot be written, the disk is full; make room and run again") from None
-        raise UserError(f"{path}: cannot be written ({os.strerror(number)}); mend that and run again") from None
+        raise UserError(f"{path}: cannot be written ({os.strerror(number)}); {remedy} and run again") from None
 
 
 def system_error(error: Exception) -> int | None:

@@ -121,3 +121,9 @@ def test_a_hub_that_is_switched_off_or_cannot_be_reached_is_told_and_the_cache_i
     message = fetch(hub_environment(hub.address, tmp_path / "cache"), "tiny/other")["error"]
     assert f"{hub.address} cannot be reached" in message
     assert "Connection refused" in message
+
+
+def test_a_cache_that_cannot_be_written_to_is_told_with_its_remedy(repository: Repository) -> None:
+    with serve_hub({"tiny/model": repository}) as hub:
+        message = fetch(hub_environment(hub.address, Path("/dev/null/cache")), "tiny/model")["error"]
+    assert "/dev/null/cache/hub: cannot be written (Not a directory); set HF_HOME to a folder that can be" in message

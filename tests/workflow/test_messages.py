@@ -1,5 +1,7 @@
 """What a user reads when something is wrong, through Snakemake."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,22 @@ def test_the_workflow_runs_in_a_folder_that_is_not_its_own(small_config: dict[st
     assert "word_lists: there is no such folder; expected a folder of word lists" in output
     planned = project.planned(*elsewhere, "--config", f"word_lists={project.folder / 'word_lists'}")
     assert (planned["report"], planned["predict"]) == (1, 6)
+
+
+def test_a_home_that_cannot_be_written_to_stops_nothing(finished: Project, tmp_path: Path):
+    project = finished.clone(tmp_path / "project")
+    variables = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "HF_HOME", "MPLCONFIGDIR")
+    nowhere = {name: f"/dev/null/{name.lower()}" for name in variables}
+    project.run("--forcerun", "results/predictions/religion/masked/1-of-1.parquet", environment=nowhere)
+    validated = subprocess.run(
+        [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "validate", "config/small.yaml"],
+        cwd=project.folder,
+        env=project.environment() | nowhere,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert validated.stderr == ""
 
 
 def test_snakemake_writes_its_own_report(finished: Project, tmp_path: Path):

@@ -96,7 +96,7 @@ def remove(path: Path) -> None:
 @contextmanager
 def worded(checkpoint: str, revision: str | None) -> Iterator[None]:
     """Puts into words for users why files cannot be downloaded."""
-    with explained(HF_HUB_CACHE):
+    with explained(HF_HUB_CACHE, "set HF_HOME to a folder that can be written to"):
         try:
             yield
         except FAILURES as error:
