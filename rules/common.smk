@@ -15,8 +15,8 @@ from biasgrid.models.back_ends import modules_of
 from biasgrid.references import stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
-from biasgrid.tables.measure import Declared
 from biasgrid.runs.remembered import remember_configs
+from biasgrid.tables.measure import Declared
 from biasgrid.unqover.addresses import digest_of, shown
 
 # Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from biasgrid.cli.narrow import empty_table, fitted
 from biasgrid.runs import plan, status
 from biasgrid.runs.estimates import Figure, Kind
 from biasgrid.runs.failed_jobs import Failure
@@ -26,6 +27,9 @@ MEANINGS = {
     "~": "~ estimated: tokens from words, sizes from rows",
     "-": "- not known before the model is fetched",
 }
+PLAN_FIRST_TO_GO = ("meas-\nured", "FLOP", "size", "tokens", "done", "time")
+STATUS_FIRST_TO_GO = ("ex-\npanded", "meas-\nured", "rows/s", "left", "of", "rows")
+"""Columns that narrow terminals do without, the least important first."""
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 COLOURS: dict[status.State, str] = {
     "failed": "bold red",
@@ -69,16 +73,6 @@ def shown_bytes(value: float) -> str:
     return shown_number(value, "B")
 
 
-def empty_table(texts: Sequence[str], numbers: Sequence[str], width: int) -> Table:
-    """Makes a table for a terminal of some width: columns of text, then numbers, which are aligned to the right."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2 if width >= 100 else 1, 0, 0), header_style="dim")
-    for column in texts:
-        table.add_column(column, no_wrap=True, vertical="bottom", overflow="ellipsis")
-    for column in numbers:
-        table.add_column(column, no_wrap=True, vertical="bottom", justify="right")
-    return table
-
-
 def by_dataset(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
     """Yields the cells of each dataset."""
     for dataset, group in groupby(cells, key=lambda cell: cell.dataset):
@@ -103,7 +97,7 @@ def plan_table(planned: plan.Plan, with_times: bool, width: int) -> RenderableTy
             table.add_row(f"  {cell.model}", *numbers, "yes" if cell.measured else "-")
     sums = planned.totals
     table.add_row("total", *plan_numbers(sums, sums.bytes, with_times), f"{sums.measured}", style="bold")
-    return Group(table, Text(plan_legend(planned, with_times), style="dim"))
+    return Group(fitted(table, PLAN_FIRST_TO_GO, width), Text(plan_legend(planned, with_times), style="dim"))
 
 
 def plan_numbers(of: plan.CellPlan | plan.Totals, size: Figure, with_times: bool) -> list[str]:
@@ -151,13 +145,17 @@ def status_table(now: status.Status, width: int) -> RenderableType:
     found = f"{shown_number(now.totals.found)} of these rows were found in what earlier runs had finished"
     failures = [*(failure for cell in now.cells for failure in cell.failures), *now.failures]
     notes = [Text(f"\n{found}", style="dim")] if now.totals.found else []
-    withheld = [cell for cell in now.cells if cell.not_measurable]
-    lines = "".join(f"\n  {cell.model} on {cell.dataset}: {cell.not_measurable}" for cell in withheld)
-    flags = [Text.assemble("\n", ("Not measurable:", "bold red"), lines)] if withheld else []
-    return Group(table, *notes, *flags, *(shown_failure(failure) for failure in failures))
     if now.failed_manifest:
         notes.append(Text(f"\nThe last run failed: {now.failed_manifest} tells what, why, and what is missing"))
-    return Group(table, *notes, *(shown_failure(failure) for failure in failures))
+    told = [*notes, *not_measurable(now.cells), *(shown_failure(failure) for failure in failures)]
+    return Group(fitted(table, STATUS_FIRST_TO_GO, width), *told)
+
+
+def not_measurable(cells: Sequence[status.CellStatus]) -> Iterator[Text]:
+    """Yields why cells have no headline, if some have none."""
+    lines = [f"\n  {cell.model} on {cell.dataset}: {cell.not_measurable}" for cell in cells if cell.not_measurable]
+    if lines:
+        yield Text.assemble("\n", ("Not measurable:", "bold red"), *lines)
 
 
 def add_sums(table: Table, name: str, sums: status.StatusTotals) -> None:
@@ -214,11 +212,13 @@ def summary_table(
     """Yields a table of cells with the same headline measures, and what these were computed with."""
     told = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
     told = {name: title for name, title in told.items() if lines[0][0][name] is not None}
-    table = empty_table([*told.values()], [name.replace("_", "\n") for name, _ in measures] + ["n"], width)
+    titles = [name.replace("_", "\n") for name, _ in measures]
+    table = empty_table([*told.values()], [*titles, "n"], width)
     for cell in lines:
         numbers = ["-" if row["value"] is None else f"{row['value']:.3f}" for row in cell]
         table.add_row(*(cell[0][name] for name in told), *numbers, f"{cell[-1]['n']:,}")
-    yield table
+    # The main measure comes first.
+    yield fitted(table, ["scoring", *reversed(titles[1:]), "n"], width, names=len(told))
     yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")
 
 

@@ -1,0 +1,121 @@
+"""On every terminal each number that is shown is whole, and what is not shown is named."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from small_grid import read_grid, write_grid
+
+from biasgrid.cli.narrow import empty_table, fitted, shares
+from biasgrid.cli.tables import plan_table, status_table, summary_tables
+from biasgrid.config import load_word_lists
+from biasgrid.runs import plan, status
+from biasgrid.runs.estimates import Figure
+
+WIDTHS = [40, 60, 80, 100, 140]
+LONG = "a-model-with-quite-a-long-name-of-its-own"
+MEASURES = ["mu", "eta", "delta", "epsilon"]
+
+
+def lines_of(drawing: RenderableType, width: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(drawing)
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+
+
+def large_status(folder: Path) -> status.Status:
+    now = status.read_status(read_grid(write_grid(folder)))
+    large: dict[str, Any] = {
+        "state": "incomplete",
+        "instances": Figure(88_888_888, "at most"),
+        "rows": 77_777_777,
+        "rows_per_second": 123_456.0,
+        "seconds_left": Figure(8.6e7),
+    }
+    cells = [replace(cell, model=LONG, **large) for cell in now.cells]
+    return replace(now, cells=cells, totals=status.totals_of(cells))
+
+
+def large_plan(folder: Path) -> plan.Plan:
+    config = read_grid(write_grid(folder))
+    planned = plan.make_plan(config, load_word_lists(config), plan.Rate(rows_per_second=0.001))
+    large: dict[str, Any] = {
+        "instances": Figure(88_888_888, "at most"),
+        "tokens": Figure(3.21e12, "about"),
+        "flop": Figure(9.87e20, "about"),
+        "predictions_bytes": Figure(6.54e11, "about"),
+        "seconds": Figure(8.6e7, "about"),
+        "shards_done": 1023,
+        "shards": 1024,
+    }
+    cells = [replace(cell, model=LONG, **large) for cell in planned.cells]
+    return replace(planned, cells=cells, totals=plan.totals_of(cells))
+
+
+def summary_rows() -> list[dict[str, Any]]:
+    cell = {"dataset": "country-and-religion", "model": LONG, "bias_type": "nationality", "scoring": "unqover"}
+    measured = [{"measure": name, "value": -0.123, "n": 12_345_678, "options": ""} for name in MEASURES]
+    return [cell | row for row in measured]
+
+
+def draw(what: str, folder: Path, width: int) -> list[str]:
+    if what == "status":
+        return lines_of(status_table(large_status(folder), width), width)
+    if what == "plan":
+        return lines_of(plan_table(large_plan(folder), with_times=True, width=width), width)
+    return lines_of(summary_tables(summary_rows(), width), width)
+
+
+NUMBERS = {
+    "status": {"state": "incomplete", "rows": "78 M", "of": "<= 89 M", "rows/s": "123 k", "left": "995 d 9 h"},
+    "plan": {
+        "instances": "<= 89 M", "tokens": "~3.2 T", "FLOP": "~987 E", "size": "~654 GB", "time": "~995 d 9 h",
+        "done": "1023/1024",
+    },
+    "summary": dict.fromkeys(MEASURES, "-0.123") | {"n": "12,345,678"},
+}  # fmt: skip
+ALWAYS = {"status": ["state", "rows"], "plan": ["instances", "time"], "summary": ["mu"]}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("what", NUMBERS)
+def test_numbers_are_whole_and_what_is_not_shown_is_named(what: str, width: int, tmp_path: Path) -> None:
+    lines = draw(what, tmp_path, width)
+    rows = [line for line in lines if "a-model" in line]
+    # What is said below the table may be wrapped; an empty line ends it.
+    _, _, told = "\n".join(lines).partition(f"not shown in {width} characters: ")
+    left_out = told.partition("\n\n")[0].replace("\n", " ").split(", ")
+    shown = {title: number for title, number in NUMBERS[what].items() if title not in map(str.strip, left_out)}
+    assert {*ALWAYS[what]} <= {*shown}
+    for row in rows:
+        assert cell_len(row) <= width
+        rest = row.partition("a-model")[2]
+        for number in shown.values():
+            assert f" {number}" in rest
+            rest = rest.replace(f" {number}", "", 1)
+        assert not any(letter.isdigit() for letter in rest)
+    assert rows
+    assert (width == 140) <= (not told)
+
+
+def test_what_matters_least_goes_first() -> None:
+    table = empty_table(["cell"], ["rows", "of", "left"], 80)
+    table.add_row("a-name-of-20-letters", "11111", "22222", "33333")
+    drawn = {width: lines_of(fitted(table, ["left", "of"], width), width) for width in (38, 30, 29, 23, 10)}
+    assert drawn[38][1] == "a-name-of-20-letters 11111 22222 33333"
+    assert drawn[30][1] == "a-name-of-2… 11111 22222 33333"
+    assert drawn[29][1].split() == ["a-name-of-20-let…", "11111", "22222"]
+    assert drawn[29][2:] == ["", "not shown in 29 characters: ", "left"]
+    assert drawn[23][1].split() == ["a-name-of-20-let…", "11111"]
+    assert "11111" in drawn[10][1]
+
+
+def test_the_widest_names_are_cut_first() -> None:
+    assert shares([20, 5], 100) == [20, 5]
+    assert shares([20, 5], 15) == [10, 5]
+    assert shares([20, 20], 15) == [7, 8]
+    assert shares([9], -3) == [1]
