@@ -34,6 +34,10 @@ def dataset(name: str, subjects: list[str], attributes: str, shards: int) -> dic
     }
 
 
+ALL_IS_VALID = {"equal_scores": 1, "improbable": 1, "neither_subject": 1, "accuracy": 0, "exchanged_labels": 1}
+"""Limits that random models are within."""
+
+
 @pytest.fixture(scope="session")
 def small_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Two tiny random models and two small datasets; subjects of the masked LM are filtered by its tokenizer."""
@@ -50,6 +54,7 @@ def small_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {
         "title": "A small grid",
         "inference": {"device": "cpu"},
+        "validity": ALL_IS_VALID,
         "tokenizers": {"tiny": {"mask": "[MASK]", "folder": str(folder / "lm")}},
         "models": {"masked": masked, "answering": answering, "spare": answering | {"label": "spare"}},
         "datasets": {

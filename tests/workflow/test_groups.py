@@ -74,6 +74,7 @@ def config(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactor
     return {
         "title": "Groups",
         "inference": {"device": "cpu"},
+        "validity": small_config["validity"],
         "tokenizers": {"tiny": {"mask": "[MASK]", "folder": str(folder / "lm")}},
         "models": models,
         "datasets": datasets,
