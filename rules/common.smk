@@ -1,5 +1,6 @@
 # What the rules share: the checked config, wildcards, and functions that give inputs and parameters.
 
+import builtins
 import os
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from biasgrid.files import bring_to_present
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.ending import end_jobs_at_sigterm
 from biasgrid.jobs.lock import check_records, lock_results
+from biasgrid.jobs.resubmission import tries
 from biasgrid.models.back_ends import modules_of
 from biasgrid.references import stage
 from biasgrid.runs.audit import refuse_empty
@@ -180,6 +182,18 @@ def timings_of_grid():
 def records_of_models():
     """The records of all selected models that have weights."""
     return [layout.record("models", model) for model in grid.run.models if not is_imported(model)]
+
+
+def tries_of_job(short_of, wildcards, attempt):
+    """By how much the memory or time of a job that is submitted again is multiplied (see profiles/slurm)."""
+    folder = getattr(workflow.executor_settings, "logdir", None)
+    # Within a job, where Snakemake runs once more, nothing is submitted, and there is no such folder.
+    logs = Path(folder).glob(f"rule_*/{'_'.join(wildcards)}/*.log") if folder else []
+    return tries(short_of, logs, attempt)
+
+
+# Expressions in a profile know only what Python itself knows.
+builtins.tries = tries_of_job
 
 
 # Snakemake's own lock outlives a killed run (see profiles/default); the system drops this one with the process. Settings

@@ -14,7 +14,7 @@ from slurm_project import SlurmProject, name_of_job
 
 SUMMARY = "results/summary.csv"
 # Less than a job needs at its first attempt, and more at its second.
-LITTLE_MEMORY = "mem_mb: 250 * attempt ** 4"
+LITTLE_MEMORY = 'mem_mb: 250 * tries("memory", wildcards, attempt) ** 4'
 
 
 class GenderProject(SlurmProject):
@@ -78,12 +78,13 @@ def test_killed_jobs_go_on_from_their_parts(
     assert has_parts(project, cancelled)
     assert not (project.folder / "results/predictions/gender/answering/1-of-2.parquet").exists()
 
-    project.replace("profiles/slurm/profile.yaml", "mem_mb: 6000 * attempt", LITTLE_MEMORY)
+    project.replace("profiles/slurm/profile.yaml", 'mem_mb: 6000 * tries("memory", wildcards, attempt)', LITTLE_MEMORY)
     project.run(SUMMARY)
     _, too_small, larger = project.attempts(cancelled)
     assert (too_small["JobState"], too_small["MinMemoryNode"]) == ("FAILED", "250M")
     assert "memory" in Path(too_small["StdOut"]).read_text()
     assert (larger["JobState"], larger["MinMemoryNode"]) == ("COMPLETED", "4000M")
+    assert too_small["TimeLimit"] == larger["TimeLimit"]
     assert "rows are there from an earlier run" in log_of(project, cancelled)
     assert len(project.attempts(requeued)) == 1
 

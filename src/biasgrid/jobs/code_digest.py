@@ -25,6 +25,7 @@ WITHOUT_NUMBERS = {
     "jobs.lock",
     "jobs.logs",
     "jobs.progress",
+    "jobs.resubmission",
     "jobs.watchdog",
     "models.back_ends",
     "references",
