@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -44,6 +45,23 @@ class InputError(UserError):
         count = len(self.faults)
         heading = f"{count} fault{'s' if count != 1 else ''} in the input:"
         super().__init__("\n".join([heading, *(f"  {fault}" for fault in self.faults)]))
+
+
+LESS_AT_ONCE = (
+    "give it more memory, or less at once: more `shards` of the dataset, a `sample` or `limit` of it, a smaller "
+    "`inference.token_budget`"
+)
+"""What to do where memory runs out."""
+
+
+def out_of_memory(error: BaseException | None) -> UserError | None:
+    """Puts into words for users that memory ran out; returns None for errors of another kind."""
+    # Torch has no class of its own for main memory, and derives that for a GPU's from RuntimeError.
+    told = isinstance(error, RuntimeError) and re.search("out of memory|allocate memory", str(error))
+    if not (isinstance(error, MemoryError) or told):
+        return None
+    detail = str(error).strip().splitlines()
+    return UserError(f"out of memory{f' ({detail[0]})' if detail else ''}; {LESS_AT_ONCE}")
 
 
 def one_of(allowed: Iterable[str]) -> str:

@@ -48,6 +48,24 @@ def test_a_log_tells_that_its_job_failed_until_the_next_run_begins_it_anew(tmp_p
     assert failure_of("rule", tmp_path / "log") is None
 
 
+@pytest.mark.parametrize(
+    "takes_all", ["bytearray(10**15)", "import numpy; numpy.ones(10**15)", "import torch; torch.ones(10**15)"]
+)
+def test_memory_that_runs_out_is_one_message_that_says_what_to_do(tmp_path: Path, takes_all: str) -> None:
+    log = tmp_path / "log"
+    script = f"from biasgrid.jobs.logs import start_log; start_log({str(log)!r})\n{takes_all}"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "Traceback" not in run.stderr
+    failure = failure_of("predict", log)
+    assert failure is not None
+    assert run.stderr == f"{failure.error}\n"
+    assert failure.error.startswith("out of memory")
+    for word in ("more memory", "`shards`", "`sample`", "`inference.token_budget`"):
+        assert word in failure.error
+    assert "where memory ran out" in log.read_text()
+
+
 @pytest.mark.parametrize("script", sorted((ROOT / "workflow" / "scripts").glob("*.py")), ids=lambda path: path.stem)
 def test_every_job_begins_its_log_anew(script: Path) -> None:
     assert "\nstart_log(snakemake.log[0])\n" in script.read_text()

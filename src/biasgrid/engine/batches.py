@@ -17,6 +17,7 @@ from biasgrid.checkpoints.checkpoint import ModelError, first_line
 from biasgrid.engine.encoding import Rows, check_lengths
 from biasgrid.engine.hardware import fast_products
 from biasgrid.engine.unknown import with_unknown_tokens
+from biasgrid.faults import out_of_memory
 from biasgrid.jobs.progress import Progress
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def run_in_pieces(
     """Runs a batch, in smaller ones where it does not fit into memory or is not what the model takes."""
     try:
         outcome = back_end.run(encoded, rows)
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, MemoryError) as error:
         pieces = smaller_batches(rows, error)
         if len(pieces) < 2:
             raise
@@ -130,7 +131,7 @@ def smaller_batches(rows: IntArray, error: Exception) -> list[IntArray]:
     if isinstance(error, ValueError) and len(rows) > 1:
         warn_once(f"the model does not take a batch ({first_line(error)}): its rows are run one at a time, slowly")
         return np.split(rows, len(rows))
-    if "memory" in str(error) and len(rows) > 1:
+    if out_of_memory(error) and len(rows) > 1:
         logger.warning("%s rows do not fit into memory; trying %s", len(rows), len(rows) // 2)
         return np.split(rows, [len(rows) // 2])
     return [rows]

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from types import TracebackType
 
-from biasgrid.faults import UserError
+from biasgrid.faults import UserError, out_of_memory
 from biasgrid.files import explained
 from biasgrid.jobs.ending import interrupted_by_sigterm
 
@@ -50,6 +50,9 @@ def log_exception(kind: type[BaseException], error: BaseException, trace: Traceb
     Nothing else is critical: by these lines `biasgrid status` tells that the job has failed, whose next run begins the
     log anew.
     """
+    if memory := out_of_memory(error):
+        logging.info("where memory ran out", exc_info=(kind, error, trace))
+        error = memory
     if isinstance(error, KeyboardInterrupt):
         logging.warning("interrupted")
         sys.stderr.write("interrupted\n")

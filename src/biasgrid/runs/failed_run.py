@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from biasgrid.config import Config
+from biasgrid.faults import LESS_AT_ONCE
 from biasgrid.files import write_text
 from biasgrid.runs.audit import digests_of
 from biasgrid.runs.estimates import plain
@@ -16,10 +17,7 @@ from biasgrid.runs.layout import Layout
 from biasgrid.runs.status import read_status
 from biasgrid.tables.provenance import provenance
 
-WITHOUT_A_WORD = (
-    "it ended without a last word, as a job does that is killed; where memory ran out, ask for more of it, or for less "
-    "at once: more `shards` of the dataset, a smaller `inference.token_budget`"
-)
+WITHOUT_A_WORD = f"it ended without a last word, as a job does that is killed; where memory ran out, {LESS_AT_ONCE}"
 
 
 class Unfinished(NamedTuple):
