@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,17 @@ def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
         partial.write_text(str(1 / 0))
     assert path.read_text() == "old"
     assert names(tmp_path) == ["file.txt"]
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / "taken"
+    make(path)
+    before = path.stat().st_mode
+    with pytest.raises(UserError, match="taken: a folder, pipe or device; expected the name of a file"):
+        write_text(path, "new")
+    assert path.stat().st_mode == before
+    assert names(tmp_path) == ["taken"]
 
 
 KILLED = """

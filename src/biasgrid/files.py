@@ -55,10 +55,12 @@ def whole(path: str | Path) -> Iterator[Path]:
         path: the file; folders that are missing are made.
 
     Raises:
-        UserError: the disk is full, or the system refuses for another reason.
+        UserError: what is there is no file; or the disk is full, or the system refuses for another reason.
     """
     path = Path(path)
     with explained(path):
+        if path.exists() and not path.is_file():
+            raise UserError(f"{path}: a folder, pipe or device; expected the name of a file that may be written")
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_partials(path)
         partial = path.with_name(f".{path.name}.{token_hex(4)}")

@@ -28,9 +28,12 @@ def readable(path: str | Path, expected: str) -> Iterator[None]:
     """Puts the system's refusal to read a file into words for users; `expected` is what the file should be.
 
     Raises:
-        InputError: with the path and the reason.
+        InputError: with the path and the reason; or it is a pipe or a device, which might never end.
     """
     try:
+        mode = Path(path).stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise InputError([Fault(str(path), "", "is a pipe or a device", expected)])
         yield
     except OSError as error:
         raise InputError([Fault(str(path), "", f"cannot be read ({error.strerror})", expected)]) from None
@@ -68,14 +71,12 @@ def read_bytes(path: str | Path, expected: str) -> bytes:
     """Reads a regular file of at most `LARGEST` bytes.
 
     Raises:
-        InputError: it is larger, or cannot be read, or is a pipe or a device, which might never end.
+        InputError: it is larger, or cannot be read.
     """
     with readable(path, expected):
-        file = Path(path).stat()
-        if not (stat.S_ISREG(file.st_mode) or stat.S_ISDIR(file.st_mode)):
-            raise InputError([Fault(str(path), "", "is a pipe or a device", expected)])
-        if file.st_size > LARGEST:
-            problem = f"{file.st_size / 2**20:,.0f} MiB"
+        size = Path(path).stat().st_size
+        if size > LARGEST:
+            problem = f"{size / 2**20:,.0f} MiB"
             raise InputError([Fault(str(path), "", problem, f"{expected}, of at most {LARGEST // 2**20} MiB")])
         return Path(path).read_bytes()
 

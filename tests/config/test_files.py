@@ -1,5 +1,6 @@
 """Files: the config's own, and those that it names."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,13 @@ from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.faults import InputError
 
 ROOT = Path(__file__).parents[2]
+
+
+def test_a_config_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    config = tmp_path / os.fsdecode(b"\xff.yaml")
+    config.write_text("title: x\n")
+    with pytest.raises(InputError, match=r"udcff.yaml': the name is not UTF-8; expected a name in UTF-8: rename the f"):
+        read_config(config)
 
 
 def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> None:

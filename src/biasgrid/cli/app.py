@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biasgrid.cli.exchange import exports, imports
-from biasgrid.cli.told import console, told_errors
+from biasgrid.cli.told import Commands, console, told_errors
 from biasgrid.faults import UserError
 from biasgrid.version import __version__
 
 if TYPE_CHECKING:
     from biasgrid.config import Config
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Social bias of language models over a grid.")
+app = typer.Typer(
+    cls=Commands, no_args_is_help=True, add_completion=False, help="Social bias of language models over a grid."
+)
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
 ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]

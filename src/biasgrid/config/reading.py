@@ -16,7 +16,7 @@ from biasgrid.config.sections import Config
 from biasgrid.config.yaml_file import parse_yaml
 from biasgrid.families.family import Lists
 from biasgrid.faults import Fault, InputError
-from biasgrid.reading import read_text
+from biasgrid.reading import HALF_CHARACTER, read_text
 from biasgrid.references import load, stage
 from biasgrid.wording import as_fault
 
@@ -27,6 +27,8 @@ def read_config(path: str | Path) -> dict[str, Any]:
     Raises:
         InputError: it cannot be read, or is not YAML, or not a mapping, or a key stands twice.
     """
+    if HALF_CHARACTER.search(str(path)):
+        raise InputError([Fault(ascii(str(path)), "", "the name is not UTF-8", "a name in UTF-8: rename the file")])
     text = read_text(path, "a config in YAML")
     try:
         content, repeated = parse_yaml(text)

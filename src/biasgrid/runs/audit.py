@@ -149,7 +149,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
         manifest["failures"] = [Failure(**failure) for failure in manifest.get("failures", [])]
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         usable = False
     if not usable:
         raise UserError(f"{path}: not a manifest, or one of an earlier version; remove it and {AGAIN}")
