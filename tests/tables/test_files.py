@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -145,3 +147,27 @@ def test_a_part_that_does_not_fit_leaves_no_table(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="does not fit the schema of span predictions"):
         write_table_in_parts(parts, tmp_path / "table.parquet", SPANS, {})
     assert list(tmp_path.iterdir()) == []
+
+
+BROKEN_OFF = """
+import resource, signal, sys
+from biasgrid.faults import UserError
+from test_files import FACTS, ROWS, SPANS, write_table
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+for size in range(0, 4000, 100):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    try:
+        write_table(ROWS, sys.argv[1], SPANS, FACTS)
+    except UserError as error:
+        print(error)
+"""
+
+
+def test_the_system_s_refusal_is_told_wherever_in_the_file_it_comes(path: Path) -> None:
+    write_table(ROWS, path, SPANS, FACTS)
+    run = [sys.executable, "-c", BROKEN_OFF, str(path)]
+    told = subprocess.run(run, cwd=Path(__file__).parent, capture_output=True, text=True, check=True).stdout
+    expected = f"{path}: cannot be written (File too large); mend that and run again"
+    size = path.stat().st_size
+    assert told.splitlines() == [expected] * -(-size // 100)
+    assert [file.name for file in path.parent.iterdir()] == ["table.parquet"]

@@ -7,16 +7,14 @@ and renamed, and carries its provenance in the file's metadata.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from io import BytesIO
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import pandera.polars as pa
 import polars as pl
 from pandera.errors import SchemaError, SchemaErrors
-from pyarrow.parquet import ParquetWriter
+from polars.io.plugins import register_io_source
 
 from biasgrid.faults import UserError
 from biasgrid.files import whole
@@ -39,20 +37,16 @@ def write_table(
         UserError: the disk is full, or the system refuses to write for another reason.
     """
     validate(frame, schema, path)
-    # Not written by polars itself: of a full disk it may tell no more than "transport error".
-    content = BytesIO()
-    frame.write_parquet(content, metadata={PROVENANCE_KEY: json.dumps(provenance, sort_keys=True)})
-    with whole(path) as partial:
-        partial.write_bytes(content.getbuffer())
+    write_parts([frame], path, schema, provenance)
 
 
 def write_table_in_parts(
     parts: Iterable[pl.DataFrame], path: str | Path, schema: pa.DataFrameSchema, provenance: Mapping[str, Any]
 ) -> None:
-    """Writes a table of which only one part at a time is in memory; see `write_table`.
+    """Writes a table of which only a few parts at a time are in memory; see `write_table`.
 
     Args:
-        parts: the rows, part by part; of none the table has no rows.
+        parts: the rows, part by part; of none the table has no rows. The next ones are made while some are written.
         path: the file.
         schema: the schema, of each part.
         provenance: what the table shall carry.
@@ -61,22 +55,51 @@ def write_table_in_parts(
         TableError: a part does not fit its schema.
         UserError: the disk is full, or the system refuses to write for another reason.
     """
-    waiting = iter(parts)
-    first, second = next(waiting, empty_table(schema)), next(waiting, None)
-    if second is None:
-        # As a whole, a table is written in half the time.
-        write_table(first, path, schema, provenance)
-        return
+    write_parts(validated(parts, schema, path), path, schema, provenance)
+
+
+def validated(parts: Iterable[pl.DataFrame], schema: pa.DataFrameSchema, path: str | Path) -> Iterator[pl.DataFrame]:
+    """Yields the parts of a table once they are checked against its schema."""
+    for part in parts:
+        validate(part, schema, path)
+        yield part
+
+
+def write_parts(
+    parts: Iterable[pl.DataFrame], path: str | Path, schema: pa.DataFrameSchema, provenance: Mapping[str, Any]
+) -> None:
+    """Writes the parts of a table; see `write_table_in_parts`."""
     metadata = {PROVENANCE_KEY: json.dumps(provenance, sort_keys=True)}
-    empty = empty_table(schema).to_arrow()
-    # Looking for keys that stand twice, of which there are none, would take a fifth of the time.
-    dictionaries = [name for name, column in schema.columns.items() if column.dtype.type != pl.UInt64]
-    options = {"compression": "zstd", "use_dictionary": dictionaries}
-    with whole(path) as partial, ParquetWriter(partial, empty.schema, **options) as writer:
-        writer.add_key_value_metadata(metadata)
-        for part in chain([first, second], waiting):
-            validate(part, schema, path)
-            writer.write_table(part.to_arrow().cast(empty.schema))
+    rows = register_io_source(lambda *_: iter(parts), schema=empty_table(schema).schema)
+    with whole(path) as partial, partial.open("wb", buffering=0) as file:
+        disk = Disk(file)
+        try:
+            rows.sink_parquet(cast("IO[bytes]", disk), metadata=metadata)
+        except pl.exceptions.PolarsError as error:
+            raise disk.error or error from None
+
+
+class Disk:
+    """A file that polars writes to, which keeps the system's refusal: polars may tell no more than "transport error".
+
+    Attributes:
+        error: why a write failed, None where none did.
+    """
+
+    def __init__(self, file: IO[bytes]):
+        self.file = file
+        self.error: OSError | None = None
+
+    def write(self, content: bytes) -> int:
+        """Writes; returns how many bytes."""
+        try:
+            return self.file.write(content)
+        except OSError as error:
+            self.error = error
+            raise
+
+    def flush(self) -> None:
+        """Leaves nothing in a buffer: there is none."""
 
 
 def read_table(path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pl.DataFrame:
