@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from biasgrid.tables.keys import Repetitions, digest_rows
+from biasgrid.tables import keys
+from biasgrid.tables.keys import Repetitions, digest_rows, met_again
 
 SCHEMA = {
     **dict.fromkeys(("system", "text", "text_pair", "candidate1", "candidate2"), pl.Categorical),
@@ -41,10 +42,10 @@ def test_the_key_of_a_row_is_known() -> None:
 @settings(max_examples=50, deadline=None)
 @given(ROWS)
 def test_keys_are_unique_and_tell_what_is_asked(rows: list[dict[str, Any]]) -> None:
-    keys = keys_of(rows + rows)
-    assert len(set(keys)) == 2 * len(rows)
+    of_rows = keys_of(rows + rows)
+    assert len(set(of_rows)) == 2 * len(rows)
     # What is asked for the first time has the key that it has alone.
-    assert {keys_of([row])[0] for row in rows} <= set(keys)
+    assert {keys_of([row])[0] for row in rows} <= set(of_rows)
 
 
 @settings(max_examples=50, deadline=None)
@@ -63,6 +64,21 @@ def test_parts_have_the_keys_of_the_whole(rows: list[dict[str, Any]], size: int)
     repetitions = Repetitions()
     parts = [repetitions.keys(digest_rows(frame_of(rows[at : at + size]))) for at in range(0, len(rows), size)]
     assert pl.concat(parts).to_list() == keys_of(rows)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 100])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, size=st.integers(1, 5))
+def test_keys_are_the_same_where_repetitions_are_found_beforehand(
+    rows: list[dict[str, Any]], size: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "AT_ONCE", at_once)
+    digests = digest_rows(frame_of(rows))
+    parts = [digests[at : at + size] for at in range(0, len(rows), size)]
+    again = met_again(lambda: parts, len(rows))
+    repetitions = Repetitions(again)
+    assert pl.concat(repetitions.keys(part) for part in parts).to_list() == keys_of(rows)
+    assert len(repetitions.met) == sum(np.count_nonzero(digests == digest) for digest in again)
 
 
 @settings(max_examples=50, deadline=None)

@@ -6,6 +6,9 @@ same: not on the other rows, their order, the machine, or the versions of librar
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from math import ceil, log2
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -14,6 +17,8 @@ from pandas.util import hash_array
 from biasgrid.tables.instances import what_is_asked
 
 Digests = npt.NDArray[np.uint64]
+AT_ONCE = 2**23
+"""How many digests are looked at together, about."""
 STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -69,14 +74,44 @@ def mixed(numbers: Digests) -> Digests:
     return mixture ^ (mixture >> np.uint64(31))
 
 
+def met_again(parts: Callable[[], Iterable[Digests]], count: int) -> Digests:
+    """Finds the digests that several rows of a table have, in little memory however many rows there are.
+
+    Args:
+        parts: makes the digests of the table's rows, part by part; called once for each `AT_ONCE` rows, of which only
+            the digests in one range are looked at.
+        count: how many rows there are.
+
+    Returns:
+        These digests, each once, sorted.
+    """
+    bits = max(0, ceil(log2(max(1, count) / AT_ONCE)))
+    return np.concatenate([in_several_rows(in_range(parts(), bits, number)) for number in range(2**bits)])
+
+
+def in_range(parts: Iterable[Digests], bits: int, number: int) -> Digests:
+    """Returns the digests whose first bits are a number."""
+    last = np.uint64(64 - bits)
+    chosen = (part[part >> last == number] if bits else part for part in parts)
+    return np.concatenate([np.zeros(0, np.uint64), *chosen])
+
+
+def in_several_rows(digests: Digests) -> Digests:
+    """Returns the digests that are there several times, each once, sorted; sorts what it is given."""
+    digests.sort()
+    return np.unique(digests[1:][digests[1:] == digests[:-1]])
+
+
 class Repetitions:
     """Numbers what is asked again, part by part of a table, which makes digests into keys.
 
     Attributes:
+        again: the digests that are met several times, sorted, where they are known before: others are not remembered.
         met: the digests so far, sorted.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, again: Digests | None = None) -> None:
+        self.again = again
         self.met: Digests = np.zeros(0, np.uint64)
 
     def keys(self, digests: Digests) -> pl.Series:
@@ -85,10 +120,19 @@ class Repetitions:
         Args:
             digests: shape (rows,), from `digest_rows`.
         """
+        if self.again is not None and not len(self.again):
+            return pl.Series("key", mixed(digests))
         return pl.Series("key", mixed(digests + self.number(digests) * STEP))
 
     def number(self, digests: Digests) -> Digests:
         """Returns how often the digest of each row was met before it, in these rows or earlier ones."""
+        if self.again is None:
+            return self._number(digests)
+        numbers, rows = np.zeros(len(digests), np.uint64), np.flatnonzero(np.isin(digests, self.again))
+        numbers[rows] = self._number(digests[rows])
+        return numbers
+
+    def _number(self, digests: Digests) -> Digests:
         earlier = self.met
         # Sorting what is sorted in two runs only merges them.
         self.met = np.sort(np.concatenate([earlier, np.sort(digests)]), kind="stable")

@@ -28,8 +28,8 @@ Probabilities = pa.Check(_within_bounds, error="each in 0..1")
 
 
 def _all_differ(data: pa.PolarsData) -> pl.LazyFrame:
-    repeats = pl.col(data.key).sort().diff() == 0
-    checked: pl.LazyFrame = data.lazyframe.select(~repeats.any())
+    ordered = pl.col(data.key).sort()
+    checked: pl.LazyFrame = data.lazyframe.select((ordered != ordered.shift()).all())
     return checked
 
 

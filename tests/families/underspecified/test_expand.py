@@ -10,14 +10,17 @@ import pytest
 from golden import FOLDER, SOURCES, as_source, needs_golden_files, unqover_keys, word_list_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_tables import whole
+from small_tables import whole, with_keys
 
 from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.families.sampling import Sample
+from biasgrid.families.underspecified import expand as expand_module
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.reading import read
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.tables import keys
 from biasgrid.tables.files import validate
 from biasgrid.tables.instances import schema_of
 
@@ -154,6 +157,23 @@ def test_no_subject_left_is_an_empty_table() -> None:
     assert dropped == ["Ann", "Bob", "Eve"]
     assert instances.is_empty()
     validate(instances, schema_of(KEYS, instances.schema), "empty")
+
+
+@pytest.mark.parametrize("part", [1, 13, 10**6])
+@pytest.mark.parametrize("sample", [None, Sample(units=7, seed=3)])
+def test_instances_are_the_same_in_parts_of_any_size(
+    part: int, sample: Sample | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of a name that stands twice, the same is asked again.
+    twice = Subjects({"[subj]": ["Ann", "Bob", "Ann", "Eve"]}, ["female", "male", None, "female"])
+    lists = replace(lists_of(SAT, ("[subj1] met [subj2].", *SAT[1:]), subjects=[twice]), sample=sample)
+    instances = whole(expand(lists))
+    assert instances.equals(with_keys(instances.drop("key")).select(instances.columns))
+    monkeypatch.setattr(expand_module, "PART", part)
+    monkeypatch.setattr(keys, "AT_ONCE", part)
+    parts = [*expand(lists).parts]
+    assert pl.concat(parts).equals(instances)
+    assert len(parts) == (12 if part <= 13 else 1)
 
 
 def test_the_mask_is_the_models_own() -> None:

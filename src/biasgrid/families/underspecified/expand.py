@@ -1,30 +1,31 @@
 """Turns templates and word lists into the instances table.
 
-Texts are built once per distinct segment (a context per template and ordered pair, a question per template and
-attribute); the rows only gather them, so that millions of instances are integer arithmetic.
+Texts are built once per distinct segment; the rows gather them, part by part, so that their number takes no memory.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import IntArray
+from biasgrid.arrays import BoolArray, IntArray
 from biasgrid.families.chosen import chosen_units
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.family import OneToken
-from biasgrid.families.underspecified.design import Design, Item, design_of, fill_attribute
+from biasgrid.families.underspecified.design import Design, design_of
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.word_lists import Attribute, WordLists
+from biasgrid.families.underspecified.segments import Segments, build_contexts, build_questions, ordered_pairs
+from biasgrid.families.underspecified.word_lists import WordLists
 from biasgrid.tables.instances import schema_of
-from biasgrid.tables.keys import Digests, Repetitions, digest_rows
+from biasgrid.tables.keys import Digests, Repetitions, met_again
 
-SLOT = re.compile(r"\[subj[12](?::[a-z]+)?\]")
+PART = 1_000_000
+"""How many rows a part has, about: all questions of some pairs."""
 
 
 def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:
@@ -36,154 +37,118 @@ def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:
             dropped. None keeps all subjects.
 
     Returns:
-        The instances in one part (the questions of an example stand next to each other, plain first), and in
-        `dropped_subjects` the names of the dropped subjects.
+        The instances (the questions of an example stand next to each other, plain first), and in `dropped_subjects`
+        the names of the dropped subjects.
     """
-    design = design_of(lists, one_token)
-    pairs = ordered_pairs(design)
-    instances = assemble(design, pairs, build_contexts(design, pairs), build_questions(design, pairs))
-    return Expansion(schema_of(KEYS, instances.schema), [instances], {"dropped_subjects": design.dropped})
-
-
-def ordered_pairs(design: Design) -> pl.DataFrame:
-    """Returns all ordered pairs: every pair of the design, then every pair swapped.
-
-    The columns are `pair`, `swapped`, `cluster1`, `cluster2` and each form of both subjects, such as `[subj1:dem]`.
-    """
-    sides = []
-    for position, side in enumerate(design.sides):
-        rows = [pair[position] for pair in design.pairs]
-        columns: dict[str, list[str | None]] = {"cluster": [side.clusters[row] for row in rows]}
-        columns |= {head: [terms[row] for row in rows] for head, terms in side.forms.items()}
-        sides.append(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
-
-    def beside(one: pl.DataFrame, two: pl.DataFrame, swapped: bool) -> pl.DataFrame:
-        return pl.concat([numbered(one, 1), numbered(two, 2)], how="horizontal").with_columns(
-            swapped=pl.lit(swapped), pair=pl.int_range(pl.len())
-        )
-
-    shared = [column for column in sides[0].columns if column in sides[1].columns]
-    one, two = sides[0].select(shared), sides[1].select(shared)
-    return pl.concat([beside(one, two, False), beside(two, one, True)])
-
-
-def numbered(side: pl.DataFrame, which: int) -> pl.DataFrame:
-    """Names the columns of one side of the pairs after the slots that they fill: `[subj:dem]` -> `[subj1:dem]`."""
-    return side.rename(lambda name: f"cluster{which}" if name == "cluster" else name.replace("subj", f"subj{which}"))
-
-
-def split_slots(text: str, attribute: Attribute) -> list[str]:
-    """Fills in the attribute and splits what remains at its slots: literal, slot, literal, ..., literal."""
-    text = fill_attribute(text, attribute)
-    literals, slots = SLOT.split(text), SLOT.findall(text)
-    return [part for pair in zip_longest(literals, slots) for part in pair if part is not None]
-
-
-def joined(parts: list[str]) -> pl.Expr:
-    """Concatenates literals (even places) and slots (odd places), which are columns of the pairs."""
-    return pl.concat_str([pl.col(part) if place % 2 else pl.lit(part) for place, part in enumerate(parts)])
-
-
-def smooth_articles(text: pl.Expr, at_start: bool) -> pl.Expr:
-    """Turns `a` before a word that begins with a vowel letter into `an` (UnQover: by letter, never back).
-
-    The pattern consumes the letter that follows, so a second pass finds the articles in between.
-    `at_start` says whether an `a` at the very beginning counts; behind a tab UnQover does not see it.
-    """
-    pattern = rf"({'^|' if at_start else ''} )([aA]) ([aeiouAEIOU])"
-    once = text.str.replace_all(pattern, "${1}${2}n ${3}")
-    return once.str.replace_all(pattern, "${1}${2}n ${3}")
+    rows = rows_of(design_of(lists, one_token))
+    schema = schema_of(KEYS, rows.contexts.rows.schema)
+    return Expansion(schema, rows.tables([*schema.columns]), {"dropped_subjects": rows.design.dropped})
 
 
 @dataclass(frozen=True)
-class Segments:
-    """The distinct texts of all items, and where to find them.
+class Rows:
+    """What the instances of a design are gathered from: pairs outside, items inside.
 
     Attributes:
-        rows: the texts, one row per pair for each text with a subject in it, and a single row for the others.
-        digests: shape (rows,), what each row adds to the digests of instances.
-        start: shape (items,), the first row of each item's text.
-        stride: shape (items,), 1 where the text has a row per pair, else 0.
+        design: the design.
+        pairs: the columns of the ordered pairs.
+        pair_numbers: shape (ordered pairs,), the pair of each in the design.
+        items: the columns of the items.
+        contexts: the texts with the subjects.
+        questions: the texts of the questions.
     """
 
-    rows: pl.DataFrame
-    digests: Digests
-    start: IntArray
-    stride: IntArray
+    design: Design
+    pairs: pl.DataFrame
+    pair_numbers: IntArray
+    items: pl.DataFrame
+    contexts: Segments
+    questions: Segments
 
-    def gather(self, item: IntArray, pair: IntArray) -> tuple[pl.DataFrame, Digests]:
-        """Returns the texts of the given items for the given pairs, and their digests."""
-        chosen = self.start[item] + self.stride[item] * pair
-        return self.rows[chosen], self.digests[chosen]
+    @cached_property
+    def asked(self) -> BoolArray | None:
+        """Which swap groups are asked, None for all."""
+        sample = self.design.asked
+        return None if sample is None else chosen_units(self.pairs.height * self.items.height // 4, sample)
+
+    def parts(self) -> Iterator[IntArray]:
+        """Yields the pairs whose rows are a part, by their numbers; no pairs are one part without rows."""
+        step = max(1, PART // max(1, self.items.height))
+        for start in range(0, max(1, self.pairs.height), step):
+            yield np.arange(start, min(start + step, self.pairs.height))
+
+    def swap_groups(self, pairs: IntArray) -> IntArray:
+        """Returns the swap groups that all items have with some pairs, shape (pairs, items)."""
+        items = self.items.height
+        return np.asarray(self.pair_numbers[pairs, np.newaxis] * (items // 2) + np.arange(items) // 2)
+
+    def chosen(self, pairs: IntArray, of_items: IntArray | Digests) -> Any:
+        """Returns what is said of the items with some pairs for those alone that are asked.
+
+        Args:
+            pairs: the pairs.
+            of_items: an array that fits the shape (pairs, items).
+
+        Returns:
+            Shape (rows,).
+        """
+        each = np.broadcast_to(of_items, (len(pairs), self.items.height))
+        return each.reshape(-1) if self.asked is None else each[self.asked[self.swap_groups(pairs)]]
+
+    def digests(self) -> Iterator[Digests]:
+        """Yields the digests of the rows, part by part."""
+        return map(self.digests_of, self.parts())
+
+    def digests_of(self, pairs: IntArray) -> Digests:
+        """Returns the digests of the rows of some pairs, shape (rows,)."""
+        context, question = (each.digests[each.places(pairs)] for each in (self.contexts, self.questions))
+        digests: Digests = self.chosen(pairs, context + question)
+        return digests
+
+    def tables(self, columns: list[str]) -> Iterator[pl.DataFrame]:
+        """Yields the instances, part by part.
+
+        Args:
+            columns: their columns, in this order.
+        """
+        repetitions, first = Repetitions(met_again(self.digests, self.design.instances)), 0
+        items = np.arange(self.items.height)
+        for pairs in self.parts():
+            gathered = (
+                self.pairs[self.chosen(pairs, pairs[:, np.newaxis])],
+                self.items[self.chosen(pairs, items)],
+                self.contexts.rows[self.chosen(pairs, self.contexts.places(pairs))],
+                self.questions.rows[self.chosen(pairs, self.questions.places(pairs))],
+            )
+            keys = repetitions.keys(self.digests_of(pairs))
+            numbers = pl.DataFrame(
+                {
+                    "instance": np.arange(first, first + len(keys), dtype=np.uint32),
+                    "swap_group": self.chosen(pairs, self.swap_groups(pairs)).astype(np.uint32),
+                }
+            )
+            table = pl.concat([numbers, *gathered], how="horizontal")
+            yield table.with_columns(keys, system=pl.lit(None, pl.Categorical)).select(columns)
+            first += len(keys)
 
 
-def build_segments(items: list[Item], texts: list[str], build: Callable[[Item, str], pl.DataFrame]) -> Segments:
-    """Builds each distinct text once; texts are distinct by template, content and the attribute in them."""
-    blocks: dict[tuple[int, str, str], int] = {}
-    frames: list[pl.DataFrame] = []
-    block_of: list[int] = []
-    for item, text in zip(items, texts, strict=True):
-        has_attribute = any(head in text for head in item.attribute.texts)
-        key = (item.template, text, item.attribute.name if has_attribute else "")
-        if key not in blocks:
-            blocks[key] = len(frames)
-            frames.append(build(item, text))
-        block_of.append(blocks[key])
-    heights = np.array([frame.height for frame in frames])
-    starts = np.concatenate([[0], np.cumsum(heights)[:-1]])
-    rows = pl.concat(frames)
-    return Segments(rows, digest_rows(rows), starts[block_of], (heights > 1).astype(np.int64)[block_of])
+def rows_of(design: Design) -> Rows:
+    """Builds all that the instances of a design are gathered from."""
+    pairs = ordered_pairs(design)
+    pair_columns = pairs.select(
+        "swapped",
+        *(pl.col(f"[subj{which}]").cast(pl.Categorical).alias(f"subject{which}") for which in (1, 2)),
+        *(pl.col(f"cluster{which}").cast(pl.Categorical) for which in (1, 2)),
+    )
+    numbers = pairs["pair"].to_numpy()
+    contexts, questions = build_contexts(design, pairs), build_questions(design, pairs)
+    return Rows(design, pair_columns, numbers, item_columns(design), contexts, questions)
 
 
-def build_contexts(design: Design, pairs: pl.DataFrame) -> Segments:
-    """Builds contexts (`text_pair`), with candidate (as written there) and position (in characters) of both subjects.
-
-    Where masked language models are asked for pronouns, those of both subjects are candidates too.
-    """
-    templates, lead = design.templates, design.lead
-
-    def build(item: Item, text: str) -> pl.DataFrame:
-        parts = split_slots(text, item.attribute)
-        context = pl.lit(lead) + smooth_articles(joined(parts), at_start=True)
-        columns = {"text_pair": context.cast(pl.Categorical)}
-        for which in (1, 2):
-            slot = templates[item.template].subject_form(which).replace("subj", f"subj{which}")
-            # The articles before a subject are settled by its first letter, so the text up to there tells the position.
-            until = pl.concat_str([joined([*parts[: parts.index(slot)]]), pl.col(slot).str.slice(0, 1)])
-            position = smooth_articles(until, at_start=True).str.len_chars() + (len(lead) - 1)
-            columns[f"position{which}"] = position.cast(pl.UInt16)
-            columns[f"candidate{which}"] = pl.col(slot).cast(pl.Categorical)
-            if design.pronouns:
-                pronoun = pl.col(f"cluster{which}").replace_strict(
-                    design.pronouns, default=None, return_dtype=pl.String
-                )
-                columns[f"candidate{which + 2}"] = pronoun.cast(pl.Categorical)
-        return pairs.select(**columns)
-
-    return build_segments(design.items, [templates[item.template].context for item in design.items], build)
-
-
-def build_questions(design: Design, pairs: pl.DataFrame) -> Segments:
-    """Builds `text`: the question or, for masked language models, the statement with their mask token."""
-
-    def build(item: Item, text: str) -> pl.DataFrame:
-        parts = split_slots(text, item.attribute)
-        rows = pairs if len(parts) > 1 else pairs.head(1)
-        return rows.select(text=smooth_articles(joined(parts), at_start=False).cast(pl.Categorical))
-
-    return build_segments(design.items, [design.question(item) for item in design.items], build)
-
-
-def assemble(design: Design, pairs: pl.DataFrame, contexts: Segments, questions: Segments) -> pl.DataFrame:
-    """Gathers the instances: pairs outside, items inside."""
+def item_columns(design: Design) -> pl.DataFrame:
+    """Returns the columns of what every pair is asked, a row per item."""
     items = design.items
-    pair = np.repeat(np.arange(pairs.height), len(items))
-    item = np.tile(np.arange(len(items)), pairs.height)
-    swap_group = pairs["pair"].to_numpy()[pair] * (len(items) // 2) + item // 2
-    if design.asked is not None:
-        asked = chosen_units(len(pair) // 4, design.asked)[swap_group]
-        pair, item, swap_group = pair[asked], item[asked], swap_group[asked]
-    item_columns = pl.DataFrame(
+    return pl.DataFrame(
         {
             "negated": [item.negated for item in items],
             "template": [item.template for item in items],
@@ -197,19 +162,3 @@ def assemble(design: Design, pairs: pl.DataFrame, contexts: Segments, questions:
             "attribute_cluster": pl.Categorical,
         },
     )
-    pair_columns = pairs.select(
-        "swapped",
-        *(pl.col(f"[subj{which}]").cast(pl.Categorical).alias(f"subject{which}") for which in (1, 2)),
-        *(pl.col(f"cluster{which}").cast(pl.Categorical) for which in (1, 2)),
-    )
-    (context_columns, of_context), (question_columns, of_question) = (
-        segments.gather(item, pair) for segments in (contexts, questions)
-    )
-    numbers = pl.DataFrame(
-        {"instance": np.arange(len(pair), dtype=np.uint32), "swap_group": swap_group.astype(np.uint32)}
-    )
-    columns = [numbers, pair_columns[pair], item_columns[item], context_columns, question_columns]
-    instances = pl.concat(columns, how="horizontal").with_columns(
-        Repetitions().keys(of_context + of_question), system=pl.lit(None, pl.Categorical)
-    )
-    return instances.select(list(schema_of(KEYS, instances.schema).columns))
