@@ -50,7 +50,7 @@ def measured():
     stages = load(stage(family, "measure"))
     observations = stages.observe(instances, predictions, question.options)
     measures = stages.measure(observations, question.options)
-    return measures, stages.examples(instances, predictions, observations, measures, question.options)
+    return measures, stages.examples(instances.lazy(), predictions.lazy(), observations, measures, question.options)
 
 
 runs = {

@@ -45,15 +45,15 @@ def measure_cell(
         UserError: the family measured what it does not declare, or made a table of other columns or types.
     """
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
-    read = getattr(stages, "READ", None)
-    instances, predictions = read_cell(
-        instances_path, prediction_paths, keys, answer, f"{model} on {dataset}", columns=read
+    read, said = (getattr(stages, name, None) for name in ("READ", "SAID"))
+    observations = stages.observe(
+        *read_cell(instances_path, prediction_paths, keys, answer, f"{model} on {dataset}", read, said), options
     )
-    observations = stages.observe(instances, predictions, options)
     measures = stages.measure(observations, options)
+    tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
     find, look = getattr(stages, "examples", None), getattr(stages, "validity", None)
-    examples = find(instances, predictions, observations, measures, options) if find else empty_table(EXAMPLES)
-    checks = [rows_of(look(instances, predictions, observations, measures, options))] if look else []
+    examples = find(*tables, observations, measures, options) if find else empty_table(EXAMPLES)
+    checks = [rows_of(look(*tables, observations, measures, options))] if look else []
     measures = pl.concat([measures, *checks], how="diagonal_relaxed")
     check_declared(measures, declared.names, family)
     try:

@@ -249,8 +249,8 @@ class Stages(Protocol):
 
     def validity(
         self,
-        instances: pl.DataFrame,
-        predictions: pl.DataFrame,
+        instances: pl.LazyFrame,
+        predictions: pl.LazyFrame,
         observations: pl.DataFrame,
         measures: pl.DataFrame,
         options: Mapping[str, Any],
@@ -259,10 +259,13 @@ class Stages(Protocol):
 
     def examples(
         self,
-        instances: pl.DataFrame,
-        predictions: pl.DataFrame,
+        instances: pl.LazyFrame,
+        predictions: pl.LazyFrame,
         observations: pl.DataFrame,
         measures: pl.DataFrame,
         options: Mapping[str, Any],
     ) -> pl.DataFrame:
-        """Finds the sentences behind the strongest of the measures: columns of `EXAMPLES`."""
+        """Finds the sentences behind the strongest of the measures: columns of `EXAMPLES`.
+
+        Instances and predictions have all columns, but are in no memory before some of their rows are asked for.
+        """

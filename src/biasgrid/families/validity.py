@@ -11,15 +11,21 @@ from biasgrid.arrays import FloatArray
 from biasgrid.families.flags import LEAST_PROBABILITY
 from biasgrid.tables.validity import Check
 
+AT_ONCE = 2**17
+"""How many rows are looked at together, so that there need not be memory for all of them."""
 
-def unknown_tokens(predictions: pl.DataFrame) -> Iterator[Check]:
+
+def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
     """Yields the share of instances whose text the tokenizer does not know, where somebody looked.
 
     Args:
         predictions: answers of any kind.
     """
-    if "unknown" in predictions.columns and len(known := predictions["unknown"].drop_nulls()):
-        yield Check("unknown_tokens", np.count_nonzero(known) / len(known), len(known))
+    if "unknown" not in predictions.collect_schema():
+        return
+    unknown, known = predictions.select(sum=pl.col("unknown").sum(), count=pl.col("unknown").count()).collect().row(0)
+    if known:
+        yield Check("unknown_tokens", unknown / known, known)
 
 
 def equal_scores(scores: FloatArray) -> Iterator[Check]:
@@ -28,10 +34,16 @@ def equal_scores(scores: FloatArray) -> Iterator[Check]:
     Args:
         scores: shape (instances, candidates), NaN behind an instance's last one.
     """
-    several = scores[(~np.isnan(scores)).sum(axis=1) > 1]
-    if len(several):
-        equal = np.nanmax(several, axis=1) == np.nanmin(several, axis=1)
-        yield Check("equal_scores", float(equal.mean()), len(equal))
+    several = equal = 0
+    for part in parts_of(scores):
+        known, low, high = np.zeros(len(part), dtype=np.uint32), *np.full((2, len(part)), np.nan)
+        for column in part.T:
+            known += ~np.isnan(column)
+            low, high = np.fmin(low, column), np.fmax(high, column)
+        several += int(np.count_nonzero(known > 1))
+        equal += int(np.count_nonzero((known > 1) & (low == high)))
+    if several:
+        yield Check("equal_scores", equal / several, several)
 
 
 def improbable(scores: FloatArray) -> Check:
@@ -40,8 +52,14 @@ def improbable(scores: FloatArray) -> Check:
     Args:
         scores: shape (instances, candidates), the probabilities of a masked language model, NaN behind the last one.
     """
-    low = np.nansum(scores, axis=1) < LEAST_PROBABILITY
-    return Check("improbable", float(low.mean()), len(low))
+    low = sum(int(np.count_nonzero(np.nansum(part, axis=1) < LEAST_PROBABILITY)) for part in parts_of(scores))
+    return Check("improbable", low / len(scores), len(scores))
+
+
+def parts_of(scores: FloatArray) -> Iterator[FloatArray]:
+    """Yields some rows after others."""
+    for start in range(0, len(scores), AT_ONCE):
+        yield scores[start : start + AT_ONCE]
 
 
 def templates(observations: pl.DataFrame) -> Check:

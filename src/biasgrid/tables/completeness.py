@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ class IncompleteCell(UserError):  # noqa: N818
 
 def read_cell(
     instances_path: Path, prediction_paths: Sequence[Path], keys: Keys, kind: str, name: str,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None, said: Collection[str] | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:  # fmt: skip
     """Reads the instances and the predictions of a cell.
 
@@ -31,6 +31,7 @@ def read_cell(
         kind: the answer kind of the predictions.
         name: what to call the cell in messages.
         columns: which columns of the instances to read; None for all.
+        said: which columns of the predictions to read, of those that the kind has; None for all.
 
     Returns:
         Both tables, as they stand in the files.
@@ -40,7 +41,9 @@ def read_cell(
         IncompleteCell: not every instance has exactly one prediction.
     """
     instances = read_instances(instances_path, keys, columns)
-    predictions = pl.concat(read_table(path, schema_of(kind)) for path in prediction_paths)
+    schema = schema_of(kind)
+    chosen = [name for name in schema.columns if said is None or name in said]
+    predictions = pl.concat(read_table(path, schema, chosen) for path in prediction_paths)
     try:
         check_complete(instances, predictions)
     except IncompleteCell as error:
@@ -62,6 +65,8 @@ def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
     if instances.is_empty():
         raise IncompleteCell("there are no instances to measure; expected at least one")
     predicted = predictions["instance"].to_numpy()
+    if np.array_equal(predicted, np.arange(instances.height, dtype=predicted.dtype)):
+        return
     known = predicted[predicted < instances.height]
     counts = np.bincount(known, minlength=instances.height)
     missing, several = np.count_nonzero(counts == 0), np.count_nonzero(counts > 1)

@@ -7,13 +7,23 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-Probability = pa.Check.in_range(-1e-6, 1 + 1e-5)
+LEAST, LARGEST = -1e-6, 1 + 1e-5
+"""What rounding makes of probabilities of 0 and 1."""
+Probability = pa.Check.in_range(LEAST, LARGEST)
 
 
 def _within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
+    values = pl.col(data.key).explode()
+    # Of many lists at once; only where one is wrong, which of them.
+    fits = values.min().fill_null(0) >= LEAST, values.max().fill_null(0) <= LARGEST, values.sum().is_not_nan()
+    checked: pl.LazyFrame = data.lazyframe.select(pl.all_horizontal(fits))
+    return checked if checked.collect().item() else _each_within_bounds(data)
+
+
+def _each_within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
     each = pl.col(data.key).list
     # Of empty lists, and such of nulls alone, there is no least and no largest; a NaN shows in the sum alone.
-    bounds = each.min().fill_null(0) >= -1e-6, each.max().fill_null(0) <= 1 + 1e-5, each.sum().is_not_nan()
+    bounds = each.min().fill_null(0) >= LEAST, each.max().fill_null(0) <= LARGEST, each.sum().is_not_nan()
     checked: pl.LazyFrame = data.lazyframe.select(pl.all_horizontal(bounds))
     return checked
 

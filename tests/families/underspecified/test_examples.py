@@ -20,7 +20,7 @@ def examples_of(output: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, 
     """Examples, measures, instances and predictions of a golden output."""
     instances, predictions = read_output(output)
     measures, observations = measured(instances, predictions), compare_subjects(instances, predictions, "exact")
-    rows = strongest_associations(instances, predictions, observations, measures, "exact")
+    rows = strongest_associations(instances.lazy(), predictions.lazy(), observations, measures)
     return table_of_cell(rows, EXAMPLES, "model", "dataset"), measures, instances, predictions
 
 

@@ -15,7 +15,7 @@ CHOICES = SPANS | {"task": "fill-mask"}
 def checks(instances: pl.DataFrame, predictions: pl.DataFrame, options: dict[str, object] = SPANS) -> dict[str, float]:
     observations = observe(instances, predictions, options)
     measures = measure(observations, options)
-    found = list(validity(instances, predictions, observations, measures, options))
+    found = list(validity(instances.lazy(), predictions.lazy(), observations, measures, options))
     assert len({check.measure for check in found}) == len(found)
     return {check.measure: check.value for check in found}
 

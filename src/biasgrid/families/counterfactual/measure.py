@@ -36,8 +36,8 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
 
 
 def examples(
-    instances: pl.DataFrame,
-    predictions: pl.DataFrame,
+    instances: pl.LazyFrame,
+    predictions: pl.LazyFrame,
     observations: pl.DataFrame,
     measures: pl.DataFrame,
     options: Mapping[str, Any],

@@ -21,8 +21,8 @@ NORMAL_QUANTILE = 1.959963984540054
 
 
 def validity(
-    instances: pl.DataFrame,
-    predictions: pl.DataFrame,
+    instances: pl.LazyFrame,
+    predictions: pl.LazyFrame,
     observations: pl.DataFrame,
     measures: pl.DataFrame,
     options: Mapping[str, Any],

@@ -6,15 +6,21 @@ negated question. Below, x1 is the subject that stands first where `swapped` is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.arrays import FloatArray
+from biasgrid.arrays import BoolArray, FloatArray
 from biasgrid.section import Scoring
 from biasgrid.tables.files import TableError
 
+Places = npt.NDArray[np.uint32]
 PLACE = ["swap_group", "swapped", "negated"]
+AT_ONCE = 2**16
+"""How many rows are computed together."""
 COMPARED = ["template", "subject1", "subject2", "cluster1", "cluster2", "attribute", "attribute_cluster"]
 
 
@@ -104,55 +110,110 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     Returns:
         A row per swap group, in the order of their ids: `swap_group`, `template`, `subject1` (x1), `subject2` (x2),
         their `cluster1` and `cluster2`, `attribute`, `attribute_cluster`, the float64 `comparison` C(x1, x2) in
-        [-1, 1], and `scores`, an array of the 8 float64 S (see `scores_in_groups`).
+        [-1, 1], `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether the winner changes with the
+        order (`winner_changes`), and `scores`, an array of the 8 float64 S (see `scores_in_groups`).
 
     Raises:
         TableError: a swap group has not exactly its four instances.
     """
-    ordered = instances.select("instance", *PLACE, *COMPARED).sort(PLACE)
-    check_swap_groups(ordered)
-    said = scores(predictions, scoring)
-    # Much faster than a join: the row of each instance, by its number.
-    rows = np.zeros(int(said["instance"].max()) + 1, dtype=np.int64)  # type: ignore[arg-type]
-    rows[said["instance"].to_numpy()] = np.arange(len(said))
-    by_place = said.select("score1", "score2").to_numpy()[rows[ordered["instance"].to_numpy()]].reshape(-1, 2, 2, 2)
-    by_subject = np.stack([by_place[:, 0], by_place[:, 1, :, ::-1]], axis=1)
-    difference = by_subject[:, :, 0].mean(axis=1) - by_subject[:, :, 1].mean(axis=1)
-    comparison = (difference[:, 0] - difference[:, 1]) / 2
-    return ordered.gather_every(4).select(
-        "swap_group",
-        *COMPARED,
-        comparison=pl.lit(pl.Series(comparison)),
-        scores=pl.lit(pl.Series(by_subject.reshape(-1, 8))),
-    )
+    firsts, place = places_in_swap_groups(instances)
+    by_subject = scores_in_places(instances, predictions, scoring, place).reshape(-1, 2, 2, 2)
+    parts = [compared(by_subject[part]) for part in in_parts(len(firsts))]
+    columns = {name: pl.lit(pl.Series(np.concatenate([part[name] for part in parts]))) for name in parts[0]}
+    groups = instances.select("swap_group", *COMPARED)[firsts]
+    return groups.with_columns(**columns, scores=pl.lit(pl.Series(by_subject.reshape(-1, 8))))
 
 
-def check_swap_groups(ordered: pl.DataFrame) -> None:
-    """Refuses instances, sorted by `PLACE`, that are not four to a swap group.
+def in_parts(count: int) -> Iterator[slice]:
+    """Yields consecutive parts of some rows, so small that what is computed of one fits into a processor's cache."""
+    for start in range(0, count, AT_ONCE):
+        yield slice(start, start + AT_ONCE)
+
+
+def compared(scores: FloatArray) -> dict[str, npt.NDArray[Any]]:
+    """Computes what is said of swap groups one by one; see `compare_subjects`.
+
+    Args:
+        scores: S, shape (groups, 2 orders, 2 questions, 2 subjects).
+
+    Returns:
+        Arrays of shape (groups,).
+    """
+    by_question = (scores[:, 0] + scores[:, 1]) / 2
+    bias = by_question[:, 0] - by_question[:, 1]
+    # The other subject's score for the negated question, in one and the same context.
+    across = scores[:, :, 0] - scores[:, :, 1, ::-1]
+    winner = np.sign(scores[:, :, 0, 0] - scores[:, :, 0, 1])
+    return {
+        "comparison": (bias[:, 0] - bias[:, 1]) / 2,
+        "delta": np.abs(scores[:, 0] - scores[:, 1]).mean(axis=(1, 2)),
+        "epsilon": np.abs(across).mean(axis=(1, 2)),
+        "answer_probability": scores.mean(axis=(1, 2, 3)),
+        "winner_changes": winner[:, 0] != winner[:, 1],
+    }
+
+
+def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
+    """Finds the four instances of every swap group; much faster than sorting.
+
+    Returns:
+        Shape (groups,), the row of each group's instance that is plain and not swapped, in the order of the groups'
+        ids; and shape (instances,), 4 times the number of the group in that order + 2 if swapped + 1 if negated.
 
     Raises:
-        TableError: with the number of malformed swap groups and one of them.
+        TableError: instances are not four to a swap group; with the number of malformed ones and one of them.
     """
-    group_ids, group = np.unique(ordered["swap_group"].to_numpy(), return_inverse=True)
-    corner = 2 * ordered["swapped"].to_numpy() + ordered["negated"].to_numpy()
-    counts = np.bincount(4 * group + corner, minlength=4 * len(group_ids)).reshape(-1, 4)
-    malformed = group_ids[(counts != 1).any(axis=1)]
-    if not len(malformed):
-        malformed = group_ids[_unlike(ordered)]
-    if len(malformed):
+    ids = instances["swap_group"].to_numpy()
+    there = np.zeros(int(ids.max()) + 1, dtype=np.bool_)
+    there[ids] = True
+    group_ids, first = np.flatnonzero(there), 4 * (np.cumsum(there, dtype=np.uint32) - 1)
+    swapped, negated = (instances[name].to_numpy().view(np.uint8) for name in ("swapped", "negated"))
+    place = np.empty(len(ids), dtype=np.uint32)
+    for part in in_parts(len(ids)):
+        place[part] = first[ids[part]] + 2 * swapped[part] + negated[part]
+    taken = np.zeros(4 * len(group_ids), dtype=np.bool_)
+    taken[place] = True
+    if taken.all() and len(taken) == len(place):
+        is_first = np.flatnonzero(place % 4 == 0)
+        firsts = np.empty(len(group_ids), dtype=np.uint32)
+        firsts[place[is_first] // 4] = is_first
+        malformed = unlike(instances, firsts, place)
+    else:
+        malformed = (np.bincount(place, minlength=len(taken)) != 1).reshape(-1, 4).any(axis=1)
+    if malformed.any():
         raise TableError(
-            f"instances: {len(malformed)} of {len(group_ids)} swap groups (such as {malformed[0]}) are"
-            " malformed; expected four instances each: one pair of subjects in either order, with the plain"
-            " and the negated question about one attribute"
+            f"instances: {np.count_nonzero(malformed)} of {len(group_ids)} swap groups (such as"
+            f" {group_ids[malformed.argmax()]}) are malformed; expected four instances each: one pair of subjects in"
+            " either order, with the plain and the negated question about one attribute"
         )
+    return firsts, place
 
 
-def _unlike(ordered: pl.DataFrame) -> npt.NDArray[np.bool_]:
-    """Returns, per swap group, whether its four rows differ in the pair or the attribute."""
-    one, two, attribute = (
-        ordered[name].to_physical().to_numpy().reshape(-1, 4) for name in ("subject1", "subject2", "attribute")
-    )
-    x1, x2 = (np.hstack([first[:, :2], second[:, 2:]]) for first, second in ((one, two), (two, one)))
-    named = np.stack([x1, x2, attribute])
-    unlike: npt.NDArray[np.bool_] = (named != named[:, :, :1]).any(axis=(0, 2))
-    return unlike
+def unlike(instances: pl.DataFrame, firsts: Places, place: Places) -> BoolArray:
+    """Says of each swap group whether its rows differ in the pair or the attribute; see `places_in_swap_groups`."""
+    named = [instances[name].to_physical().to_numpy() for name in ("subject1", "subject2", "attribute")]
+    x1, x2, attribute = (names[firsts] for names in named)
+    differ = np.zeros(len(firsts), dtype=np.bool_)
+    for part in in_parts(len(place)):
+        group, is_swapped = place[part] // 4, place[part] & 2 > 0
+        one, two, asked = (names[part] for names in named)
+        first, second = np.where(is_swapped, two, one), np.where(is_swapped, one, two)
+        wrong = (first != x1[group]) | (second != x2[group]) | (asked != attribute[group])
+        differ[group[wrong]] = True
+    return differ
+
+
+def scores_in_places(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring, place: Places) -> FloatArray:
+    """Returns S of x1 and x2, shape (instances, 2), each instance where its place is; see `places_in_swap_groups`."""
+    if not predictions["instance"].equals(instances["instance"]):
+        of_instances = instances.select("instance", place=pl.lit(pl.Series(place)))
+        predictions = predictions.join(of_instances, on="instance", maintain_order="left")
+        place = predictions["place"].to_numpy()
+    by_subject = np.empty((len(place), 2))
+    for part in in_parts(len(predictions)):
+        said = scores(predictions[part], scoring)
+        is_swapped = place[part] & 2 > 0
+        one, two = said["score1"].to_numpy(), said["score2"].to_numpy()
+        by_subject[place[part], 0] = np.where(is_swapped, two, one)
+        by_subject[place[part], 1] = np.where(is_swapped, one, two)
+    return by_subject

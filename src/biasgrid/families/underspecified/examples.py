@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.families.underspecified.comparisons import directed, scores
-from biasgrid.section import Scoring
+from biasgrid.families.underspecified.comparisons import directed
 
 ASSOCIATIONS = 10
 SWAP_GROUPS = 2
 
 
 def strongest_associations(
-    instances: pl.DataFrame, predictions: pl.DataFrame, observations: pl.DataFrame, measures: pl.DataFrame,
-    scoring: Scoring,
-) -> pl.DataFrame:  # fmt: skip
+    instances: pl.LazyFrame, predictions: pl.LazyFrame, observations: pl.DataFrame, measures: pl.DataFrame
+) -> pl.DataFrame:
     """Finds the swap groups that show the strongest associations of a cell most clearly.
 
     Args:
-        instances: the family's instances.
-        predictions: answers of the kind `span` or `choice`, one for each instance.
+        instances: the family's instances, of which only some rows are read.
+        predictions: answers of the kind `span` or `choice`, one for each instance; only some rows are read.
         observations: from `compare_subjects`.
         measures: the cell's measures.
-        scoring: see `comparisons.scores`.
 
     Returns:
         The four instances of each of these swap groups, strongest association first: columns of `EXAMPLES`. `other`
@@ -34,9 +31,11 @@ def strongest_associations(
         is_among("subject1", associations["subject"]) | is_among("subject2", associations["subject"]),
     )
     groups = clearest_groups(associations, directed(about))
-    asked = instances.filter(is_among("swap_group", groups["swap_group"]))
-    given = predictions.join(asked, on="instance", how="semi")
-    return with_sentences(groups, asked, given, scoring)
+    groups = groups.join(about.select("swap_group", "scores"), on="swap_group", maintain_order="left")
+    asked = instances.filter(is_among("swap_group", groups["swap_group"])).collect()
+    answer = pl.col("answer") if "answer" in predictions.collect_schema() else pl.lit(None, pl.String)
+    said = predictions.select("instance", said=answer).filter(is_among("instance", asked["instance"]))
+    return with_sentences(groups, asked, said.collect())
 
 
 def largest_gammas(measures: pl.DataFrame) -> pl.DataFrame:
@@ -67,15 +66,16 @@ def clearest_groups(associations: pl.DataFrame, comparisons: pl.DataFrame) -> pl
     return ordered.group_by("rank", maintain_order=True).head(SWAP_GROUPS)
 
 
-def with_sentences(
-    groups: pl.DataFrame, instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring
-) -> pl.DataFrame:
+def with_sentences(groups: pl.DataFrame, instances: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
     """Returns the instances of swap groups with their texts, scores and answers."""
-    answer = pl.col("answer") if "answer" in predictions.columns else pl.lit(None, pl.String)
-    said = predictions.select("instance", said=answer).join(scores(predictions, scoring), on="instance")
     lengths = {f"length{which}": pl.col(f"candidate{which}").cast(pl.String).str.len_chars() for which in (1, 2)}
     sentences = instances.drop("template").with_columns(**lengths).join(said, on="instance")
-    rows = groups.join(sentences, on="swap_group")
+    # Behind the order and the question; x1 stands first where the order is not swapped.
+    place = 4 * pl.col("swapped").cast(pl.Int64) + 2 * pl.col("negated").cast(pl.Int64)
+    first = pl.col("swapped").cast(pl.Int64)
+    rows = groups.join(sentences, on="swap_group").with_columns(
+        score1=pl.col("scores").arr.get(place + first), score2=pl.col("scores").arr.get(place + 1 - first)
+    )
     ordered = rows.sort("rank", "comparison", "swap_group", "instance", descending=[False, True, False, False])
     return ordered.select(
         "subject", "attribute", "other", "template", "value", "rank", "instance", "swapped", "negated", "text",

@@ -6,24 +6,31 @@ number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from biasgrid.arrays import FloatArray
-from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects, directed, scores_in_groups
+from biasgrid.arrays import BoolArray, FloatArray
+from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects
 from biasgrid.families.underspecified.examples import strongest_associations
 from biasgrid.families.underspecified.records import records_of_subjects
 from biasgrid.families.underspecified.validity import validity
 from biasgrid.groups.measure import measure_groups
 
-__all__ = ["READ", "examples", "measure", "observe", "validity"]
+__all__ = ["READ", "SAID", "examples", "measure", "observe", "validity"]
 
-READ = ["instance", *PLACE, *COMPARED, "text", "text_pair", "candidate1", "candidate2", "position1", "position2"]
-"""The columns of instances that are read; the last ones only for examples."""
+READ = ["instance", *PLACE, *COMPARED]
+"""The columns of instances that are observed."""
+SAID = ["instance", "starts", "ends", "probabilities"]
+"""The columns of predictions that are observed, of those that the kind has."""
 PART_KEYS = ("subject", "subject_cluster", "attribute", "attribute_cluster")
+OF_GROUPS = ("delta", "epsilon", "answer_probability", "winner_changes")
+"""What the whole cell has as the mean over its swap groups."""
 PARTS = [
     ["subject", "attribute"],
     ["subject"],
@@ -56,7 +63,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
         what is said of groups behind it.
     """
     parts = measures_of_parts(observations)
-    measures = pl.concat([parts, measures_of_cell(scores_in_groups(observations), parts)], how="diagonal")
+    measures = pl.concat([parts, measures_of_cell(observations, parts)], how="diagonal")
     measures = measures.sort("measure", *PART_KEYS).with_columns(options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
     if options["measures"] == []:
         return measures
@@ -65,14 +72,72 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
 
 
 def examples(
-    instances: pl.DataFrame,
-    predictions: pl.DataFrame,
+    instances: pl.LazyFrame,
+    predictions: pl.LazyFrame,
     observations: pl.DataFrame,
     measures: pl.DataFrame,
     options: Mapping[str, Any],
 ) -> pl.DataFrame:
     """Finds the swap groups behind the strongest associations; see `examples.strongest_associations`."""
-    return strongest_associations(instances, predictions, observations, measures, options["scoring"])
+    return strongest_associations(instances, predictions, observations, measures)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Every swap group twice, as `comparisons.directed` has them: once as seen from each subject.
+
+    Attributes:
+        names: by key of a part, the names in alphabetical order.
+        codes: by key of a part, shape (sides,), places among the names; -1 where there is no name.
+        weights: by measure, shape (sides,), what its values are the mean of: C(subject, other), its sign, whether it is
+            positive.
+        across: shape (sides,), whether both subjects have clusters, and not the same.
+    """
+
+    names: Mapping[str, pl.Series]
+    codes: Mapping[str, npt.NDArray[np.int32]]
+    weights: Mapping[str, FloatArray]
+    across: BoolArray
+
+    @classmethod
+    def of(cls, observations: pl.DataFrame) -> Sides:
+        """Looks at swap groups from both sides."""
+        coded = {
+            "subject": enumerated(observations, "subject1", "subject2"),
+            "subject_cluster": enumerated(observations, "cluster1", "cluster2"),
+            "attribute": enumerated(observations, "attribute", "attribute"),
+            "attribute_cluster": enumerated(observations, "attribute_cluster", "attribute_cluster"),
+        }
+        one, other = np.split(coded["subject_cluster"][1], 2)
+        comparison = np.concatenate([sign * observations["comparison"].to_numpy() for sign in (1, -1)])
+        return cls(
+            {key: names for key, (names, _) in coded.items()},
+            {key: codes for key, (_, codes) in coded.items()},
+            {"gamma": comparison, "eta": np.sign(comparison), "win_ratio": (comparison > 0).astype(np.float64)},
+            np.tile((one != other) & (one >= 0) & (other >= 0), 2),
+        )
+
+    def known(self, keys: Collection[str]) -> BoolArray | slice:
+        """Says which sides have all of some keys; those of clusters of subjects are only such across clusters."""
+        known = np.ones(len(self.across), dtype=np.bool_)
+        for key in keys:
+            known &= self.codes[key] >= 0
+        if "subject_cluster" in keys:
+            known &= self.across
+        return slice(None) if known.all() else known
+
+
+def enumerated(observations: pl.DataFrame, one: str, other: str) -> tuple[pl.Series, npt.NDArray[np.int32]]:
+    """Returns the names in two columns in alphabetical order, and the columns, one below the other, as places in them.
+
+    Places do not depend on what was read before; nulls are -1.
+    """
+    columns = [observations[name] for name in (one, other)]
+    names = pl.Series(
+        sorted({name for column in columns for name in column.unique().drop_nulls().cast(pl.String)}), dtype=pl.String
+    )
+    codes = [column.cast(pl.Enum(names)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy() for column in columns]
+    return names, np.concatenate(codes)
 
 
 def measures_of_parts(observations: pl.DataFrame) -> pl.DataFrame:
@@ -80,63 +145,40 @@ def measures_of_parts(observations: pl.DataFrame) -> pl.DataFrame:
 
     Two subjects of one cluster tell nothing about it, so clusters of subjects leave out their swap groups.
     """
-    views = directed(observations).with_columns(across=pl.col("subject_cluster") != pl.col("other_cluster"))
-    views = views.with_columns(enumerated(views[key]) for key in PART_KEYS)
-    parts = []
-    for keys in PARTS:
-        rows = (views.filter("across") if "subject_cluster" in keys else views).drop_nulls(keys)
-        if not rows.is_empty():
-            parts.append(associations(rows, keys))
-    return pl.concat(parts)
+    sides = Sides.of(observations)
+    return pl.concat(associations(sides, keys) for keys in PARTS)
 
 
-def enumerated(names: pl.Series) -> pl.Series:
-    """Returns names as an alphabetical enumeration: its codes do not depend on what was read before."""
-    return names.cast(pl.Enum(names.drop_nulls().unique().cast(pl.String).sort()))
-
-
-def associations(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Returns, by `keys`, gamma (mean of C), eta (mean of its sign) and win_ratio (share of C > 0).
-
-    Args:
-        rows: directed comparisons, in which the keys are enumerations.
-        keys: what to group by.
-    """
-    codes = [rows[key].to_physical().to_numpy() for key in keys]
-    part = np.ravel_multi_index(codes, [int(code.max()) + 1 for code in codes])
-    n = np.bincount(part)
+def associations(sides: Sides, keys: Sequence[str]) -> pl.DataFrame:
+    """Returns, by `keys`, gamma (mean of C), eta (mean of its sign) and win_ratio (share of C > 0)."""
+    known, sizes = sides.known(keys), [len(sides.names[key]) for key in keys]
+    part = sides.codes[keys[0]][known].astype(np.int64)
+    for key, size in zip(keys[1:], sizes[1:], strict=True):
+        part *= size
+        part += sides.codes[key][known]
+    n = np.bincount(part, minlength=math.prod(sizes))
     present = np.flatnonzero(n)
-    row_of = np.zeros(len(n), dtype=np.int64)
-    row_of[part] = np.arange(len(part))
-    names = [pl.col(key) if key in keys else pl.lit(None).alias(key) for key in PART_KEYS]
-    named = rows[row_of[present]].select(*(name.cast(pl.String) for name in names), n=n[present])
-    comparison = rows["comparison"].to_numpy()
-    weights = {"gamma": comparison, "eta": np.sign(comparison), "win_ratio": comparison > 0}
+    places = dict(zip(keys, np.unravel_index(present, sizes), strict=True))
+    columns = {key: sides.names[key].gather(place) for key, place in places.items()}
+    named = pl.DataFrame(columns | {"n": n[present]}).select(
+        *(pl.col(key) if key in keys else pl.lit(None, pl.String).alias(key) for key in PART_KEYS), "n"
+    )
     return pl.concat(
-        named.with_columns(measure=pl.lit(name), value=np.bincount(part, weight)[present] / n[present])
-        for name, weight in weights.items()
+        named.with_columns(measure=pl.lit(name), value=np.bincount(part, weight[known], len(n))[present] / n[present])
+        for name, weight in sides.weights.items()
     )
 
 
-def measures_of_cell(scores: FloatArray, parts: pl.DataFrame) -> pl.DataFrame:
+def measures_of_cell(observations: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
     """Returns the measures of the whole cell.
 
     Args:
-        scores: shape (groups, 2 orders, 2 questions, 2 subjects), see `scores_in_groups`.
+        observations: from `observe`.
         parts: from `measures_of_parts`.
     """
     gamma, eta = (by_subject_and_attribute(parts, name) for name in ("gamma", "eta"))
     of_subjects = {"mu": np.nanmax(np.abs(gamma), axis=1), "eta": np.nanmean(np.abs(eta), axis=1)}
-    # The other subject's score for the negated question, in one and the same context.
-    across = scores[:, :, 0] - scores[:, :, 1, ::-1]
-    winner = np.sign(scores[:, :, 0, 0] - scores[:, :, 0, 1])
-    of_groups = {
-        "delta": np.abs(scores[:, 0] - scores[:, 1]).mean(axis=(1, 2)),
-        "epsilon": np.abs(across).mean(axis=(1, 2)),
-        "answer_probability": scores.mean(axis=(1, 2, 3)),
-        "winner_changes": winner[:, 0] != winner[:, 1],
-    }
-    measures = of_subjects | of_groups
+    measures = of_subjects | {name: observations[name].to_numpy() for name in OF_GROUPS}
     return pl.DataFrame(
         {
             "measure": list(measures),

@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.underspecified.comparisons import scores_in_groups
-from biasgrid.families.validity import equal_scores, improbable, templates, unknown_tokens
+from biasgrid.families.validity import AT_ONCE, equal_scores, improbable, templates, unknown_tokens
 from biasgrid.tables.validity import Check
 
 SIDES = ("candidate1", "candidate2")
 
 
 def validity(
-    instances: pl.DataFrame,
-    predictions: pl.DataFrame,
+    instances: pl.LazyFrame,
+    predictions: pl.LazyFrame,
     observations: pl.DataFrame,
     measures: pl.DataFrame,
     options: Mapping[str, Any],
@@ -36,23 +36,24 @@ def validity(
     yield from equal_scores(scores)
     if options["task"] == "fill-mask":
         yield improbable(scores)
-    if "answer" in predictions.columns:
+    if "answer" in predictions.collect_schema():
         yield neither_subject(instances, predictions)
     yield errors_over_mu(measures)
     yield balance(measures)
     yield templates(observations)
 
 
-def neither_subject(instances: pl.DataFrame, predictions: pl.DataFrame) -> Check:
+def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
     """Returns the share of instances whose answer names neither subject.
 
     Args:
         instances: with `instance` and both candidates.
         predictions: with `instance` and `answer`.
     """
-    asked = instances.select("instance", *SIDES)
-    answered = asked.join(predictions.select("instance", "answer"), on="instance")
-    distinct = answered.group_by(*SIDES, "answer").agg(count=pl.len())
+    asked = instances.select("instance", *SIDES).collect()
+    answered = beside(asked, predictions.select("instance", "answer").collect())
+    parts = [part.group_by(*SIDES, "answer").agg(count=pl.len()) for part in answered.iter_slices(AT_ONCE)]
+    distinct = pl.concat(parts).group_by(*SIDES, "answer").agg(pl.col("count").sum())
     names = [bare(pl.col(name)) for name in SIDES]
     answer = bare(pl.col("answer"))
     # A part of a name is one as well: some models leave out an article.
@@ -60,6 +61,13 @@ def neither_subject(instances: pl.DataFrame, predictions: pl.DataFrame) -> Check
     whole = pl.any_horizontal(answer.str.contains(name, literal=True) for name in names)
     neither = int(distinct.filter(~(part | whole))["count"].sum())
     return Check("neither_subject", neither / len(answered), len(answered))
+
+
+def beside(asked: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
+    """Joins what was said to what was asked; much faster where both are in one order, as a run leaves them."""
+    if said["instance"].equals(asked["instance"]):
+        return asked.with_columns(said["answer"])
+    return asked.join(said, on="instance")
 
 
 def bare(text: pl.Expr) -> pl.Expr:
