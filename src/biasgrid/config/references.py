@@ -46,8 +46,13 @@ def measure_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields measures that cannot be computed, of a config in which nothing else is wrong."""
     for family in config.registry.families:
         yield from config.registry.family(family).measure_faults(config, source)
-    flags = {name for dataset in config.datasets for name in Declared.of(config.measures_of(dataset)).limits}
-    yield from unknown_names(source, "validity", [*config.validity], sorted(flags))
+    yield from unknown_names(source, "validity", [*config.validity], sorted(known_flags(config)))
+
+
+def known_flags(config: Config) -> set[str]:
+    """Returns the names of the validity flags of all families, whether there is a dataset of theirs or not."""
+    of_datasets = {name for dataset in config.datasets for name in Declared.of(config.measures_of(dataset)).limits}
+    return of_datasets.union(*(config.registry.family(family).flags for family in config.registry.families))
 
 
 def known(names: list[str], registry: Mapping[str, Section]) -> list[str]:
