@@ -26,7 +26,7 @@ def test_wasserstein_distances_are_scipys(cases: list[tuple[list[float], ...]]) 
             continue
         for one, other in combinations(range(3), 2):
             expected = wasserstein_distance(case[one], case[other]) if case[one] and case[other] else np.nan
-            found = distances.between(one, other)[unit_of[number]]
+            found = distances.to_later(one)[other - one - 1][unit_of[number]]
             assert found == pytest.approx(expected, rel=0, abs=1e-12, nan_ok=True)
         for place, own in enumerate(case):
             expected = wasserstein_distance([value for group in case for value in group], own) if own else np.nan

@@ -15,7 +15,6 @@ Where a unit lacks groups G counts those that it has; with fewer than two there 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import combinations
 from typing import cast
 
 import numpy as np
@@ -60,6 +59,11 @@ def compare_units(scored: Scored, units: Units, distance: str, comparison: str) 
         values = OF_PAIRS[comparison](distances_of(scored, units, distance))
     else:
         values = divergence(group_scores(scored, units), cast(Divergence, distance))
+    return with_two_groups(values, units)
+
+
+def with_two_groups(values: FloatArray, units: Units) -> FloatArray:
+    """Sets values of units to NaN where these have fewer than two groups."""
     values[np.count_nonzero(units.sizes(), axis=1) < 2] = np.nan
     return values
 
@@ -76,25 +80,44 @@ def distances_of(scored: Scored, units: Units, distance: str) -> Distances:
     return AbsoluteDistances(group_scores(scored, units), scored.of_pools(units.backgrounds))
 
 
-def pairs(distances: Distances) -> Iterator[tuple[int, int, FloatArray]]:
-    """Yields every pair of places with its distance, shape (units,)."""
-    for one, other in combinations(range(distances.shape[1]), 2):
-        yield one, other, distances.between(one, other)
+def by_group(distances: Distances) -> Iterator[tuple[int, FloatArray]]:
+    """Yields every place but the last with its distances to the places behind it, shape (later places, units)."""
+    for one in range(distances.shape[1] - 1):
+        yield one, distances.to_later(one)
+
+
+class MeanOfPairs:
+    """The mean distance of a pair of groups, taken as the distances come."""
+
+    def __init__(self, units: int):
+        """Takes the number of units."""
+        self.total, self.count = np.zeros((2, units))
+
+    def add(self, distances: FloatArray) -> None:
+        """Takes further pairs, shape (pairs, units)."""
+        missing = np.isnan(distances)
+        self.count += (~missing).sum(axis=0)
+        # One after the other, so that sums do not depend on which come together.
+        for distance in np.where(missing, 0, distances):
+            self.total += distance
+
+    def values(self) -> FloatArray:
+        """Returns the means, shape (units,)."""
+        return ratio(self.total, self.count)
 
 
 def pairwise(distances: Distances) -> FloatArray:
     """Returns the mean distance of a pair of groups, shape (units,)."""
-    total, count = np.zeros((2, distances.shape[0]))
-    for _, _, distance in pairs(distances):
-        total += np.nan_to_num(distance)
-        count += ~np.isnan(distance)
-    return ratio(total, count)
+    mean = MeanOfPairs(distances.shape[0])
+    for _, to_later in by_group(distances):
+        mean.add(to_later)
+    return mean.values()
 
 
 def background(distances: Distances) -> FloatArray:
     """Returns the mean distance of a group from its unit, shape (units,)."""
-    by_group = background_per_group(distances)
-    return ratio(np.nansum(by_group, axis=1), (~np.isnan(by_group)).sum(axis=1))
+    apart = background_per_group(distances)
+    return ratio(np.nansum(apart, axis=1), (~np.isnan(apart)).sum(axis=1))
 
 
 def background_per_group(distances: Distances) -> FloatArray:

@@ -13,6 +13,8 @@ from biasgrid.arrays import FloatArray, IntArray
 from biasgrid.groups.records import Units, ratio
 from biasgrid.groups.scores import Kind
 
+AT_ONCE = 2**14
+"""About how many values of samples are compared together, so that they fit into a processor's cache."""
 Divergence = Literal["divergence", "normalized_divergence", "divergence_per_group"]
 
 DISTANCES: dict[str, Kind] = {
@@ -32,8 +34,8 @@ class Distances(Protocol):
     def shape(self) -> tuple[int, ...]:
         """How many units there are, and the width."""
 
-    def between(self, one: int, other: int) -> FloatArray:
-        """Returns d(one, other), shape (units,)."""
+    def to_later(self, one: int) -> FloatArray:
+        """Returns d(one, other) for each group behind it, shape (later groups, units)."""
 
     def from_background(self, group: int) -> FloatArray:
         """Returns d(all records of the unit, group), shape (units,)."""
@@ -52,9 +54,9 @@ class AbsoluteDistances:
         """How many units there are, and the width."""
         return self.groups.shape
 
-    def between(self, one: int, other: int) -> FloatArray:
-        """Returns |x - y| of two groups, shape (units,)."""
-        return np.abs(self.groups[:, one] - self.groups[:, other])
+    def to_later(self, one: int) -> FloatArray:
+        """Returns |x - y| of a group and each one behind it, shape (later groups, units)."""
+        return np.abs(self.groups[:, one] - self.groups[:, one + 1 :].T)
 
     def from_background(self, group: int) -> FloatArray:
         """Returns |x - y| of the unit and a group, shape (units,)."""
@@ -82,23 +84,47 @@ class WassersteinDistances:
         """How many units there are, and the width."""
         return self.sizes.shape
 
-    def between(self, one: int, other: int) -> FloatArray:
-        """Returns the distance of two groups, shape (units,)."""
-        rows = np.sort(np.concatenate([self.rows[one], self.rows[other]]), kind="stable")
-        unit, sizes = self.unit[rows], self.sizes
-        weights = np.where(self.place[rows] == one, sizes[unit, other], -sizes[unit, one])
-        return ratio(self._areas(rows, weights), sizes[:, one] * sizes[:, other])
+    def to_later(self, one: int) -> FloatArray:
+        """Returns the distance of a group and each one behind it, shape (later groups, units)."""
+        width = self.shape[1]
+        step = max(1, AT_ONCE // (1 + len(self.rows[one])))
+        parts = [range(start, min(start + step, width)) for start in range(one + 1, width, step)]
+        return np.concatenate([self._to_others(one, part) for part in parts])
+
+    def _to_others(self, one: int, others: range) -> FloatArray:
+        """Returns the distance of a group and each of some others, shape (others, units).
+
+        The running sum ends at 0 with every pair of groups, too, so that it serves all of them.
+        """
+        own, counts = len(self.rows[one]), [len(self.rows[other]) for other in others]
+        numbers = np.arange(len(others))
+        pair = np.concatenate([np.repeat(numbers, counts), np.repeat(numbers, own)])
+        rows = np.concatenate([*(self.rows[other] for other in others), np.tile(self.rows[one], len(others))])
+        pair, rows = np.divmod(np.sort(pair * len(self.unit) + rows), len(self.unit))
+        unit = self.unit[rows]
+        weights = np.where(self.place[rows] == one, self.sizes[unit, others.start + pair], -self.sizes[unit, one])
+        areas = self._areas(rows, weights, pair * len(self.sizes) + unit, len(others) * len(self.sizes))
+        sizes = self.sizes[:, [one]] * self.sizes[:, others.start : others.stop]
+        return ratio(areas.reshape(len(others), -1), sizes.T)
 
     def from_background(self, group: int) -> FloatArray:
         """Returns the distance of the unit, the group included, and the group, shape (units,)."""
         own, all_groups = self.sizes[:, group], self.sizes.sum(axis=1)
         weights = own[self.unit] - all_groups[self.unit] * (self.place == group)
-        return ratio(self._areas(np.arange(len(self.unit)), weights), own * all_groups)
+        areas = self._areas(np.arange(len(self.unit)), weights, self.unit, len(self.sizes))
+        return ratio(areas, own * all_groups)
 
-    def _areas(self, rows: IntArray, weights: IntArray) -> FloatArray:
-        """Returns the area under the absolute running sum of weights, shape (units,); each unit's sum ends at 0."""
+    def _areas(self, rows: IntArray, weights: IntArray, area_of: IntArray, count: int) -> FloatArray:
+        """Returns areas under the absolute running sum of weights, which is 0 at the end of each.
+
+        Args:
+            rows: shape (values,), the rows of the sorted values.
+            weights: shape (values,).
+            area_of: shape (values,), the number of the area that each value belongs to.
+            count: how many areas there are.
+        """
         area = np.abs(np.cumsum(weights)[:-1]) * np.diff(self.values[rows])
-        return np.bincount(self.unit[rows[:-1]], area, minlength=len(self.sizes)).astype(np.float64)
+        return np.bincount(area_of[:-1], area, minlength=count).astype(np.float64)
 
 
 def divergence(scores: FloatArray, which: Divergence) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.groups.comparisons import distances_of, pairs, pairwise
+from biasgrid.groups.comparisons import MeanOfPairs, by_group, distances_of
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.modes import EACH_CASE
 from biasgrid.groups.records import Records, units_of
@@ -43,15 +43,16 @@ def case_differences(records: Records) -> pl.DataFrame:
     scored = score_records(records, MAIN_SCORES[records.outputs.sort])
     units = units_of(records, EACH_CASE)
     distances = distances_of(scored, units.only(scored.defined), "absolute")
-    largest = np.full(len(units.bias_type), np.nan)
-    for _, _, distance in pairs(distances):
-        largest = np.fmax(largest, distance)
+    largest, mean = np.full(len(units.bias_type), np.nan), MeanOfPairs(len(units.bias_type))
+    for _, to_later in by_group(distances):
+        mean.add(to_later)
+        largest = np.fmax(largest, np.fmax.reduce(to_later, axis=0))
     columns = {
         "bias_type": [records.bias_types[code] for code in units.bias_type],
         "case": records.case[units.first_record],
         "template": records.template[units.first_record],
         # What is 0.2 but for rounding is not larger than 0.2.
-        "mean": pairwise(distances).round(DECIMALS),
+        "mean": mean.values().round(DECIMALS),
         "largest": largest.round(DECIMALS),
     }
     return pl.DataFrame(columns, schema_overrides=DIFFERENCES)

@@ -81,9 +81,10 @@ def scores_of_groups(scores: Iterable[Scored]) -> Iterator[pl.DataFrame]:
 def compared(scored: Scored, asked: Asked) -> Iterator[pl.DataFrame]:
     """Yields a comparison in both modes, and if it is pairwise that of each pair."""
     for mode in MODES:
-        yield compare(scored, asked.distance, asked.comparison, mode)
         if asked.comparison == "pairwise":
-            yield compare_pairs(scored, asked.distance, mode)
+            yield from compare_pairs(scored, asked.distance, mode)
+        else:
+            yield compare(scored, asked.distance, asked.comparison, mode)
 
 
 def by_template(records: Records, main: Asked) -> Iterator[pl.DataFrame]:

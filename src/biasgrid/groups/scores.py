@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -93,11 +93,11 @@ class Scored:
     argument: Argument
     values: FloatArray
 
-    @property
+    @cached_property
     def defined(self) -> BoolArray:
         """Shape (records,), whether a record has a value."""
-        missing = np.isnan(self.values).reshape(len(self.values), -1)
-        return np.asarray(~missing.any(axis=1))
+        missing = np.isnan(self.values)
+        return np.asarray(~(missing if missing.ndim == 1 else missing.any(axis=1)))
 
     def of_pools(self, pools: Pools) -> FloatArray:
         """Returns the score of pools of the records that have a value, shape (pools,), NaN where one is empty.

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.groups.combinations import check_combination
-from biasgrid.groups.comparisons import compare_units, distances_of, group_scores, pairs
-from biasgrid.groups.distances import Distances
+from biasgrid.groups.comparisons import (
+    MeanOfPairs,
+    by_group,
+    compare_units,
+    distances_of,
+    group_scores,
+    with_two_groups,
+)
 from biasgrid.groups.modes import ALL_CASES, EACH_CASE, Mode
 from biasgrid.groups.records import Units, units_of
 from biasgrid.groups.scores import Scored
@@ -95,47 +103,84 @@ def spread_of_scores(scored: Scored) -> pl.DataFrame:
     )
 
 
-def compare_pairs(scored: Scored, distance: str, mode: Mode) -> pl.DataFrame:
-    """Compares every pair of groups of every bias type: what `pairwise` is the mean of.
+def compare_pairs(scored: Scored, distance: str, mode: Mode) -> Iterator[pl.DataFrame]:
+    """Compares every pair of groups of every bias type.
 
-    Returns:
-        The columns `COLUMNS`, a row per pair, with `group` and `other`; values and counts as in `compare`.
+    Yields:
+        What `compare` makes of the comparison "pairwise", and below it what it is the mean of: the columns `COLUMNS`, a
+        row per pair, with `group` and `other`; values and counts as in `compare`.
     """
     units = units_of(scored.records, mode)
     chosen = units.only(scored.defined)
-    sizes = [counted(each, mode, per_group=True) for each in (units, chosen)]
-    distances = distances_of(scored, chosen, distance)
+    pairs = Pairs(units, scored.records.bias_types, mode, *(counted(each, mode, True) for each in (units, chosen)))
     shared = shared_columns("distance", scored, mode, distance=distance, comparison="pairwise")
-    rows = [shared | row for row in summaries_of_pairs(units, scored.records.bias_types, distances, mode, *sizes)]
-    return pl.DataFrame(rows, schema=COLUMNS)
+    rows, mean = [], MeanOfPairs(len(units.bias_type))
+    for one, to_later in by_group(distances_of(scored, chosen, distance)):
+        mean.add(to_later)
+        found = sorted(pairs.summaries(one, to_later), key=itemgetter(0))
+        rows += [shared | row for _, row in found]
+    yield table(shared, scored, units, mode, with_two_groups(mean.values(), chosen))
+    yield pl.DataFrame(rows, schema=COLUMNS)
 
 
-def summaries_of_pairs(
-    units: Units, bias_types: Sequence[str], distances: Distances, mode: Mode, available: IntArray, defined: IntArray
-) -> Iterator[dict[str, Any]]:
-    """Yields the mean distance of each pair of groups, and the counts behind it; see `summaries`."""
+@dataclass(frozen=True)
+class Pairs:
+    """Where pairs of groups are compared.
 
-    def count(sizes: IntArray) -> int:
-        # A case in which two groups are compared counts once.
-        return int((sizes.min(axis=1) if mode == EACH_CASE else sizes).sum())
+    Attributes:
+        units: the units.
+        bias_types: names of bias types.
+        mode: what the units are.
+        available: shape (units, width), what was counted of all records.
+        defined: shape (units, width), what was counted of the records that have a value.
+    """
 
-    for one, other, distance in pairs(distances):
-        pair = [one, other]
-        for code in np.unique(units.bias_type):
-            names = units.group_names[code]
-            if other >= len(names):
+    units: Units
+    bias_types: Sequence[str]
+    mode: Mode
+    available: IntArray
+    defined: IntArray
+
+    def summaries(self, one: int, to_later: FloatArray) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yields each group behind a group, with their mean distance and the counts behind it; see `summaries`.
+
+        Args:
+            one: the place of the group.
+            to_later: shape (later groups, units).
+        """
+        for code in np.unique(self.units.bias_type):
+            names, unit = self.units.group_names[code], self.units.bias_type == code
+            later = range(one + 1, len(names))
+            if not later:
                 continue
-            unit = units.bias_type == code
-            used = unit & ~np.isnan(distance)
-            n = count(defined[:, pair][used])
-            yield {
-                "bias_type": bias_types[code],
-                "group": names[one],
-                "other": names[other],
-                "value": distance[used].mean() if used.any() else None,
-                "n": n,
-                "left_out": count(available[:, pair][unit]) - n,
-            }
+            distances = np.ascontiguousarray(to_later[: len(later), unit])
+            used = ~np.isnan(distances)
+            counts = [self.counts(sizes[unit], one, later) for sizes in (self.available, self.defined)]
+            n = np.where(used, counts[1], 0).sum(axis=1)
+            found = zip(later, means_of(distances, used), n.tolist(), (counts[0].sum(axis=1) - n).tolist(), strict=True)
+            for other, mean, count, left_out in found:
+                row = {
+                    "bias_type": self.bias_types[code],
+                    "group": names[one],
+                    "other": names[other],
+                    "value": mean,
+                    "n": count,
+                    "left_out": left_out,
+                }
+                yield other, row
+
+    def counts(self, sizes: IntArray, one: int, later: range) -> IntArray:
+        """Returns what a group and each of some others count together, shape (others, units)."""
+        # A case in which two groups are compared counts once.
+        together = np.minimum if self.mode == EACH_CASE else np.add
+        return np.asarray(together(sizes[:, one], sizes[:, later.start : later.stop].T))
+
+
+def means_of(distances: FloatArray, used: BoolArray) -> list[float | None]:
+    """Returns the mean of those distances in each row that are used, None where none is."""
+    if used.all():
+        return list(distances.mean(axis=1).tolist())
+    return [float(row[chosen].mean()) if chosen.any() else None for row, chosen in zip(distances, used, strict=True)]
 
 
 def table(
