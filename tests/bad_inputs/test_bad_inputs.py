@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import base
 import pytest
 import yaml
+from in_time import in_time
 from table import GONE, TABLE, Bad
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
 
-SECONDS = 60
 runner = CliRunner()
+pytestmark = pytest.mark.usefixtures(in_time.__name__)
 
 
 @pytest.fixture
@@ -28,20 +27,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(base.config(), sort_keys=False))
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def in_time() -> Iterator[None]:
-    """Ends a test that hangs."""
-
-    def give_up(*_: object) -> None:
-        raise TimeoutError(f"not told in {SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(SECONDS)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 def change(project: Path, row: Bad) -> None:

@@ -6,6 +6,9 @@ import re
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+from biasgrid.characters import EXPECTED, hidden
+from biasgrid.reading import HALF_CHARACTER
+
 Kind = Literal["source", "spans", "masks"]
 
 KEY = "cluster1|cluster2|subject1|subject2|template|attribute cluster|attribute|attribute"
@@ -63,7 +66,7 @@ def read_key(key: str) -> Names:
     Raises:
         Malformed: it has other parts.
     """
-    parts = key.split("|")
+    parts = text(key, "the key").split("|")
     if len(parts) != 8:
         raise Malformed(f"{len(parts)} parts in the key", f"8: {KEY}")
     cluster1, cluster2, subject1, subject2, template, attribute_cluster, attribute, repeated = parts
@@ -144,7 +147,7 @@ def read_answers(context: str, question: dict[str, Any], kind: Kind, name: str) 
     one, two = question["ans0"], question["ans1"]
     candidates = text(one["text"], f"{name}.ans0.text"), text(two["text"], f"{name}.ans1.text")
     numbers = [one["start"], one["end"], two["start"], two["end"]]
-    answer = text(question["pred"], f"{name}.pred")
+    answer = answered_text(question["pred"], f"{name}.pred")
     if kind == "source":
         check_unanswered([answer, *numbers], name)
         numbers = [0.0] * 4
@@ -216,13 +219,26 @@ def check_keys(value: Any, expected: set[str], name: str) -> None:
     if not isinstance(value, dict):
         raise Malformed(f"{name} is {value!r:.40}", f"an object with {', '.join(sorted(expected))}")
     if value.keys() != expected:
-        missing, unknown = sorted(expected - value.keys()), sorted(value.keys() - expected)
+        missing = sorted(expected - value.keys())
+        unknown = [key if key.isprintable() else ascii(key) for key in sorted(value.keys() - expected)]
         problems = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has {', '.join(unknown)}"] * bool(unknown)
         raise Malformed(f"{name} {' and '.join(problems)}", f"the keys {', '.join(sorted(expected))}")
 
 
 def text(value: Any, name: str) -> str:
-    """Refuses what is not a text."""
+    """Refuses what is not a text, or holds what cannot be seen."""
     if not isinstance(value, str):
         raise Malformed(f"{name} is {value!r:.40}", "a text")
+    # Much faster, and says so of nearly all texts.
+    if not value.isprintable() and (found := hidden(value)):
+        raise Malformed(f"{name} holds {found}", EXPECTED)
+    return value
+
+
+def answered_text(value: Any, name: str) -> str:
+    """Refuses what is not a text, or no table can hold; what cannot be seen may well be what a model has answered."""
+    if not isinstance(value, str):
+        raise Malformed(f"{name} is {value!r:.40}", "a text")
+    if HALF_CHARACTER.search(value):
+        raise Malformed(f"{name} holds half of a character", "whole characters")
     return value
