@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from addresses import BEGINS, NO_ADDRESSES
 from base import FILLINGS, LISTS
 
 GONE = object()
@@ -258,4 +259,7 @@ CHECKPOINTS = [
     bad("models.moody.labels", {"bad": "NEG", "good": "GOOD"}, "of the classes ['NEG', 'POS'], not ['NEG', 'GOOD']"),
     bad("models/tiny/config.json", b"{}", "models.moody.folder", "classes ['LABEL_0', 'LABEL_1'], not ['NEG', 'POS']"),
 ]
-TABLE = [*CHECKPOINTS, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]
+ADDRESSED = [
+    bad("models.published.predictions.people", {"url": address, "sha256": "a" * 64}, BEGINS) for address in NO_ADDRESSES
+]
+TABLE = [*CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]

@@ -18,6 +18,7 @@ class FileServer:
         statuses: what the answers to come say in place of the file.
         redirects_to: where the path `/elsewhere` leads.
         queries: the query of each request for the file.
+        users: what each request for the file says of its user.
         asked_from: the first byte that each request asked for.
         address: where the file is.
     """
@@ -30,6 +31,7 @@ class FileServer:
         self.statuses: list[int] = []
         self.redirects_to = ""
         self.queries: list[str] = []
+        self.users: list[str | None] = []
         self.address = ""
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
@@ -42,6 +44,7 @@ class FileServer:
         if path != "/dump.json":
             return handler.send_error(404)
         self.queries.append(query)
+        self.users.append(handler.headers.get("Authorization"))
         if self.statuses:
             return handler.send_error(self.statuses.pop(0))
         start = int(handler.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-"))

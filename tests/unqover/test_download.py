@@ -135,6 +135,16 @@ def test_secrets_come_from_the_environment_and_stand_in_no_message(
     assert not any(secret in told for secret in ("s3cret", "password", "token"))
 
 
+def test_users_and_passwords_are_sent_to_the_server_alone_that_they_are_for(server: FileServer, tmp_path: Path) -> None:
+    server.redirects_to = server.address
+    for path in ("dump.json", "elsewhere"):
+        address = server.address.replace("http://", "http://user:p%40ss@").replace("dump.json", path)
+        download(address, DIGEST, tmp_path / path)
+        assert (tmp_path / path).read_bytes() == CONTENT
+    # Of base64, `user:p@ss`.
+    assert server.users == ["Basic dXNlcjpwQHNz", None]
+
+
 @pytest.mark.parametrize("target", ["ftp://host/x", "file:///etc/passwd"])
 def test_redirects_stay_within_http(server: FileServer, tmp_path: Path, target: str) -> None:
     server.redirects_to = target

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
 from hashlib import sha256
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote_to_bytes, urlsplit, urlunsplit
 
 from biasgrid.faults import Fault, InputError
 
@@ -20,6 +21,21 @@ def shown(address: str) -> str:
         return "an address that cannot be read"
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def without_user(address: str) -> tuple[str, str | None]:
+    """Takes user and password out of an address.
+
+    Returns:
+        The address without them, and what a request says of them in its header `Authorization`, None without any.
+
+    Raises:
+        ValueError: it is no address.
+    """
+    parts = urlsplit(address)
+    user, _, host = parts.netloc.rpartition("@")
+    header = f"Basic {b64encode(unquote_to_bytes(user)).decode()}" if user else None
+    return urlunsplit(parts._replace(netloc=host)), header
 
 
 def digest_of(address: str) -> str:

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from biasgrid.faults import Fault, InputError
 from biasgrid.files import explained
-from biasgrid.unqover.addresses import shown, with_secrets
+from biasgrid.unqover.addresses import shown, with_secrets, without_user
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +79,11 @@ def download(url: str, sha256: str, out: Path) -> None:
     partial = out.with_name(f".{out.name}.{sha256[:16]}.part")
     with explained(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        found = _fetch_patiently(with_secrets(url), partial)
+        try:
+            found = _fetch_patiently(with_secrets(url), partial)
+        finally:
+            if partial.exists() and not partial.stat().st_size:
+                partial.unlink()
         if found != sha256:
             partial.unlink()
             problem = f"sha256 is {found} (what was downloaded is removed)"
@@ -140,11 +144,17 @@ def _open(url: str, start: int) -> HTTPResponse | None:
     """
     headers = {"User-Agent": "biasgrid"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
-        return cast(HTTPResponse, OPENER.open(Request(url, headers=headers), timeout=SECONDS_WITHOUT_DATA))
+        address, user = without_user(url)
+        request = Request(address, headers=headers)
+        if user:
+            # Another server, to which this one may send us, has no business with it.
+            request.add_unredirected_header("Authorization", user)
+        return cast(HTTPResponse, OPENER.open(request, timeout=SECONDS_WITHOUT_DATA))
     except HTTPError as error:
         if start and error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return None
-        problem = f"the server says {error.code} {error.reason}"
+        # What urllib says of redirects has several lines.
+        problem = f"the server says {error.code} {' '.join(str(error.reason).split())}"
         if error.code == HTTPStatus.TOO_MANY_REQUESTS or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise Busy(problem) from None
         raise InputError([Fault(shown(url), "", problem, "the dump")]) from None
