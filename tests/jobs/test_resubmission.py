@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from biasgrid.faults import out_of_memory
 from biasgrid.jobs.resubmission import LONGEST, tries
 
 TIME = "slurmstepd-n1: error: *** JOB 1 ON n1 CANCELLED AT 2026-11-22T14:33:49 DUE TO TIME LIMIT ***\n"
@@ -42,7 +43,11 @@ def write(folder: Path, *logs: str) -> list[Path]:
         (WATCHED, 2, 1),
         (GROUPS, 2, 1),
         (LATER_GROUPS, 2, 1),
-        ("numpy._core._exceptions._ArrayMemoryError: Unable\nMemoryError\n", 2, 1),
+        ("MemoryError\n", 2, 1),
+        ("numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8.00 TiB\n", 2, 1),
+        (f"{out_of_memory(MemoryError())}\n", 2, 1),
+        (f"{out_of_memory(MemoryError('Unable to allocate 8.00 TiB'))}\n", 2, 1),
+        (f"{out_of_memory(RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB'))}\n", 1, 1),
         (CANCELLED, 1, 1),
         (PREEMPTED, 1, 1),
         (OTHER, 1, 1),
