@@ -20,7 +20,7 @@ from tokenizers import BertWordPieceTokenizer
 from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, BertTokenizerFast, pipeline
 
 from biasgrid.config import parse_config, read_config
-from biasgrid.engine.batches import predict_rows
+from biasgrid.engine.settings import Settings
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
 from biasgrid.jobs.progress import Progress
@@ -30,7 +30,7 @@ from biasgrid.models.question_answering import QuestionAnswering, SpanChoices
 
 ROWS = 512
 BATCH = 32
-TOKEN_BUDGET = 16384
+SETTINGS = Settings("engine", "", "float32", 16384, "cpu", 600, "")
 
 
 def make_tokenizer(files: Iterable[Path]) -> BertTokenizerFast:
@@ -52,8 +52,9 @@ def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
 
 
 def run_engine(back_end: Any, frame: pl.DataFrame) -> None:
+    back_end.take(frame, SETTINGS)
     with Progress("engine", len(frame), seconds_without=600) as progress:
-        predict_rows(back_end, frame, TOKEN_BUDGET, progress)
+        back_end.answer(frame, progress)
 
 
 def run_fill_mask_pipeline(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: int) -> None:

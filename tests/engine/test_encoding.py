@@ -2,26 +2,29 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from plain import Plain
 from shards import Cell, largest_difference
 from tiny_checkpoints import OTHER_TOKENIZERS, TOKENIZERS
 from tokenizers import Tokenizer, normalizers, processors
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer, PreTrainedTokenizerFast
 
-from biasgrid.engine.batches import batches
+from biasgrid.engine.batches import Part
 from biasgrid.engine.encoding import (
-    Rows,
-    checked,
+    NotAssembledError,
+    check,
     pair_layout,
     single_layout,
-    tokenize,
     whole_rows,
 )
+from biasgrid.engine.on_device import Batch, DeviceRows, takes_types
+from biasgrid.engine.segments import segments_of, tokenize, tokenize_whole
 from biasgrid.engine.unknown import with_unknown_tokens
 
 Cells = Callable[[str, str], Cell]
@@ -34,25 +37,26 @@ def test_pairs_are_assembled_as_the_tokenizer_joins_them(
     tiny_checkpoint: Callable[[str, str], Path], architecture: str
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
-    first_of, second_of = np.repeat([0, 1], 3), np.tile([0, 1, 2], 2)
+    first_of, second_of = np.repeat(np.int32([0, 1]), 3), np.tile(np.int32([0, 1, 2]), 2)
     segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS)
-    rows = Rows(pair_layout(tokenizer), *segments, first_of, second_of)
+    rows = pair_layout(tokenizer).rows(*segments, first_of, second_of)
     for row in range(6):
         expected = tokenizer(QUESTIONS[first_of[row]], CONTEXTS[second_of[row]])
-        ids, types = rows.assemble(np.array([row]))
-        assert ids[0].tolist() == expected["input_ids"]
-        assert types is None or types[0].tolist() == expected["token_type_ids"]
+        ids, types = rows.assemble(row)
+        assert ids.tolist() == expected["input_ids"]
+        assert types is None or types.tolist() == expected["token_type_ids"]
         assert rows.lengths[row] == len(expected["input_ids"])
         assert rows.second_start(np.array([row]))[0] == expected.sequence_ids(0).index(1)
 
 
 def test_batches_hold_every_row_once_and_rows_of_one_length(tiny_checkpoint: Callable[[str, str], Path]) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "question-answering"))
-    of = np.arange(60) % 3
+    of = np.arange(60, dtype=np.int32) % 3
     segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS)
-    rows = Rows(single_layout(tokenizer), *segments, of % 2, of)
+    rows = single_layout(tokenizer).rows(*segments, of % 2, of)
+    part = Part.of(rows, np.arange(60))
     for budget in (1, 40, 10_000):
-        cut = list(batches(rows, budget))
+        cut = [part.rows[part.order][begin:end] for begin, end in part.cuts(budget)]
         assert sorted(np.concatenate(cut)) == list(range(60))
         for batch in cut:
             assert len(set(rows.lengths[batch])) == 1
@@ -109,13 +113,12 @@ def test_a_border_that_only_one_text_crosses_is_found(tiny_checkpoint: Callable[
     tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "fill-mask"))
     merge_across_texts(tokenizer.backend_tokenizer)
     statements = ["Ann lied.", "The man lied."]
-    second_of = np.zeros(5000, dtype=np.int64)
+    second_of = np.zeros(5000, dtype=np.int32)
     second_of[4321] = 1
     segments = tokenize(tokenizer, ["Carl lied."]), tokenize(tokenizer, statements)
-    rows = Rows(single_layout(tokenizer), *segments, np.zeros_like(second_of), second_of)
-    whole = checked(rows, tokenizer, lambda sample: [(f"Carl lied. {statements[second_of[row]]}",) for row in sample])
-    ids = whole.assemble(np.array([4321]))[0][0].tolist()
-    assert ids == tokenizer("Carl lied. The man lied.")["input_ids"]
+    rows = single_layout(tokenizer).rows(*segments, np.zeros_like(second_of), second_of)
+    with pytest.raises(NotAssembledError, match=r"Carl lied\. The man lied\."):
+        check(rows, tokenizer, lambda sample: [(f"Carl lied. {statements[second_of[row]]}",) for row in sample])
 
 
 @pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
@@ -126,16 +129,78 @@ def test_instances_with_unknown_tokens_are_those_in_which_the_tokenizer_writes_t
     contexts = ["Ann met Carl.", "Ann met \N{SNOWMAN}.", "Carl lied."]
     segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, contexts)
     # The second instance has two rows.
-    rows = Rows(pair_layout(tokenizer), *segments, np.array([0, 1, 0, 1]), np.array([0, 2, 1, 2]))
-    rows = replace(rows, owner=np.array([0, 1, 1, 2]))
+    rows = pair_layout(tokenizer).rows(*segments, np.int32([0, 1, 0, 1]), np.int32([0, 2, 1, 2]))
+    rows = replace(rows, owner=np.int32([0, 1, 1, 2]))
     reads_all = tokenizer.decode(tokenizer(contexts[1])["input_ids"]).count("\N{SNOWMAN}") == 1
-    assert with_unknown_tokens(rows, tokenizer).to_list() == [False, not reads_all, False]
+    assert with_unknown_tokens(rows, tokenizer).tolist() == [False, not reads_all, False]
 
 
 def test_a_token_of_the_end_that_stands_for_the_unknown_too_is_not_counted(
     tiny_checkpoint: Callable[[str, str], Path],
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "question-answering"))
-    rows = whole_rows(tokenizer, ["Ann met Carl."])
+    rows = whole_rows(tokenizer, [("Ann met Carl.",)])
     tokenizer.unk_token = tokenizer.sep_token
     assert not with_unknown_tokens(rows, tokenizer).any()
+
+
+def many_texts() -> list[str]:
+    """So many that they are put together of their words; one pair of neighbours stands in one text alone."""
+    words = ["Ann", "Carl", "the man", "Zoë", "good", "African-American", "who lied", "cook,", "", "no"]
+    return [
+        *map(" ".join, product(words, repeat=3)),
+        "  two  spaces ",
+        "",
+        "lied. the cook",
+        *map(" ".join, product(words, repeat=2)),
+    ]
+
+
+@pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
+def test_texts_have_the_tokens_of_their_words(
+    tiny_checkpoint: Callable[[str, str], Path], architecture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
+    monkeypatch.setattr("biasgrid.engine.segments.FEW", 10)
+    texts = many_texts()
+    made, whole = tokenize(tokenizer, texts, placed=True), tokenize_whole(tokenizer, texts, placed=True)
+    for name in ("ids", "lengths", "text_lengths", "offsets"):
+        assert np.array_equal(getattr(made, name), getattr(whole, name)), name
+
+
+def test_texts_whose_words_depend_on_their_neighbours_are_tokenized_each_by_itself(
+    tiny_checkpoint: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "fill-mask"))
+    merge_across_texts(tokenizer.backend_tokenizer)
+    monkeypatch.setattr("biasgrid.engine.segments.FEW", 10)
+    made, whole = tokenize(tokenizer, many_texts()), tokenize_whole(tokenizer, many_texts())
+    assert "texts are not the tokens of their words" in caplog.text
+    assert np.array_equal(made.ids, whole.ids)
+
+
+@pytest.mark.parametrize("architecture", TOKENIZERS)
+def test_batches_are_put_together_on_the_device_as_rows_are_here(
+    tiny_checkpoint: Callable[[str, str], Path], architecture: str
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
+    model = AutoModelForQuestionAnswering.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
+    of = np.arange(6, dtype=np.int32)
+    rows = pair_layout(tokenizer).rows(tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS), of % 2, of % 3)
+    on_device = DeviceRows.of(rows, model)
+    for length in np.unique(rows.lengths):
+        some = np.flatnonzero(rows.lengths == length)
+        inputs = on_device.inputs(Batch(torch.from_numpy(some), int(length)))
+        for place, row in enumerate(some.tolist()):
+            ids, types = rows.assemble(row)
+            assert inputs["input_ids"][place].tolist() == ids.tolist()
+            taken = types is not None and takes_types(model)
+            assert ("token_type_ids" in inputs) == taken
+            assert not taken or inputs["token_type_ids"][place].tolist() == types.tolist()
+
+
+def test_segments_are_gathered_of_runs_of_tokens() -> None:
+    segments = segments_of([[1, 2, 3], [], [4]])
+    made = segments.gathered(np.array([0, 3, 1]), np.array([2, 1, 0]), np.array([0, 2, 1, 0]))
+    assert [made.tokens(place).tolist() for place in range(4)] == [[], [1, 2, 4], [], []]
+    assert segments.matrix(segments.ids).tolist() == [[1, 2, 3], [0, 0, 0], [4, 0, 0]]

@@ -14,6 +14,7 @@ from small_tables import with_keys
 from biasgrid.checkpoints.checkpoint import load_model
 from biasgrid.checkpoints.fetch import make_record
 from biasgrid.engine.settings import Settings
+from biasgrid.models.answer_store import AnswerStore
 from biasgrid.models.back_ends import BACK_ENDS
 from biasgrid.models.predict import ShardFiles, predict_shard
 from biasgrid.tables.answers import schema_of
@@ -149,12 +150,14 @@ def interrupt(
         path.unlink()
     cell.out.unlink(missing_ok=True)
 
-    def stop(_ids: torch.Tensor) -> None:
+    def write_part(store: AnswerStore, *part: Any) -> None:
         if len(cell.parts) == written:
             raise KeyboardInterrupt
+        write(store, *part)
 
+    write = AnswerStore.write_part
     with monkeypatch.context() as patch:
-        hook_model(patch, stop)
+        patch.setattr(AnswerStore, "write_part", write_part)
         with pytest.raises(KeyboardInterrupt):
             cell.predict(shard, shards, **choices)
     assert not cell.out.exists()

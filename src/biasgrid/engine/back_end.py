@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -58,6 +58,19 @@ class BackEnd(ABC):
             The columns of the answer kind beside `instance` and `key`, in the order of the instances; columns of which
             nothing is said may be missing.
         """
+
+    def answer_parts(self, parts: Iterable[pl.DataFrame], progress: Progress) -> Generator[pl.DataFrame]:
+        """Answers parts, one after the other; it may take some more before it has answered the first.
+
+        Args:
+            parts: instances, each part as `answer` takes them.
+            progress: see `answer`.
+
+        Yields:
+            What `answer` returns of each part, in their order.
+        """
+        for instances in parts:
+            yield self.answer(instances, progress)
 
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Ends the work.

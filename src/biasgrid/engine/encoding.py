@@ -1,30 +1,34 @@
-"""Token ids of many texts that are made of few segments.
+"""Rows of tokens that are made of two segments each, and the special tokens that the tokenizer puts around them.
 
-Each distinct segment is tokenized once; a row's ids are assembled from its two segments and the special tokens
-that the tokenizer puts around them. Assembled ids are checked against the tokenizer on a sample of rows.
+Each distinct segment is tokenized once. What is put together is checked against the tokenizer on rows that have all
+ways in which a first segment ends and a second one begins.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, IntArray
+from biasgrid.arrays import Int32Array, IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.engine.segments import AT_ONCE, Segments, joined, numbered_rows, runs, segments_of
 
 if TYPE_CHECKING:
     from transformers import BatchEncoding, PreTrainedTokenizerFast
 
-logger = logging.getLogger(__name__)
+CHECKED_ROWS = 64
+CHECKED_SECONDS = 256
+CHECKED_BORDERS = 4096
 
-CHECKED_ROWS = 16
-CHECKED_BORDERS = 256
+
+class NotAssembledError(Exception):
+    """Segments that are put together are not what the tokenizer makes of the whole text; with such a text."""
 
 
 @dataclass(frozen=True)
@@ -42,61 +46,64 @@ class TokenLayout:
     suffix: list[int]
     types: list[list[int]] | None
 
+    def rows(self, first: Segments, second: Segments, first_of: Int32Array, second_of: Int32Array) -> Rows:
+        """Returns rows of two segments each, with the special tokens.
 
-@dataclass(frozen=True)
-class Segments:
-    """Tokenized distinct segments.
+        Args:
+            first: the distinct first segments.
+            second: the distinct second ones.
+            first_of: shape (rows,), which of the first ones each row has.
+            second_of: shape (rows,), which of the second ones.
+        """
+        types = self.types or [[0]] * 5
+        before, behind = typed(first, types[1]), typed(second, types[3])
+        before = surrounded(before, self.prefix, self.middle, types[0], types[2])
+        behind = surrounded(behind, [], self.suffix, [], types[4])
+        if self.types is None:
+            before, behind = replace(before, types=None), replace(behind, types=None)
+        return Rows(before, behind, first_of, second_of)
 
-    Attributes:
-        ids: shape (segments, longest), token ids, 0 behind each segment's end.
-        lengths: shape (segments,), how many tokens each has.
-        text_lengths: shape (segments,), how many of them, from the first on, are of the text; the others, of rows
-            that are tokenized as a whole, follow it.
-        offsets: shape (segments, longest, 2), where each token begins and ends in the text, in characters.
+
+def typed(segments: Segments, types: Sequence[int]) -> Segments:
+    """Returns segments with token types, of which the last one holds for all further tokens."""
+    place = runs(np.zeros_like(segments.lengths), segments.lengths)
+    known = np.array(each_type(types, int(segments.lengths.max(initial=1))), dtype=np.int32)
+    return replace(segments, types=known[place])
+
+
+def each_type(types: Sequence[int], count: int) -> list[int]:
+    """Returns the types of so many tokens, of which the last one that is known holds for all further ones."""
+    known = list(types) or [0]
+    return [known[min(place, len(known) - 1)] for place in range(count)]
+
+
+def surrounded(
+    segments: Segments, before: Sequence[int], behind: Sequence[int], before_types: Sequence[int], types: Sequence[int]
+) -> Segments:
+    """Puts the same special tokens before and behind each segment.
+
+    Args:
+        segments: the segments, with types.
+        before: token ids of those before.
+        behind: token ids of those behind.
+        before_types: the types of those before; the last one holds for all further tokens.
+        types: the types of those behind.
     """
-
-    ids: IntArray
-    lengths: IntArray
-    text_lengths: IntArray
-    offsets: IntArray
-
-    def have(self, token: int) -> BoolArray:
-        """Says of each segment whether a token stands in it; shape (segments,)."""
-        inside = np.arange(self.ids.shape[1]) < self.lengths[:, None]
-        found: BoolArray = ((self.ids == token) & inside).any(axis=1)
-        return found
+    special = special_tokens([before, behind], segments.offsets.shape[1])
+    known = np.array([*each_type(before_types, len(before)), *each_type(types, len(behind))], dtype=np.int32)
+    source = joined([segments, replace(special, types=known)])
+    count = len(segments.lengths)
+    shape = np.ones((count, 1), dtype=np.int64)
+    begins = np.column_stack([source.begins[count] * shape, segments.begins, source.begins[count + 1] * shape])
+    lengths = np.column_stack([len(before) * shape, segments.lengths, len(behind) * shape])
+    made = source.gathered(begins.ravel(), lengths.ravel(), np.full(count, 3))
+    return replace(made, text_lengths=segments.text_lengths)
 
 
-def distinct(frame: pl.DataFrame, columns: list[str]) -> tuple[pl.DataFrame, IntArray]:
-    """Returns the distinct rows of some columns, categories as text, and for each row of the frame which it is."""
-    codes = np.column_stack([frame[column].to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for column in columns])
-    _, first, inverse = np.unique(codes, axis=0, return_index=True, return_inverse=True)
-    rows = frame.select(columns)[first].with_columns(pl.col(pl.Categorical).cast(pl.String))
-    return rows, inverse.reshape(-1).astype(np.int64)
-
-
-def tokenize(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> Segments:
-    """Tokenizes distinct texts without special tokens."""
-    encodings = tokenizer.backend_tokenizer.encode_batch(list(texts), add_special_tokens=False)
-    return padded([(encoding.ids, encoding.offsets) for encoding in encodings])
-
-
-def padded(segments: Sequence[tuple[list[int], list[tuple[int, int]]]]) -> Segments:
-    """Puts ids and offsets of different lengths into matrices."""
-    lengths = np.array([len(ids) for ids, _ in segments], dtype=np.int64)
-    all_ids = matrix_of([ids for ids, _ in segments])
-    all_offsets = np.zeros((*all_ids.shape, 2), dtype=np.int64)
-    for row, (ids, offsets) in enumerate(segments):
-        all_offsets[row, : len(ids)] = np.reshape(offsets, (-1, 2))
-    return Segments(all_ids, lengths, lengths, all_offsets)
-
-
-def matrix_of(rows: Sequence[Sequence[int]], filler: int = 0) -> IntArray:
-    """Puts lists of numbers into a matrix with a filler behind each one's end; shape (rows, at least one)."""
-    matrix = np.full((len(rows), max(1, max(map(len, rows), default=0))), filler, dtype=np.int64)
-    for number, row in enumerate(rows):
-        matrix[number, : len(row)] = row
-    return matrix
+def special_tokens(ids: Sequence[Sequence[int]], width: int = 0) -> Segments:
+    """Returns segments of tokens that are of no text, with offsets of a width."""
+    segments = segments_of(ids)
+    return replace(segments, offsets=np.zeros((len(segments.ids), width), dtype=np.int32))
 
 
 def pair_layout(tokenizer: PreTrainedTokenizerFast) -> TokenLayout:
@@ -132,146 +139,140 @@ def layout_around(encoding: BatchEncoding, cuts: Sequence[int]) -> TokenLayout:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to be predicted, as indices into two lists of segments.
+    """Rows to be predicted, as numbers of two segments each, which hold the special tokens too.
 
     Attributes:
-        layout: what stands around the segments.
         first, second: the distinct segments.
-        first_of, second_of: shape (rows,), each row's segments.
-        types: shape (rows, longest), token types where the layout does not tell them.
-        owner: shape (rows,), which of the encoded instances a row is of; None where each has one row, in their order.
+        first_of, second_of: shape (rows,), int32, each row's segments.
+        owner: shape (rows,), int32, which of the encoded instances a row is of, in their order; None where each has
+            one row.
     """
 
-    layout: TokenLayout
     first: Segments
     second: Segments
-    first_of: IntArray
-    second_of: IntArray
-    types: IntArray | None = None
-    owner: IntArray | None = None
+    first_of: Int32Array
+    second_of: Int32Array
+    owner: Int32Array | None = None
 
-    @property
-    def instance_of(self) -> IntArray:
-        """Which of the encoded instances each row is of; shape (rows,)."""
-        return np.arange(len(self.first_of)) if self.owner is None else self.owner
-
-    @property
-    def lengths(self) -> IntArray:
+    @cached_property
+    def lengths(self) -> Int32Array:
         """How many tokens each row has, special tokens included; shape (rows,)."""
-        special = len(self.layout.prefix) + len(self.layout.middle) + len(self.layout.suffix)
-        return self.first.lengths[self.first_of] + self.second.lengths[self.second_of] + special
+        first, second = self.first.lengths.astype(np.int32), self.second.lengths.astype(np.int32)
+        lengths: Int32Array = first[self.first_of] + second[self.second_of]
+        return lengths
 
-    def have(self, token: int) -> BoolArray:
-        """Says of each row whether a token stands in its segments; shape (rows,)."""
-        return self.first.have(token)[self.first_of] | self.second.have(token)[self.second_of]
+    @cached_property
+    def _first_rows(self) -> IntArray:
+        """The first row of each instance, and behind them how many rows there are; shape (instances + 1,)."""
+        owner = np.arange(len(self.first_of), dtype=np.int32) if self.owner is None else self.owner
+        return np.append(np.flatnonzero(np.diff(owner, prepend=-1)), len(owner))
+
+    def of(self, instances: IntArray) -> tuple[IntArray, IntArray]:
+        """Returns the rows of some instances, one instance after the other, and the place of each row's among them."""
+        every = np.arange(len(instances))
+        if self.owner is None:
+            return instances, every
+        begins = self._first_rows[instances]
+        counts = self._first_rows[instances + 1] - begins
+        return runs(begins, counts), np.repeat(every, counts)
 
     def second_start(self, rows: IntArray) -> IntArray:
         """Where the second segment begins in each of the given rows."""
-        return len(self.layout.prefix) + self.first.lengths[self.first_of[rows]] + len(self.layout.middle)
+        return self.first.lengths[self.first_of[rows]]
 
-    def assemble(self, rows: IntArray) -> tuple[IntArray, IntArray | None]:
-        """Gathers the ids and token types of rows of one length; both of shape (rows, length)."""
-        length = int(self.lengths[rows[0]])
-        regions = [
-            np.full(len(rows), len(self.layout.prefix)),
-            self.first.lengths[self.first_of[rows]],
-            np.full(len(rows), len(self.layout.middle)),
-            self.second.lengths[self.second_of[rows]],
-        ]
-        starts = np.cumsum([np.zeros(len(rows), dtype=np.int64), *regions], axis=0)
-        place = np.arange(length)
-        region = (place[None, :, None] >= starts.T[:, None, 1:]).sum(axis=2)
-        within = place[None, :] - np.take_along_axis(starts.T, region, axis=1)
-        special = [np.array(ids or [0]) for ids in (self.layout.prefix, self.layout.middle, self.layout.suffix)]
+    def assemble(self, row: int) -> tuple[Int32Array, Int32Array | None]:
+        """Returns the ids and token types of a row; both of shape (length,)."""
+        sides = (self.first, self.first_of[row]), (self.second, self.second_of[row])
+        places = np.concatenate([segments.begins[of] + np.arange(segments.lengths[of]) for segments, of in sides])
+        cut = self.first.lengths[self.first_of[row]]
 
-        def pick(table: IntArray, index: IntArray) -> IntArray:
-            picked: IntArray = table[index[:, None], np.minimum(within, table.shape[1] - 1)]
-            return picked
+        def both(one: Int32Array, other: Int32Array) -> Int32Array:
+            return np.concatenate([one[places[:cut]], other[places[cut:]]])
 
-        def repeat(table: IntArray) -> IntArray:
-            repeated: IntArray = table[np.minimum(within, len(table) - 1)]
-            return repeated
-
-        ids = np.choose(
-            region,
-            [
-                repeat(special[0]),
-                pick(self.first.ids, self.first_of[rows]),
-                repeat(special[1]),
-                pick(self.second.ids, self.second_of[rows]),
-                repeat(special[2]),
-            ],
-        )
-        if self.types is not None:
-            return ids, self.types[rows, :length]
-        if self.layout.types is None:
-            return ids, None
-        return ids, np.choose(region, [repeat(np.array(kinds or [0])) for kinds in self.layout.types])
+        types = None
+        if self.first.types is not None and self.second.types is not None:
+            types = both(self.first.types, self.second.types)
+        return both(self.first.ids, self.second.ids), types
 
 
-def whole_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str | tuple[str, str]]) -> Rows:
-    """Tokenizes whole texts or pairs of texts, for who need not know where in a text a token lies."""
-    encodings = tokenizer.backend_tokenizer.encode_batch(list(texts))
-    ids = matrix_of([encoding.ids for encoding in encodings])
-    lengths = np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
-    whole = Segments(ids, lengths, lengths, np.broadcast_to(np.int64(0), (*ids.shape, 2)))
-    types = None
-    if "token_type_ids" in tokenizer.model_input_names:
-        types = matrix_of([encoding.type_ids for encoding in encodings])
-    every = np.arange(len(ids))
-    return Rows(TokenLayout([], [], [], None), whole, padded([([], [])]), every, np.zeros_like(every), types)
-
-
-def plain_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]], rows: IntArray) -> Rows:
-    """Tokenizes whole texts (or pairs of texts) the plain way, for tokenizers whose segments cannot be assembled.
+def whole_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]) -> Rows:
+    """Tokenizes whole texts or pairs of texts, the plain way.
 
     The last text of each tuple becomes the second segment, so that its tokens keep their offsets.
     """
+    firsts, seconds = [], []
+    for start in range(0, max(1, len(texts)), AT_ONCE):
+        first, second = halves(tokenizer, texts[start : start + AT_ONCE])
+        firsts.append(first)
+        seconds.append(second)
+    every = np.arange(len(texts), dtype=np.int32)
+    return Rows(joined(firsts), joined(seconds), every, every)
+
+
+def halves(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]) -> tuple[Segments, Segments]:
+    """Returns what stands before the last of each tuple of texts, and the rest."""
     encodings = tokenizer.backend_tokenizer.encode_batch([text if len(text) > 1 else text[0] for text in texts])
-    last = len(texts[0]) - 1
+    has_types = "token_type_ids" in tokenizer.model_input_names
+    last = np.array([len(text) - 1 for text in texts], dtype=np.int64)
+    lengths = np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
     # A text without any token has no place.
-    begins = [[*encoding.sequence_ids, last].index(last) for encoding in encodings]
-    each = list(zip(encodings, begins, strict=True))
-    first = padded([(encoding.ids[:begin], encoding.offsets[:begin]) for encoding, begin in each])
-    second = padded([(encoding.ids[begin:], encoding.offsets[begin:]) for encoding, begin in each])
-    own = np.array([encoding.sequence_ids.count(last) for encoding in encodings], dtype=np.int64)
-    types = None
-    if "token_type_ids" in tokenizer.model_input_names:
-        types = padded([(encoding.type_ids, encoding.offsets) for encoding in encodings]).ids
-    return Rows(TokenLayout([], [], [], None), first, replace(second, text_lengths=own), rows, rows, types)
+    cuts = np.array(
+        [[*encoding.sequence_ids, of].index(of) for encoding, of in zip(encodings, last.tolist(), strict=True)],
+        dtype=np.int64,
+    )
+    own = [encoding.sequence_ids.count(of) for encoding, of in zip(encodings, last.tolist(), strict=True)]
+    ids = np.array([one for encoding in encodings for one in encoding.ids], dtype=np.int32)
+    offsets = np.array([one for encoding in encodings for one in encoding.offsets], dtype=np.int32).reshape(-1, 2)
+    types = np.array([one for encoding in encodings for one in encoding.type_ids], dtype=np.int32)
+    whole = Segments(ids, lengths, lengths, offsets, types if has_types else None)
+    one = np.ones_like(lengths)
+    second = whole.gathered(whole.begins + cuts, lengths - cuts, one)
+    return whole.gathered(whole.begins, cuts, one), replace(second, text_lengths=np.array(own, dtype=np.int64))
 
 
-def checked(rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]) -> Rows:
-    """Returns the rows if a sample of them is what the tokenizer makes of the whole texts, else plain ones.
+def check(rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]) -> None:
+    """Compares rows with what the tokenizer makes of the whole texts.
 
     Args:
-        rows: the assembled rows.
+        rows: the rows, one for each instance.
         tokenizer: the tokenizer that they must agree with.
         texts: gives the whole texts of some rows, as what the tokenizer is called with.
+
+    Raises:
+        NotAssembledError: some are something else.
     """
-    count = len(rows.first_of)
-    spread = np.linspace(0, count - 1, num=min(count, CHECKED_ROWS), dtype=np.int64)
-    # What happens at the border of two segments depends on how the second begins.
-    borders = np.unique(rows.second_of, return_index=True)[1][:CHECKED_BORDERS]
-    sample = np.union1d(spread, borders)
-    whole = plain_rows(tokenizer, texts(sample), np.arange(len(sample)))
+    sample = rows_to_check(rows)
+    whole = whole_rows(tokenizer, texts(sample))
     for place, row in enumerate(sample):
         if not same_row(rows, int(row), whole, place):
-            text = texts(sample[[place]])[0]
-            slower = "every text is tokenized as a whole, which is slower"
-            logger.warning("assembled tokens differ from the tokenizer's (%r): %s", text, slower)
-            return plain_rows(tokenizer, texts(np.arange(count)), np.arange(count))
-    return rows
+            raise NotAssembledError(texts(sample[[place]])[0])
+
+
+def rows_to_check(rows: Rows) -> IntArray:
+    """Returns rows at even distances, and some with each way to end a first segment and to begin a second one."""
+    count = len(rows.first_of)
+    spread = np.linspace(0, count - 1, num=min(count, CHECKED_ROWS), dtype=np.int64)
+    last = edge(rows.first, rows.first.begins + rows.first.lengths - 1)[rows.first_of]
+    next_one = edge(rows.second, rows.second.begins)[rows.second_of]
+    borders, _ = numbered_rows([last, next_one])
+    seconds, _ = numbered_rows([rows.second_of])
+    return np.unique(np.concatenate([spread, borders[:CHECKED_BORDERS], seconds[:CHECKED_SECONDS]]))
+
+
+def edge(segments: Segments, places: IntArray) -> Int32Array:
+    """Returns the token at a place of each segment, -1 where it has none."""
+    edges = np.full(len(places), -1, dtype=np.int32)
+    some = segments.lengths > 0
+    edges[some] = segments.ids[places[some]]
+    return edges
 
 
 def same_row(rows: Rows, row: int, others: Rows, other: int) -> bool:
     """Whether a row of one set has the ids and token types of a row of another."""
-    if rows.lengths[row] != others.lengths[other]:
-        return False
-    ids, types = rows.assemble(np.array([row]))
-    other_ids, other_types = others.assemble(np.array([other]))
-    same_types = types is None or other_types is None or bool((types == other_types).all())
-    return same_types and bool((ids == other_ids).all())
+    ids, types = rows.assemble(row)
+    other_ids, other_types = others.assemble(other)
+    same_types = types is None or other_types is None or np.array_equal(types, other_types)
+    return same_types and np.array_equal(ids, other_ids)
 
 
 def check_lengths(rows: Rows, limit: int, instances: pl.Series, model: str) -> None:
@@ -280,7 +281,7 @@ def check_lengths(rows: Rows, limit: int, instances: pl.Series, model: str) -> N
     Args:
         rows: the rows.
         limit: how many tokens the model takes.
-        instances: the rows' instances, for the message.
+        instances: the numbers of the encoded instances, for the message.
         model: the model's name, for the message.
 
     Raises:
@@ -288,7 +289,8 @@ def check_lengths(rows: Rows, limit: int, instances: pl.Series, model: str) -> N
     """
     longest = int(rows.lengths.argmax())
     if rows.lengths[longest] > limit:
+        instance = instances[longest if rows.owner is None else int(rows.owner[longest])]
         raise ModelError(
-            f"model {model}: instance {instances[longest]} has {rows.lengths[longest]} tokens; expected at most "
-            f"{limit}, for which the model has positions"
+            f"model {model}: instance {instance} has {rows.lengths[longest]} tokens; expected at most {limit}, for "
+            "which the model has positions"
         )

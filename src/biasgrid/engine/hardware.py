@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -93,13 +93,24 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
     return product
 
 
-def fast_products(model: torch.nn.Module) -> AbstractContextManager[object]:
-    """Returns the context in which a model's products are fastest: oneDNN's for float32 on the CPU, else torch's own.
+def use_fast_products(model: PreTrainedModel) -> None:
+    """Makes the products of a model faster where they are: oneDNN's for float32 on the CPU, else torch's own.
 
     Args:
         model: all of its weights are of one type and on one device.
     """
-    weight = next(model.parameters())
-    if weight.device.type == "cpu" and weight.dtype == torch.float32 and hasattr(torch.ops.mkldnn, "_linear_pointwise"):
-        return OneDnnLinear()
-    return nullcontext()
+    weight, forward = next(model.parameters()), model.forward
+    if weight.device.type != "cpu" or weight.dtype != torch.float32 or not has_one_dnn():
+        return
+
+    @wraps(forward)
+    def by_one_dnn(*args: Any, **kwargs: Any) -> Any:
+        with OneDnnLinear():
+            return forward(*args, **kwargs)
+
+    model.forward = by_one_dnn
+
+
+def has_one_dnn() -> bool:
+    """Whether this torch can give single layers to oneDNN."""
+    return hasattr(torch.ops.mkldnn, "_linear_pointwise")

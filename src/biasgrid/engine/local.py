@@ -2,31 +2,60 @@
 
 from __future__ import annotations
 
-import inspect
+import logging
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections import deque
+from collections.abc import Generator, Iterable, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import torch
 
-from biasgrid.arrays import IntArray
+from biasgrid.arrays import BoolArray
 from biasgrid.checkpoints.checkpoint import load_model, load_tokenizer
+from biasgrid.engine.audit import compare_audit, sample_of
 from biasgrid.engine.back_end import BackEnd
-from biasgrid.engine.batches import audit, compare_audit, predict_rows
-from biasgrid.engine.encoding import Rows
-from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision
+from biasgrid.engine.batches import Encoded, Part, check_finite, longest_input, run_part
+from biasgrid.engine.encoding import NotAssembledError, check_lengths
+from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_fast_products
+from biasgrid.engine.on_device import Batch, Fetched
 from biasgrid.engine.settings import Settings
+from biasgrid.engine.unknown import with_unknown_tokens
+from biasgrid.engine.worker import Worker
 from biasgrid.jobs.progress import Progress
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+logger = logging.getLogger(__name__)
+
+PARTS_AHEAD = 2
+"""Parts that wait to be run or read while another one is written."""
+
+
+class Ready(NamedTuple):
+    """Instances that are encoded, and whether the tokenizer knows all of each; shape (instances,)."""
+
+    encoded: Encoded
+    unknown: BoolArray
+
+
+class Running(NamedTuple):
+    """A part that is being answered: what it asks, of which encoded instances it is, and what comes back of it."""
+
+    instances: pl.DataFrame
+    ready: Ready
+    part: Part
+    fetched: Future[Fetched]
+
 
 class LocalBackEnd(BackEnd):
-    """Turns what is asked into answers; what `encode` returns has the rows' tokens as `rows`.
+    """Turns what is asked into answers.
+
+    All instances are tokenized and moved to the device when it is opened; batches are numbers of rows.
 
     Attributes:
         loader: the class of transformers that loads models of the task.
@@ -34,6 +63,8 @@ class LocalBackEnd(BackEnd):
         tokenizer: its tokenizer.
         settings: how to answer.
         precision: what it computes in.
+        asked: shape (instances,), the numbers of the instances that it was opened with, which ascend.
+        ready: these instances, encoded; None where each part is tokenized by itself, as a whole.
         audited: the answers of the audit, with `instance` and `key`.
     """
 
@@ -42,6 +73,8 @@ class LocalBackEnd(BackEnd):
     tokenizer: PreTrainedTokenizerFast
     settings: Settings
     precision: str
+    asked: npt.NDArray[np.uint32]
+    ready: Ready | None
     audited: pl.DataFrame
 
     @abstractmethod
@@ -49,15 +82,32 @@ class LocalBackEnd(BackEnd):
         """Prepares a model; `choices` are its class's `Choices`."""
 
     @abstractmethod
-    def encode(self, asked: pl.DataFrame) -> Any:
-        """Tokenizes instances, of which it reads what `tables.instances.read_asked` does; each becomes rows."""
+    def encode(self, asked: pl.DataFrame, whole: bool) -> Any:
+        """Tokenizes instances, and moves what `run` needs to the model's device.
+
+        Args:
+            asked: the instances, of which it reads what `tables.instances.read_asked` does; each becomes rows.
+            whole: whether to tokenize each text as a whole in place of its segments.
+
+        Raises:
+            NotAssembledError: the tokenizer makes something else of whole texts than of their segments.
+        """
 
     @abstractmethod
-    def run(self, encoded: Any, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[Any]]:
-        """Predicts rows of one length; the first dimension of what it returns are the rows."""
+    def run(self, encoded: Any, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+        """Predicts rows of one length without waiting for the device.
+
+        Args:
+            encoded: what `encode` returned.
+            batch: which rows.
+            plain: whether to leave out shortcuts, as a check.
+
+        Returns:
+            Columns, float32 or int32, on the device; their first dimension are the rows.
+        """
 
     @abstractmethod
-    def table(self, encoded: Any, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(self, encoded: Any, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers, in the order of the instances, from what `run` returned; others are null."""
 
     @classmethod
@@ -79,19 +129,88 @@ class LocalBackEnd(BackEnd):
 
     @classmethod
     def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
-        """Loads the model, and audits it: it answers a sample one row at a time in float32."""
+        """Loads the model, tokenizes the instances, and audits the model in float32."""
         torch.set_num_threads(settings.threads)
         back_end = cls.load(record, settings)
-        back_end.settings = settings
+        back_end.take(instances, settings)
         set_precision(back_end.model, "float32")
-        back_end.audited = audit(back_end, instances, settings.model)
+        back_end.audited = back_end.audit(sample_of(instances))
         back_end.precision = cls.decisive(settings)["precision"]
         set_precision(back_end.model, back_end.precision)
+        use_fast_products(back_end.model)
         return back_end
+
+    def take(self, instances: pl.DataFrame, settings: Settings) -> None:
+        """Tokenizes what will be asked; where segments are not the whole text's tokens, each part when it is asked."""
+        self.settings = settings
+        self.asked = instances["instance"].to_numpy()
+        try:
+            self.ready = self._encoded(instances, whole=False)
+        except NotAssembledError as error:
+            slower = "every text is tokenized as a whole, which is slower"
+            logger.warning("assembled tokens differ from the tokenizer's (%r): %s", error.args[0], slower)
+            self.ready = None
+
+    def _encoded(self, instances: pl.DataFrame, whole: bool) -> Ready:
+        encoded = self.encode(instances, whole)
+        longest = longest_input(self.model, self.tokenizer)
+        check_lengths(encoded.rows, longest, instances["instance"], self.settings.model)
+        return Ready(encoded, with_unknown_tokens(encoded.rows, self.tokenizer))
+
+    def audit(self, sample: pl.DataFrame) -> pl.DataFrame:
+        """Predicts instances one row at a time in float32, without the shortcuts of the engine.
+
+        Returns:
+            Their answers, with `instance` and `key`.
+        """
+        ready = self._encoded(sample, whole=True)
+        encoded = ready.encoded
+        part = Part.of(encoded.rows, np.arange(len(sample)))
+        rows = torch.arange(len(part.rows), device=self.model.device)
+        lengths = encoded.rows.lengths.tolist()
+        outcomes = [self.run(encoded, Batch(rows[row : row + 1], lengths[row]), plain=True) for row in range(len(rows))]
+        columns = Fetched.of(outcomes).read(np.arange(len(rows)))
+        return sample.select("instance", "key").hstack(self._told(sample, ready, part, columns))
 
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Answers some instances in batches of one length."""
-        return predict_rows(self, instances, self.settings.token_budget, progress)
+        (answered,) = self.answer_parts([instances], progress)
+        return answered
+
+    def answer_parts(self, parts: Iterable[pl.DataFrame], progress: Progress) -> Generator[pl.DataFrame]:
+        """Answers parts; while one is read and written, the device has the next ones."""
+        running: deque[Running] = deque()
+        with Worker() as worker:
+            for instances in parts:
+                running.append(self._start(instances, worker, progress))
+                if len(running) > PARTS_AHEAD:
+                    yield self._read(running.popleft())
+            while running:
+                yield self._read(running.popleft())
+
+    def _start(self, instances: pl.DataFrame, worker: Worker, progress: Progress) -> Running:
+        ready, places = self.ready, np.arange(len(instances))
+        if ready is None:
+            ready = self._encoded(instances, whole=True)
+        else:
+            places = np.searchsorted(self.asked, instances["instance"].to_numpy())
+        part = Part.of(ready.encoded.rows, places)
+
+        def run() -> Fetched:
+            return run_part(self, ready.encoded, part, self.settings.token_budget, worker.checked(progress.advance))
+
+        return Running(instances, ready, part, worker.submit(run))
+
+    def _read(self, running: Running) -> pl.DataFrame:
+        instances, ready, part, fetched = running
+        return self._told(instances, ready, part, fetched.result().read(part.order))
+
+    def _told(
+        self, instances: pl.DataFrame, ready: Ready, part: Part, columns: dict[str, npt.NDArray[Any]]
+    ) -> pl.DataFrame:
+        check_finite(columns, instances["instance"].gather(part.owner), self.settings.model)
+        unknown = pl.Series("unknown", ready.unknown[part.instances])
+        return self.table(ready.encoded, part, columns).with_columns(unknown)
 
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Compares the answers with the audit."""
@@ -99,15 +218,6 @@ class LocalBackEnd(BackEnd):
         peak = torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None
         drift = compare_audit(answers.select(self.audited.columns), self.audited, self.precision)
         return {"audit": drift, "gpu_peak_mb": peak}
-
-
-def inputs_of(model: PreTrainedModel, encoded: Rows, rows: IntArray) -> dict[str, torch.Tensor]:
-    """Returns what a model is given for rows of one length: ids, and token types where it takes them."""
-    ids, types = encoded.assemble(rows)
-    inputs = {"input_ids": torch.from_numpy(ids).to(model.device)}
-    if types is not None and "token_type_ids" in inspect.signature(model.forward).parameters:
-        inputs["token_type_ids"] = torch.from_numpy(types).to(model.device)
-    return inputs
 
 
 def numbered(asked: pl.DataFrame, what: str) -> list[str]:

@@ -14,11 +14,14 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.engine.encoding import Rows, distinct
-from biasgrid.engine.local import LocalBackEnd, inputs_of, lists_of, numbered
+from biasgrid.engine.batches import Part
+from biasgrid.engine.encoding import Rows
+from biasgrid.engine.local import LocalBackEnd, lists_of, numbered
+from biasgrid.engine.on_device import Batch, DeviceRows, moved
+from biasgrid.engine.segments import distinct, numbered_rows
 from biasgrid.models.masked.head import MaskHead
 from biasgrid.models.masked.pieces import Insert, Pieces, Reading, inserts_of, pieces_in_place
-from biasgrid.models.masked.rows import MaskRows, Words, best_ranks, mask_rows, products
+from biasgrid.models.masked.rows import MaskRows, Words, best_ranks, inputs_of_kinds, mask_rows, products
 from biasgrid.models.masked.texts import MASK, MaskTexts
 from biasgrid.section import Scoring, TargetScoring
 
@@ -35,11 +38,18 @@ class Encoded:
 
     Attributes:
         mask_rows: what is read.
-        has_candidate: shape (instances, candidates).
+        known: shape (kinds, columns), whether instances of a kind have a candidate.
+        kind_of: shape (instances,), the kind of each.
+        on_device: the rows' tokens, and `input_of` and `place` of the rows, and `tokens` of the inputs.
     """
 
     mask_rows: MaskRows
-    has_candidate: npt.NDArray[np.bool_]
+    known: npt.NDArray[np.bool_]
+    kind_of: IntArray
+    on_device: DeviceRows
+    input_of: torch.Tensor
+    place: torch.Tensor
+    tokens: torch.Tensor
 
     @property
     def rows(self) -> Rows:
@@ -85,45 +95,65 @@ class FillMask(LocalBackEnd):
         self.known: dict[tuple[str, ...], list[tuple[Insert, list[Reading]]]] = {}
         self.head = MaskHead(model, tokenizer)
 
-    def encode(self, asked: pl.DataFrame) -> Encoded:
+    def encode(self, asked: pl.DataFrame, whole: bool) -> Encoded:
         """Tokenizes instances: the second text, where there is one, and a space stand before the text with the mask.
 
         Raises:
             ModelError: a text has no mask, or several; an instance has no candidates; a candidate has several tokens,
                 and the settings do not say how they are scored, or the tokenizer cannot write it.
+            NotAssembledError: see `LocalBackEnd.encode`.
         """
         texts = MaskTexts.of(asked, self.tokenizer.mask_token)
-        rows = texts.tokenized(self.tokenizer)
+        rows = texts.tokenized(self.tokenizer, whole)
         masks = self._mask_places(rows, asked)
-        names = numbered(asked, "candidate")
-        has_candidate = np.array([asked[name].is_not_null() for name in names]).reshape(len(names), len(asked)).T
-        without = np.flatnonzero(~has_candidate.any(axis=1))
+        around = list(dict.fromkeys(arounds := texts.around(self.tokenizer.mask_token)))
+        number_of = {text: number for number, text in enumerate(around)}
+        around_of = np.array([number_of[text] for text in arounds], dtype=np.int64)
+        columns = {name: asked[name] for name in numbered(asked, "candidate")}
+        placed = pl.DataFrame(columns | {"around": around_of[texts.statement_of]})
+        kinds, kind_of = distinct(placed, placed.columns)
+        candidates = kinds.drop("around")
+        known = np.array([column.is_not_null() for column in candidates]).reshape(candidates.width, len(kinds)).T
+        without = np.flatnonzero(~np.any(known, axis=1)[kind_of])
         if len(without):
             raise ModelError(f"instance {asked['instance'][int(without[0])]} has no candidates; expected one or more")
-        return Encoded(mask_rows(rows, masks, self._words(asked.select(names), texts)), has_candidate)
+        example = numbered_rows([kind_of])[0]
+        places = [around[number] for number in kinds["around"]]
+        inputs = inputs_of_kinds(self._words(candidates, places, [text for (text,) in texts.whole(example)]))
+        read = mask_rows(rows, masks, inputs, kind_of)
+        tables = (moved(each, self.model.device) for each in (read.input_of, read.place, inputs.tokens))
+        return Encoded(read, known, kind_of, DeviceRows.of(read.rows, self.model), *tables)
 
     def _mask_places(self, rows: Rows, asked: pl.DataFrame) -> IntArray:
-        is_mask = rows.second.ids == self.tokenizer.mask_token_id
-        masks = is_mask.sum(axis=1)[rows.second_of]
-        if (masks != 1).any():
-            row = int(np.flatnonzero(masks != 1)[0])
+        found = np.flatnonzero(rows.second.ids == self.tokenizer.mask_token_id)
+        segment = np.searchsorted(rows.second.begins + rows.second.lengths, found, side="right")
+        counts = np.bincount(segment, minlength=len(rows.second.lengths))
+        if (counts != 1).any():
+            row = int(np.flatnonzero(counts[rows.second_of] != 1)[0])
+            masks = counts[rows.second_of[row]]
             raise ModelError(
-                f"instance {asked['instance'][row]}, {asked['text'][row]!r}, has {masks[row]} masks for this tokenizer"
+                f"instance {asked['instance'][row]}, {asked['text'][row]!r}, has {masks} masks for this tokenizer"
                 f"; expected one {MASK} or {self.tokenizer.mask_token} (see `mask` of the tokenizer in the config)"
             )
-        places: IntArray = is_mask.argmax(axis=1)
-        return places
+        return found - rows.second.begins
 
-    def _words(self, candidates: pl.DataFrame, texts: MaskTexts) -> list[Words]:
-        """Returns what is asked for in each column of candidates."""
-        placed = candidates.with_columns(texts.around(self.tokenizer.mask_token))
+    def _words(self, candidates: pl.DataFrame, around: list[str], texts: list[str]) -> list[Words]:
+        """Returns what is asked for in each column of candidates.
+
+        Args:
+            candidates: those of each kind of instances.
+            around: the mask of each kind with what stands beside it.
+            texts: a text of each kind.
+        """
         columns = []
+        placed = candidates.with_columns(around=pl.Series(around, dtype=pl.Categorical)).cast(pl.Categorical)
         for number, column in enumerate(candidates.columns, start=1):
-            named, word_of = distinct(placed, [column, "around"])
-            example = np.unique(word_of, return_index=True)[1]
+            first, word_of = numbered_rows(
+                [placed[name].to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for name in (column, "around")]
+            )
             asked = [
-                [] if word is None else self._asked(self._spellings(number, word), around, text)
-                for (word, around), (text,) in zip(named.iter_rows(), texts.whole(example), strict=True)
+                [] if word is None else self._asked(self._spellings(number, word), around[row], texts[row])
+                for row, word in zip(first.tolist(), candidates[column].gather(first), strict=True)
             ]
             columns.append(Words(asked, word_of))
         return columns
@@ -173,55 +203,45 @@ class FillMask(LocalBackEnd):
         return tokens
 
     @torch.inference_mode()
-    def run(self, encoded: Encoded, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[Any]]:
+    def run(self, encoded: Encoded, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
         """Predicts rows of one length.
 
         Args:
             encoded: the encoded instances.
-            rows: which of them, all of one length.
+            batch: which rows.
             plain: whether to let the head see every position, as a check.
 
         Returns:
-            Of each candidate, numbered from 1, the probabilities (`probability1`, float32) and, where asked for, the
-            ranks (`rank1`) of the tokens that are read, shape (rows, ways); of no meaning where none is.
+            Of each candidate the probabilities (float32) and, where asked for, the `ranks` (int32) of the tokens that
+            are read, shape (rows, columns, ways); of no meaning where none is.
         """
-        asked = encoded.mask_rows
-        logits = self.head.logits(inputs_of(self.model, asked.rows, rows), asked.place[rows], plain)
+        rows = encoded.on_device
+        place = rows.second_start(batch) + encoded.place[rows.second_of[batch.rows]]
+        logits = self.head.logits(rows.inputs(batch), place, plain)
         total = logits.logsumexp(dim=1, keepdim=True)
         kept = logits.topk(min(TOP_TOKENS, logits.shape[1])).indices if self.choices.scoring == "unqover" else None
-        columns = {}
-        for number, tokens in enumerate(asked.tokens, start=1):
-            read = torch.from_numpy(tokens[rows]).to(logits.device)
-            columns[f"probability{number}"] = probabilities(logits, total, read, kept).cpu().numpy()
-            if self.choices.ranks:
-                columns[f"rank{number}"] = ranks(logits, read).cpu().numpy()
+        tokens = encoded.tokens[encoded.input_of[batch.rows]]
+        shape, tokens = tokens.shape, tokens.flatten(1)
+        columns = {"probabilities": probabilities(logits, total, tokens, kept).reshape(shape)}
+        if self.choices.ranks:
+            columns["ranks"] = ranks(logits, tokens).reshape(shape)
         return columns
 
-    def table(self, encoded: Encoded, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(self, encoded: Encoded, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned."""
-        asked, known = encoded.mask_rows, encoded.has_candidate
-        owner = asked.rows.instance_of
-        scored = [
-            products(columns[f"probability{number}"], tokens, owner)
-            for number, tokens in enumerate(asked.tokens, start=1)
-        ]
-        values, pieces = (np.stack(each, axis=1) for each in zip(*scored, strict=True))
+        asked, known = encoded.mask_rows, encoded.known[encoded.kind_of[part.instances]]
+        inputs = asked.input_of[part.rows]
+        tokens = asked.inputs.tokens[inputs]
+        values, pieces = products(columns["probabilities"], tokens, part.owner)
         lists = [
             lists_of("probabilities", values, known, pl.Float32),
             lists_of("pieces", pieces, pieces > 0, pl.UInt8),
         ]
         if self.choices.ranks:
-            ranked = self._ranks(asked, columns)
+            first = asked.inputs.is_first[inputs][:, None, None] & (tokens >= 0)
+            ranked = best_ranks(columns["ranks"], first, part.owner)
             lists.append(lists_of("ranks", ranked, ranked > 0, pl.UInt32))
         return pl.DataFrame(lists)
-
-    def _ranks(self, asked: MaskRows, columns: dict[str, npt.NDArray[Any]]) -> IntArray:
-        owner = asked.rows.instance_of
-        each = [
-            best_ranks(columns[f"rank{number}"], asked.is_first[:, None] & (tokens >= 0), owner)
-            for number, tokens in enumerate(asked.tokens, start=1)
-        ]
-        return np.stack(each, axis=1)
 
 
 def probabilities(
@@ -251,4 +271,5 @@ def ranks(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
     """
     read = logits.gather(1, tokens.clamp(min=0))
     # One way at a time: all of them at once may not fit into memory.
-    return torch.stack([(logits > token.unsqueeze(1)).sum(dim=1) + 1 for token in read.unbind(dim=1)], dim=1)
+    each = [(logits > token.unsqueeze(1)).sum(dim=1) + 1 for token in read.unbind(dim=1)]
+    return torch.stack(each, dim=1).int()

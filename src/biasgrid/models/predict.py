@@ -12,8 +12,10 @@ import resource
 import socket
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from itertools import tee
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,14 +113,18 @@ class Shard:
         if unfinished.is_empty():
             return None
         back_end = self.back_end.open(self.record, self.settings, unfinished)
-        for start, instances in self.slices(answers):
-            before = time.perf_counter()
-            said = instances.select("instance", "key").hstack(back_end.answer(instances, progress))
-            seconds, device = time.perf_counter() - before, self.back_end.runs_on(self.settings)
-            part = complete(said, self.store.schema), seconds, device
-            self.store.write_part(start, *part)
-            answers.add_part(*part)
-            progress.keep(len(instances))
+        device = self.back_end.runs_on(self.settings)
+        # The back end takes some parts before it has answered the first.
+        slices, asked = tee(self.slices(answers))
+        before = time.perf_counter()
+        with closing(back_end.answer_parts((instances for _, instances in slices), progress)) as answered:
+            for (start, instances), columns in zip(asked, answered, strict=True):
+                said = instances.select("instance", "key").hstack(columns)
+                before, seconds = time.perf_counter(), time.perf_counter() - before
+                part = complete(said, self.store.schema), seconds, device
+                self.store.write_part(start, *part)
+                answers.add_part(*part)
+                progress.keep(len(instances))
         facts = back_end.close(answers.parts.sort("instance"))
         if "audit" in facts:
             answers.audits[self.store.name] = facts["audit"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,13 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.engine.encoding import Rows, TokenLayout, checked, distinct, pair_layout, tokenize
-from biasgrid.engine.local import LocalBackEnd, inputs_of, lists_of, numbered
-from biasgrid.models.extractive.answers import LONGEST_ANSWER, best_span, context_places, span_texts
-from biasgrid.models.extractive.candidates import Windows, candidate_windows, widen, widening_words
+from biasgrid.engine.batches import Part
+from biasgrid.engine.encoding import Rows, TokenLayout, check, pair_layout, whole_rows
+from biasgrid.engine.local import LocalBackEnd, lists_of, numbered
+from biasgrid.engine.on_device import Batch, DeviceRows, moved
+from biasgrid.engine.segments import distinct, numbered_rows, tokenize
+from biasgrid.models.extractive.answers import LONGEST_ANSWER, best_span, span_texts
+from biasgrid.models.extractive.candidates import candidate_windows, widen, widening_words
 from biasgrid.section import Scoring
 
 if TYPE_CHECKING:
@@ -33,15 +35,21 @@ class SpanRows:
 
     Attributes:
         rows: the rows' tokens; the second segment is the context.
-        windows: the candidates' windows, per second segment.
         contexts: the text of each second segment.
-        has_candidate: shape (instances, candidates), whether there is one with a place in the context.
+        has_candidate: shape (second segments, candidates), whether there is one with a place in the context.
+        on_device: the rows' tokens.
+        context_lengths: shape (second segments,), how many tokens each context has, on the device.
+        starts, ends: shape (second segments, candidates, width), on the device, the places over which the probability
+            that the answer starts, or ends, with a candidate is the largest, counted in the context.
     """
 
     rows: Rows
-    windows: Windows
     contexts: list[str]
     has_candidate: npt.NDArray[np.bool_]
+    on_device: DeviceRows
+    context_lengths: torch.Tensor
+    starts: torch.Tensor
+    ends: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -74,39 +82,53 @@ class QuestionAnswering(LocalBackEnd):
         self.scoring = choices.scoring
         self.words = widening_words(tokenizer, model.config.model_type) if self.scoring == "unqover" else None
 
-    def encode(self, asked: pl.DataFrame) -> SpanRows:
+    def encode(self, asked: pl.DataFrame, whole: bool) -> SpanRows:
         """Tokenizes instances as pairs of question (the text) and context (the second text).
 
         Raises:
             ModelError: an instance has no context.
+            NotAssembledError: see `LocalBackEnd.encode`.
         """
-        candidates, positions = numbered(asked, "candidate"), numbered(asked, "position")
-        questions, question_of = distinct(asked, ["text"])
+        positions = numbered(asked, "position")
+        candidates = numbered(asked, "candidate")[: len(positions)]
         contexts, context_of = distinct(asked, ["text_pair", *candidates, *positions])
-        first, second = questions["text"].to_list(), contexts["text_pair"].fill_null("").to_list()
-        segments = tokenize(self.tokenizer, first), tokenize(self.tokenizer, second)
-        rows = Rows(self._layout(), *segments, question_of, context_of)
+        if whole and self.scoring == "exact":
+            rows = whole_rows(self.tokenizer, texts_of(asked, np.arange(len(asked))))
+            contexts = contexts[context_of]
+        else:
+            rows = self._assembled(asked, contexts["text_pair"].fill_null("").to_list(), context_of)
         self._check_contexts(rows, asked)
-        if self.scoring == "exact":
-            rows = checked(
-                rows,
-                self.tokenizer,
-                lambda sample: [(first[question_of[row]], second[context_of[row]]) for row in sample],
-            )
-            if rows.second_of is not context_of:
-                contexts, second = contexts[context_of], [second[row] for row in context_of]
+        has_candidate = np.array([contexts[name].is_not_null() for name in positions])
         begins = contexts.select(pl.col(positions).cast(pl.Int64)).fill_null(0).to_numpy().reshape(len(contexts), -1)
-        sizes = contexts.select(pl.col(candidates[: len(positions)]).str.len_chars().cast(pl.Int64)).fill_null(0)
-        windows = candidate_windows(rows.second, begins, sizes.to_numpy().reshape(begins.shape))
+        sizes = contexts.select(pl.col(candidates).str.len_chars().cast(pl.Int64)).fill_null(0).to_numpy()
+        windows = candidate_windows(rows.second, begins, sizes.reshape(begins.shape))
         if self.words is not None:
             windows = widen(windows, rows.second, self.words)
-        placed = np.array([asked[name].is_not_null() for name in positions]).reshape(len(positions), len(asked)).T
-        return SpanRows(rows, windows, second, placed)
+        device = self.model.device
+        return SpanRows(
+            rows,
+            contexts["text_pair"].fill_null("").to_list(),
+            has_candidate.reshape(len(positions), len(contexts)).T,
+            DeviceRows.of(rows, self.model),
+            moved(rows.second.text_lengths, device),
+            moved(places_within(windows.start_from, windows.first), device),
+            moved(places_within(windows.last, windows.end_to), device),
+        )
+
+    def _assembled(self, asked: pl.DataFrame, contexts: list[str], context_of: IntArray) -> Rows:
+        questions, question_of = distinct(asked, ["text"])
+        of = question_of.astype(np.int32), context_of.astype(np.int32)
+        first = tokenize(self.tokenizer, questions["text"].to_list())
+        second = tokenize(self.tokenizer, contexts, placed=True)
+        rows = self._layout().rows(first, second, *of)
+        if self.scoring == "exact":
+            check(rows, self.tokenizer, lambda sample: texts_of(asked, sample))
+        return rows
 
     def _check_contexts(self, rows: Rows, asked: pl.DataFrame) -> None:
-        empty = np.flatnonzero(rows.second.text_lengths[rows.second_of] == 0)
-        if len(empty):
-            instance = asked.row(int(empty[0]), named=True)
+        is_empty = rows.second.text_lengths == 0
+        if is_empty.any():
+            instance = asked.row(int(np.flatnonzero(is_empty[rows.second_of])[0]), named=True)
             raise ModelError(
                 f"instance {instance['instance']}, {instance['text']!r}, has no context; expected a question and, as "
                 "the second input, the text that answers it"
@@ -120,74 +142,87 @@ class QuestionAnswering(LocalBackEnd):
         return TokenLayout([begin], [end], [end], None)
 
     @torch.inference_mode()
-    def run(self, encoded: SpanRows, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[Any]]:
+    def run(self, encoded: SpanRows, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
         """Predicts rows of one length.
 
         Args:
             encoded: the encoded instances.
-            rows: which of them, all of one length.
+            batch: which rows.
             plain: not used: every position is read anyway.
 
         Returns:
-            `starts` and `ends` of the candidates (float32, shape (rows, candidates)); `first` and `last`, the answer's
-            tokens in the row, and its `probability` (float32), shape (rows,).
+            `starts` and `ends` of the candidates (float32, shape (rows, candidates)); `first` and `last` (int32), the
+            answer's tokens in the row, and its `probability` (float32), shape (rows,).
         """
-        output = self.model(**inputs_of(self.model, encoded.rows, rows))
+        rows = encoded.on_device
+        output = self.model(**rows.inputs(batch))
         start = output.start_logits.float().softmax(dim=1)
         end = output.end_logits.float().softmax(dim=1)
-        shift, windows = encoded.rows.second_start(rows)[:, None], encoded.windows.of(encoded.rows.second_of[rows])
-        context = context_places(encoded.rows, rows, start.device) if self.scoring == "exact" else None
+        shift, context_of = rows.second_start(batch)[:, None], rows.second_of[batch.rows]
+        context = None
+        if self.scoring == "exact":
+            place = torch.arange(batch.length, device=start.device)
+            context = (place >= shift) & (place < shift + encoded.context_lengths[context_of][:, None])
         first, last = best_span(start, end, ANSWER_TOKENS[self.scoring], context)
         probability = start.gather(1, first[:, None]) * end.gather(1, last[:, None])
         return {
-            "starts": largest_within(start, shift + windows.start_from, shift + windows.first),
-            "ends": largest_within(end, shift + windows.last, shift + windows.end_to),
-            "first": first.cpu().numpy(),
-            "last": last.cpu().numpy(),
-            "probability": probability.squeeze(1).cpu().numpy(),
+            "starts": largest_at(start, encoded.starts[context_of] + shift[:, None]),
+            "ends": largest_at(end, encoded.ends[context_of] + shift[:, None]),
+            "first": first.int(),
+            "last": last.int(),
+            "probability": probability.squeeze(1),
         }
 
-    def table(self, encoded: SpanRows, columns: Mapping[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(self, encoded: SpanRows, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`span`) from what `run` returned."""
-        spans = np.column_stack([columns["first"], columns["last"]])
+        rows, spans = encoded.rows, np.column_stack([columns["first"], columns["last"]]).astype(np.int64)
         answers = (
-            span_texts(encoded.rows, encoded.contexts, spans)
+            span_texts(rows, part.rows, encoded.contexts, spans)
             if self.scoring == "exact"
-            else self._joined_answers(encoded, spans)
+            else self._joined_answers(rows, part.rows, spans)
         )
-        ends = [lists_of(name, columns[name], encoded.has_candidate, pl.Float32) for name in ("starts", "ends")]
+        known = encoded.has_candidate[rows.second_of[part.rows]]
+        ends = [lists_of(name, columns[name], known, pl.Float32) for name in ("starts", "ends")]
         return pl.DataFrame([*ends, answers, pl.Series("probability", columns["probability"], dtype=pl.Float32)])
 
-    def _joined_answers(self, encoded: SpanRows, spans: IntArray) -> pl.Series:
+    def _joined_answers(self, rows: Rows, some: IntArray, spans: IntArray) -> pl.Series:
         """The answers as UnQover writes them: tokens joined by spaces, then the marks of word pieces deleted."""
-        tokens = np.full((len(spans), ANSWER_TOKENS["unqover"]), -1, dtype=np.int64)
-        lengths = encoded.rows.lengths
-        for length in np.unique(lengths):
-            rows = np.flatnonzero(lengths == length)
-            ids, _ = encoded.rows.assemble(rows)
-            places = spans[rows, :1] + np.arange(tokens.shape[1])
-            inside = places <= spans[rows, 1:]
-            tokens[rows] = np.where(inside, np.take_along_axis(ids, np.minimum(places, length - 1), axis=1), -1)
-        keys, inverse = np.unique(tokens, axis=0, return_inverse=True)
-        texts = [
-            re.sub(" ##|##|Ġ", "", " ".join(self.tokenizer.convert_ids_to_tokens(key[key >= 0].tolist())))
-            for key in keys
-        ]
-        return pl.Series("answer", texts, dtype=pl.Categorical)[inverse.reshape(-1)]
+        first, number = numbered_rows([rows.first_of[some], rows.second_of[some], spans[:, 0], spans[:, 1]])
+        texts = []
+        for row, (begin, last) in zip(some[first].tolist(), spans[first].tolist(), strict=True):
+            ids = rows.assemble(row)[0][begin : last + 1].tolist()
+            texts.append(re.sub(" ##|##|Ġ", "", " ".join(self.tokenizer.convert_ids_to_tokens(ids))))
+        return pl.Series("answer", texts, dtype=pl.Categorical)[number]
 
 
-def largest_within(probabilities: torch.Tensor, lowest: IntArray, highest: IntArray) -> npt.NDArray[np.float32]:
-    """Returns each row's largest probabilities within windows.
+def texts_of(asked: pl.DataFrame, sample: IntArray) -> list[tuple[str, ...]]:
+    """Returns question and context of some instances."""
+    return [(text, pair or "") for text, pair in asked.select("text", "text_pair")[sample].iter_rows()]
+
+
+def places_within(lowest: IntArray, highest: IntArray) -> IntArray:
+    """Returns the places of windows, of which those of all but the widest hold the last one several times.
+
+    Args:
+        lowest: shape (contexts, candidates), the first place of each.
+        highest: shape (contexts, candidates), the last place of each.
+
+    Returns:
+        Shape (contexts, candidates, width).
+    """
+    width = int((highest - lowest).max(initial=0)) + 1
+    places: IntArray = np.minimum(lowest[..., None] + np.arange(width), highest[..., None])
+    return places
+
+
+def largest_at(probabilities: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Returns each row's largest probabilities among some places.
 
     Args:
         probabilities: float32, shape (rows, length).
-        lowest: shape (rows, windows), the first place of each.
-        highest: shape (rows, windows), the last place of each.
+        places: shape (rows, windows, width).
 
     Returns:
         Shape (rows, windows).
     """
-    width = int((highest - lowest).max(initial=0)) + 1
-    places = np.minimum(lowest[..., None] + np.arange(width), highest[..., None])
-    gathered = probabilities.gather(1, torch.from_numpy(places.reshape(len(places), -1)).to(probabilities.device))
-    return gathered.reshape(places.shape).amax(dim=2).cpu().numpy()
+    return probabilities.gather(1, places.flatten(1)).reshape(places.shape).amax(dim=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,11 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.engine.encoding import Rows, whole_rows
-from biasgrid.engine.local import LocalBackEnd, inputs_of
+from biasgrid.engine.batches import Part
+from biasgrid.engine.encoding import Rows, TokenLayout, check, pair_layout, single_layout, special_tokens, whole_rows
+from biasgrid.engine.local import LocalBackEnd
+from biasgrid.engine.on_device import Batch, DeviceRows
+from biasgrid.engine.segments import Segments, distinct, joined, numbered_rows, tokenize
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
@@ -22,9 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextRows:
-    """Encoded instances."""
+    """Encoded instances: their rows, here and on the device."""
 
     rows: Rows
+    on_device: DeviceRows
 
 
 @dataclass(frozen=True)
@@ -59,29 +63,74 @@ class TextClassification(LocalBackEnd):
         self.tokenizer = tokenizer
         self.order = class_order(model.config, choices.labels)
 
-    def encode(self, asked: pl.DataFrame) -> TextRows:
-        """Tokenizes instances, each as a text or a pair of texts."""
-        texts = [(text, pair) if pair else text for text, pair in asked.select("text", "text_pair").iter_rows()]
-        return TextRows(whole_rows(self.tokenizer, texts))
+    def encode(self, asked: pl.DataFrame, whole: bool) -> TextRows:
+        """Tokenizes instances, each as a text or a pair of texts.
+
+        Raises:
+            NotAssembledError: see `LocalBackEnd.encode`.
+        """
+        rows = whole_rows(self.tokenizer, texts_of(asked)) if whole else self._assembled(asked)
+        return TextRows(rows, DeviceRows.of(rows, self.model))
+
+    def _assembled(self, asked: pl.DataFrame) -> Rows:
+        texts, text_of = distinct(asked, ["text"])
+        pairs, pair_of = distinct(asked, ["text_pair"])
+        text, pair = texts["text"].to_list(), pairs["text_pair"].fill_null("").to_list()
+        first, second = tokenize(self.tokenizer, text), tokenize(self.tokenizer, pair)
+        alone = np.array([not each for each in pair])[pair_of]
+        # Behind a single text there is an empty one, and other tokens stand around both.
+        single, nothing = single_layout(self.tokenizer), special_tokens([[]])
+        two = rows_of(pair_layout(self.tokenizer), first, second, text_of[~alone], pair_of[~alone])
+        one = rows_of(single, first, nothing, text_of[alone], np.zeros_like(text_of[alone]))
+        rows = merged(one, two, alone)
+        check(rows, self.tokenizer, lambda sample: texts_of(asked[sample]))
+        return rows
 
     @torch.inference_mode()
-    def run(self, encoded: TextRows, rows: IntArray, plain: bool = False) -> dict[str, npt.NDArray[np.float32]]:
+    def run(self, encoded: TextRows, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
         """Predicts rows of one length.
 
         Args:
             encoded: the encoded instances.
-            rows: which of them, all of one length.
+            batch: which rows.
             plain: not used: there are no shortcuts.
 
         Returns:
-            `probabilities`, shape (rows, classes), classes in the dataset's order.
+            `probabilities`, float32, shape (rows, classes), classes in the dataset's order.
         """
-        logits = self.model(**inputs_of(self.model, encoded.rows, rows)).logits.float()
-        return {"probabilities": logits.softmax(dim=1)[:, self.order].cpu().numpy()}
+        logits = self.model(**encoded.on_device.inputs(batch)).logits.float()
+        return {"probabilities": logits.softmax(dim=1)[:, self.order]}
 
-    def table(self, _encoded: TextRows, columns: dict[str, npt.NDArray[np.float32]]) -> pl.DataFrame:
+    def table(self, _encoded: TextRows, _part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned."""
         return pl.DataFrame([pl.Series("probabilities", columns["probabilities"]).cast(pl.List(pl.Float32))])
+
+
+def rows_of(layout: TokenLayout, first: Segments, second: Segments, first_of: IntArray, second_of: IntArray) -> Rows:
+    """Returns rows in a layout; of the first segments there are those that the rows have."""
+    example, number = numbered_rows([first_of])
+    used = first.some(first_of[example])
+    return layout.rows(used, second, number.astype(np.int32), second_of.astype(np.int32))
+
+
+def merged(one: Rows, other: Rows, is_one: npt.NDArray[np.bool_]) -> Rows:
+    """Returns rows of which some are the one and some the other ones, each in their order.
+
+    Args:
+        one: some rows.
+        other: the others.
+        is_one: shape (rows,), which are the one.
+    """
+    first_of, second_of = np.empty(len(is_one), dtype=np.int32), np.empty(len(is_one), dtype=np.int32)
+    first_of[is_one], second_of[is_one] = one.first_of, one.second_of
+    first_of[~is_one] = other.first_of + len(one.first.lengths)
+    second_of[~is_one] = other.second_of + len(one.second.lengths)
+    return Rows(joined([one.first, other.first]), joined([one.second, other.second]), first_of, second_of)
+
+
+def texts_of(asked: pl.DataFrame) -> list[tuple[str, ...]]:
+    """Returns the texts of instances, of each one or two."""
+    return [(text, pair) if pair else (text,) for text, pair in asked.select("text", "text_pair").iter_rows()]
 
 
 def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:

@@ -15,11 +15,13 @@ from small_tables import whole
 from tiny_checkpoints import ATTRIBUTES, CLUSTERS, instances_for
 
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.engine.encoding import Rows, TokenLayout, padded
+from biasgrid.engine.batches import Part
+from biasgrid.engine.encoding import NotAssembledError, TokenLayout
+from biasgrid.engine.segments import Segments, segments_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.word_lists import Subjects, Template, WordLists
 from biasgrid.models.masked.pieces import Insert, Pieces, inserts_of
-from biasgrid.models.masked.rows import Words, mask_rows, products, put_in
+from biasgrid.models.masked.rows import Words, inputs_of_kinds, mask_rows, products, with_inserts
 from biasgrid.section import TargetScoring
 from biasgrid.tables.files import read_provenance
 
@@ -137,7 +139,11 @@ def test_texts_that_are_tokenized_as_a_whole_are_scored_alike(
 ) -> None:
     ours = several(cell(architecture, TASK))
     assembled = ours.predict(target_scoring="joint")
-    monkeypatch.setattr("biasgrid.engine.encoding.same_row", lambda *_: False)
+
+    def differ(*_: object) -> None:
+        raise NotAssembledError("a text")
+
+    monkeypatch.setattr("biasgrid.models.masked.texts.check", differ)
     assert largest_difference(ours.predict_anew(target_scoring="joint"), assembled) < 1e-6
     assert "every text is tokenized as a whole" in caplog.text
 
@@ -158,10 +164,13 @@ def test_a_subject_that_the_tokenizer_cannot_write_is_refused(cell: Cells) -> No
 
 
 def test_what_the_mask_has_holds_for_all_that_stands_in_its_place() -> None:
-    values, masks, sizes = np.array([[5, 6, 7, 8], [5, 6, 7, 0]]), np.array([1, 2]), np.array([3, 1])
-    of_masks = np.take_along_axis(values, masks[:, None], axis=1)
-    room = put_in(values, np.array([6, 3]), masks, of_masks, sizes)
-    assert room.tolist() == [[5, 6, 6, 6, 7, 8], [5, 6, 7, 0, 0, 0]]
+    plain = segments_of([[5, MASK, 7, 8], [5, 6, MASK]])
+    typed = Segments(plain.ids, plain.lengths, plain.lengths, plain.offsets, np.int32([0, 1, 2, 3, 4, 5, 6]))
+    inserts = [Insert((1, 2, 3), 0), Insert((4,), 0)]
+    made = with_inserts(typed, np.array([0, 1, 1]), np.array([1, 2]), inserts, np.array([0, 1, 0]))
+    assert [made.tokens(place).tolist() for place in range(3)] == [[5, 1, 2, 3, 7, 8], [5, 6, 4], [5, 6, 1, 2, 3]]
+    assert made.types is not None
+    assert made.types.tolist() == [0, 1, 1, 1, 2, 3, 4, 5, 6, 4, 5, 6, 6, 6]
 
 
 MASK, PREFIX, SUFFIX = 99, 97, 98
@@ -219,22 +228,28 @@ def test_rows_hold_each_input_of_an_instance_once_and_give_the_scores_of_its_wor
     asked: Instances, scoring: TargetScoring
 ) -> None:
     statements = [[*before, MASK, *behind] for before, behind in asked.statements]
-    first, second = (padded([(ids, [(0, 0)] * len(ids)) for ids in texts]) for texts in (asked.contexts, statements))
-    context_of, statement_of, *words_of = np.array(asked.rows).T
-    rows = Rows(TokenLayout([PREFIX], [], [SUFFIX], None), first, second, context_of, statement_of)
+    first, second = segments_of(asked.contexts), segments_of(statements)
+    context_of, statement_of, *words_of = np.array(asked.rows, dtype=np.int32).T
+    rows = TokenLayout([PREFIX], [], [SUFFIX], None).rows(first, second, context_of, statement_of)
     masks = np.array([len(before) for before, _ in asked.statements])
-    inputs = [inserts_of(ways, scoring, MASK) or [(Insert((MASK,), 0), [])] for ways in asked.words]
-    encoded = mask_rows(rows, masks, [Words(inputs, of) for of in words_of])
+    words = [inserts_of(ways, scoring, MASK) or [(Insert((MASK,), 0), [])] for ways in asked.words]
+    every = np.arange(len(asked.rows))
+    inputs = inputs_of_kinds([Words(words, of) for of in words_of])
+    encoded = mask_rows(rows, masks, inputs, every)
 
-    owner, places = encoded.rows.instance_of, encoded.place.tolist()
-    ids = [encoded.rows.assemble(np.array([row]))[0][0].tolist() for row in range(len(owner))]
+    part = Part.of(encoded.rows, every)
+    owner, some = part.owner, part.rows
+    places = (encoded.rows.second_start(some) + encoded.place[encoded.rows.second_of]).tolist()
+    ids = [encoded.rows.assemble(row)[0].tolist() for row in range(len(owner))]
     assert len({(*each, place, row) for each, place, row in zip(ids, places, owner.tolist(), strict=True)}) == len(
         owner
     )
-    for column, tokens in enumerate(encoded.tokens):
-        factors = [
-            [pretended(each, place, token) for token in read]
-            for each, place, read in zip(ids, places, tokens.tolist(), strict=True)
-        ]
-        scores = products(np.array(factors, dtype=np.float32), tokens, owner)[0]
-        assert scores.tolist() == [asked.score(row, column, scoring) for row in range(len(asked.rows))]
+    tokens = inputs.tokens[encoded.input_of]
+    factors = [
+        [[pretended(each, place, token) for token in ways] for ways in read]
+        for each, place, read in zip(ids, places, tokens.tolist(), strict=True)
+    ]
+    scores = products(np.array(factors, dtype=np.float32), tokens, owner)[0]
+    assert scores.tolist() == [
+        [asked.score(row, column, scoring) for column in (0, 1)] for row in range(len(asked.rows))
+    ]

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.engine.encoding import Rows
+from biasgrid.engine.segments import numbered_rows
 
 LONGEST_ANSWER = 15
 """In tokens; that of Hugging Face's pipeline."""
-
-
-def context_places(encoded: Rows, rows: IntArray, device: torch.device) -> torch.Tensor:
-    """Says of each place whether it is of the context, which is the text of the second segment.
-
-    Returns:
-        Booleans, shape (rows, length).
-    """
-    place = torch.arange(int(encoded.lengths[rows[0]]), device=device)
-    begin = torch.from_numpy(encoded.second_start(rows)).to(device)[:, None]
-    length = torch.from_numpy(encoded.second.text_lengths[encoded.second_of[rows]]).to(device)[:, None]
-    return (place >= begin) & (place < begin + length)
 
 
 def best_span(
@@ -35,24 +23,43 @@ def best_span(
     """
     if context is not None:
         start, end = torch.where(context, start, 0), torch.where(context, end, 0)
-    padded = torch.nn.functional.pad(end, (0, longest - 1), value=float("nan"))
-    ends = padded.unfold(1, longest, 1)
-    values = start.unsqueeze(2) * ends if context is not None else start.unsqueeze(2) + ends
-    best = values.nan_to_num(nan=-1).flatten(1).argmax(dim=1)
-    first = best // longest
-    return first, first + best % longest
+    # Products and sums are rounded in the order of the ends: those with the largest end are the largest.
+    largest = largest_ahead(end, longest)
+    first = (start * largest if context is not None else start + largest).argmax(dim=1, keepdim=True)
+    ahead = first + torch.arange(longest, device=end.device)
+    ends = torch.where(ahead < end.shape[1], end.gather(1, ahead.clamp(max=end.shape[1] - 1)), -1)
+    values = start.gather(1, first) * ends if context is not None else start.gather(1, first) + ends
+    return first.squeeze(1), first.squeeze(1) + values.argmax(dim=1)
 
 
-def span_texts(encoded: Rows, contexts: list[str], spans: IntArray) -> pl.Series:
+def largest_ahead(values: torch.Tensor, count: int) -> torch.Tensor:
+    """Returns of each place the largest of its value and those behind it, `count` in all; shape (rows, length)."""
+    width, length = 1, values.shape[1]
+    while width < count:
+        step = min(width, count - width)
+        if step < length:
+            values = torch.cat([torch.maximum(values[:, :-step], values[:, step:]), values[:, length - step :]], dim=1)
+        width += step
+    return values
+
+
+def span_texts(encoded: Rows, rows: IntArray, contexts: list[str], spans: IntArray) -> pl.Series:
     """Returns the texts of spans as they stand in the context.
 
     Args:
-        encoded: the rows; the second segment is the context.
+        encoded: all rows; the second segment is the context.
+        rows: shape (rows,), which of them.
         contexts: the text of each second segment.
         spans: shape (rows, 2), the first and the last token of each row's span, counted in the row.
     """
-    within = spans - encoded.second_start(np.arange(len(spans)))[:, None]
-    keys, inverse = np.unique(np.column_stack([encoded.second_of, within]), axis=0, return_inverse=True)
-    offsets = encoded.second.offsets
-    texts = [contexts[of][offsets[of, first, 0] : offsets[of, last, 1]].strip() for of, first, last in keys]
-    return pl.Series("answer", texts, dtype=pl.Categorical)[inverse.reshape(-1)]
+    context_of = encoded.second_of[rows]
+    first, last = (spans - encoded.second_start(rows)[:, None]).T
+    example, number = numbered_rows([context_of, first, last])
+    begins = encoded.second.begins[context_of[example]]
+    begin = encoded.second.offsets[begins + first[example], 0]
+    end = encoded.second.offsets[begins + last[example], 1]
+    texts = [
+        contexts[of][start:stop].strip()
+        for of, start, stop in zip(context_of[example].tolist(), begin.tolist(), end.tolist(), strict=True)
+    ]
+    return pl.Series("answer", texts, dtype=pl.Categorical)[number]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.engine.encoding import Segments
+from biasgrid.engine.segments import Segments
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -28,10 +28,6 @@ class Windows:
     last: IntArray
     end_to: IntArray
 
-    def of(self, contexts: IntArray) -> Windows:
-        """Returns the windows of some contexts, with repetitions."""
-        return Windows(self.start_from[contexts], self.first[contexts], self.last[contexts], self.end_to[contexts])
-
 
 def candidate_windows(contexts: Segments, positions: IntArray, sizes: IntArray) -> Windows:
     """Finds the tokens of candidates from their places in the text.
@@ -44,8 +40,9 @@ def candidate_windows(contexts: Segments, positions: IntArray, sizes: IntArray) 
     Returns:
         Windows of a single token: the first and the last token of each candidate.
     """
-    begins, ends = contexts.offsets[:, None, :, 0], contexts.offsets[:, None, :, 1]
-    real = (np.arange(contexts.ids.shape[1]) < contexts.text_lengths[:, None])[:, None]
+    offsets = contexts.matrix(contexts.offsets)
+    begins, ends = offsets[:, None, :, 0], offsets[:, None, :, 1]
+    real = (np.arange(offsets.shape[1]) < contexts.text_lengths[:, None])[:, None]
     first = ((ends <= positions[..., None]) & real).sum(axis=2)
     last = ((begins < (positions + sizes)[..., None]) & real).sum(axis=2) - 1
     return Windows(first, first, last, last)
@@ -105,8 +102,8 @@ def widen(windows: Windows, contexts: Segments, words: WideningWords) -> Windows
     """Widens spans by a determiner or `a group of` before, and by a noun or full stop behind (spec b.1, step 6)."""
 
     def near(place: IntArray, among: IntArray) -> npt.NDArray[np.bool_]:
-        inside = (place >= 0) & (place < contexts.lengths[:, None])
-        ids = np.take_along_axis(contexts.ids, np.clip(place, 0, contexts.ids.shape[1] - 1), axis=1)
+        inside = (place >= 0) & (place < contexts.text_lengths[:, None])
+        ids = contexts.ids[contexts.begins[:, None] + np.clip(place, 0, contexts.text_lengths[:, None] - 1)]
         return inside & np.isin(ids, among)
 
     first, last = windows.first, windows.last

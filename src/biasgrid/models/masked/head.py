@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
 
 if TYPE_CHECKING:
@@ -39,21 +38,19 @@ class MaskHead:
             ].unsqueeze(1)
         return output
 
-    def logits(self, inputs: Mapping[str, torch.Tensor], places: IntArray, plain: bool) -> torch.Tensor:
+    def logits(self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, plain: bool) -> torch.Tensor:
         """Returns the logits at one place of each row.
 
         Args:
             inputs: what the model is given, see `inputs_of`; each of shape (rows, length).
-            places: shape (rows,).
+            places: shape (rows,), on the model's device.
             plain: whether to let the head see every position, as a check.
 
         Returns:
             float32, shape (rows, vocabulary), on the model's device.
         """
-        device = self.model.device
-        read = torch.from_numpy(places).to(device)
         sliced = self.model.base_model is not self.model and not plain
-        self.places = read if sliced else None
+        self.places = places if sliced else None
         logits: torch.Tensor = self.model(**inputs).logits
-        logits = logits[:, 0] if sliced else logits[torch.arange(len(read), device=device), read]
+        logits = logits[:, 0] if sliced else logits[torch.arange(len(places), device=places.device), places]
         return logits.float()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from biasgrid.arrays import IntArray
-from biasgrid.engine.encoding import Rows, Segments, matrix_of
+from biasgrid.arrays import AnyIntArray, Int32Array, IntArray
+from biasgrid.engine.encoding import Rows
+from biasgrid.engine.segments import Segments, joined, numbered_rows, runs
 from biasgrid.models.masked.pieces import Insert, Reading
 
 
@@ -19,7 +20,7 @@ class Words(NamedTuple):
 
     Attributes:
         asked: of each distinct word the inputs that score it, none where there is no candidate.
-        word_of: shape (instances,), which of them each instance has.
+        word_of: shape (kinds,), which of them each kind of instances has.
     """
 
     asked: Sequence[Sequence[tuple[Insert, Sequence[Reading]]]]
@@ -30,13 +31,37 @@ class Wanted(NamedTuple):
     """What must be read for a column.
 
     Attributes:
-        instances, inserts: shape (inputs,), the instances and what stands at their masks.
+        kinds, inserts: shape (inputs,), the kinds and what stands at their masks.
         tokens: shape (inputs, ways), the token that is read of each way to write the word, -1 for none.
     """
 
-    instances: IntArray
+    kinds: IntArray
     inserts: IntArray
     tokens: IntArray
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is read of each kind of instances, which have the same candidates and the same beside the mask.
+
+    Attributes:
+        inserts: what may stand at a mask.
+        begins: shape (kinds + 1,), the first input of each kind, and behind them how many there are.
+        insert_of: shape (inputs,), what stands at the mask.
+        tokens: shape (inputs, columns, ways), the token that is read of each way to write the word of each column of
+            candidates, -1 for none.
+    """
+
+    inserts: Sequence[Insert]
+    begins: IntArray
+    insert_of: IntArray
+    tokens: IntArray
+
+    @property
+    def is_first(self) -> npt.NDArray[np.bool_]:
+        """Whether what is read is the first token of a word; shape (inputs,)."""
+        first: npt.NDArray[np.bool_] = np.array([insert.place == 0 for insert in self.inserts])[self.insert_of]
+        return first
 
 
 @dataclass(frozen=True)
@@ -45,153 +70,144 @@ class MaskRows:
 
     Attributes:
         rows: the rows' tokens, in the order of the instances.
-        place: shape (rows,), the place that is read.
-        is_first: shape (rows,), whether what is read there is the first token of a word.
-        tokens: of each column of candidates the token that is read of each way to write the word, shape (rows, ways),
-            -1 for none.
+        inputs: what is read of each kind of instances.
+        input_of: shape (rows,), int32, which of the inputs each row is.
+        place: shape (second segments,), int32, the place that is read in a row's second segment.
     """
 
     rows: Rows
-    place: IntArray
-    is_first: npt.NDArray[np.bool_]
-    tokens: list[IntArray]
+    inputs: Inputs
+    input_of: Int32Array
+    place: Int32Array
 
 
-def mask_rows(rows: Rows, masks: IntArray, words: Sequence[Words]) -> MaskRows:
-    """Returns the rows that score all words of all instances; words share those which they have in common.
+def inputs_of_kinds(words: Sequence[Words]) -> Inputs:
+    """Returns the inputs that score all words of all kinds; words share those which they have in common.
 
     Args:
-        rows: the instances' rows, with one mask in the second segment of each.
-        masks: shape (second segments,), the place of the mask there.
-        words: the words of each column, of which each instance has at least one.
+        words: the words of each column, of which each kind has at least one.
     """
-    numbers: dict[Insert, int] = {}
+    inserts = sorted({insert for column in words for word in column.asked for insert, _ in word})
+    numbers = {insert: number for number, insert in enumerate(inserts)}
     columns = [wanted(each, numbers) for each in words]
-    keys = [column.instances * len(numbers) + column.inserts for column in columns]
+    keys = [column.kinds * len(inserts) + column.inserts for column in columns]
     every = np.unique(np.concatenate(keys))
-    owner, insert_of = np.divmod(every, len(numbers))
-    tokens = [np.full((len(every), column.tokens.shape[1]), -1) for column in columns]
-    for read, column, key in zip(tokens, columns, keys, strict=True):
-        read[np.searchsorted(every, key)] = column.tokens
-    filled = with_inserts(rows, masks, list(numbers), owner, insert_of)
-    read_of_insert = np.array([insert.place for insert in numbers])[insert_of]
-    begins = filled.second_start(np.arange(len(every))) + masks[rows.second_of[owner]]
-    return MaskRows(filled, begins + read_of_insert, read_of_insert == 0, tokens)
+    kinds, insert_of = np.divmod(every, len(inserts))
+    ways = max(column.tokens.shape[1] for column in columns)
+    tokens = np.full((len(every), len(columns), ways), -1)
+    for place, (column, key) in enumerate(zip(columns, keys, strict=True)):
+        tokens[np.searchsorted(every, key), place, : column.tokens.shape[1]] = column.tokens
+    begins = np.searchsorted(kinds, np.arange(len(words[0].word_of) + 1))
+    return Inputs(inserts, begins, insert_of, tokens)
 
 
-def wanted(words: Words, numbers: dict[Insert, int]) -> Wanted:
+def wanted(words: Words, numbers: Mapping[Insert, int]) -> Wanted:
     """Returns what must be read for a column.
 
     Args:
         words: the column's words.
-        numbers: the number of each insert, to which new ones are added.
+        numbers: the number of each insert.
     """
     inputs = [each for word in words.asked for each in word]
-    inserts = np.array([numbers.setdefault(insert, len(numbers)) for insert, _ in inputs], dtype=np.int64)
+    inserts = np.array([numbers[insert] for insert, _ in inputs], dtype=np.int64)
     ways = max((reading.way + 1 for _, readings in inputs for reading in readings), default=1)
     tokens = np.full((len(inputs), ways), -1)
     for row, (_, readings) in enumerate(inputs):
         for reading in readings:
             tokens[row, reading.way] = reading.token
-    instances, input_of = each_input([len(word) for word in words.asked], words.word_of)
-    return Wanted(instances, inserts[input_of], tokens[input_of])
+    sizes = np.array([len(word) for word in words.asked], dtype=np.int64)
+    of_kind = sizes[words.word_of]
+    input_of = runs((np.cumsum(sizes) - sizes)[words.word_of], of_kind)
+    return Wanted(np.repeat(np.arange(len(of_kind)), of_kind), inserts[input_of], tokens[input_of])
 
 
-def each_input(counts: Sequence[int], word_of: IntArray) -> tuple[IntArray, IntArray]:
-    """Returns the instance and the input of each row, by instance; both of shape (rows,).
+def mask_rows(rows: Rows, masks: IntArray, inputs: Inputs, kind_of: IntArray) -> MaskRows:
+    """Returns the rows that score all words of all instances.
 
     Args:
-        counts: how many inputs each word has, which are numbered through.
-        word_of: shape (instances,), the word of each.
+        rows: the instances' rows, with one mask in the second segment of each.
+        masks: shape (second segments,), the place of the mask there.
+        inputs: what is read of each kind.
+        kind_of: shape (instances,), the kind of each.
     """
-    sizes = np.array(counts, dtype=np.int64)
-    begins = np.cumsum(sizes) - sizes
-    of_instance = sizes[word_of]
-    owner = np.repeat(np.arange(len(word_of)), of_instance)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(of_instance) - of_instance, of_instance)
-    return owner, begins[word_of][owner] + within
+    counts = np.diff(inputs.begins)
+    if (counts == 1).all() and all(len(insert.ids) == 1 for insert in inputs.inserts):
+        # Most often words are one token, and the rows are the instances as they are.
+        return MaskRows(rows, inputs, inputs.begins[kind_of].astype(np.int32), masks.astype(np.int32))
+    sizes = counts[kind_of]
+    owner = np.repeat(np.arange(len(kind_of), dtype=np.int32), sizes)
+    input_of = runs(inputs.begins[kind_of], sizes).astype(np.int32)
+    kinds, second_of = numbered_rows([rows.second_of[owner], inputs.insert_of[input_of]])
+    segments, filling = rows.second_of[owner][kinds], inputs.insert_of[input_of][kinds]
+    second = with_inserts(rows.second, segments, masks, inputs.inserts, filling)
+    filled = Rows(rows.first, second, rows.first_of[owner], second_of.astype(np.int32), owner)
+    places = masks[segments] + np.array([insert.place for insert in inputs.inserts])[filling]
+    return MaskRows(filled, inputs, input_of, places.astype(np.int32))
 
 
-def with_inserts(rows: Rows, masks: IntArray, inserts: Sequence[Insert], owner: IntArray, insert_of: IntArray) -> Rows:
-    """Returns rows with other tokens in place of their masks.
+def with_inserts(
+    segments: Segments, which: AnyIntArray, masks: IntArray, inserts: Sequence[Insert], filling: IntArray
+) -> Segments:
+    """Returns segments with other tokens in place of their masks, of whose type they are.
 
     Args:
-        rows: the instances' rows.
-        masks: shape (second segments,), the place of the mask in each.
+        segments: segments with a mask each.
+        which: shape (new segments,), the segment that each is made of.
+        masks: shape (segments,), the place of the mask in each.
         inserts: what may stand there.
-        owner: shape (rows,), the instance of each new row.
-        insert_of: shape (rows,), what stands at its mask.
+        filling: shape (new segments,), what does.
     """
-    kinds, second_of = np.unique(rows.second_of[owner] * len(inserts) + insert_of, return_inverse=True)
-    segments, filling = np.divmod(kinds, len(inserts))
-    ids, sizes = matrix_of([insert.ids for insert in inserts]), np.array([len(insert.ids) for insert in inserts])
-    lengths = rows.second.lengths[segments] + sizes[filling] - 1
-    filled_ids = put_in(rows.second.ids[segments], lengths, masks[segments], ids[filling], sizes[filling])
-    nowhere = np.broadcast_to(np.int64(0), (*filled_ids.shape, 2))
-    second = Segments(filled_ids, lengths, lengths, nowhere)
-    filled = Rows(rows.layout, rows.first, second, rows.first_of[owner], second_of, owner=owner)
-    if rows.types is None:
-        return filled
-    places = rows.second_start(owner) + masks[rows.second_of[owner]]
-    types = rows.types[owner]
-    of_mask = np.take_along_axis(types, places[:, None], axis=1)
-    return replace(filled, types=put_in(types, filled.lengths, places, of_mask, sizes[insert_of]))
-
-
-def put_in(values: IntArray, lengths: IntArray, masks: IntArray, inserts: IntArray, sizes: IntArray) -> IntArray:
-    """Puts what tokens have, such as their ids, in place of that of the masks of rows.
-
-    Args:
-        values: shape (rows, longest), a number for each token.
-        lengths: shape (rows,), how many tokens each row will have.
-        masks: shape (rows,), the place of each row's mask.
-        inserts: shape (rows, longest insert); the last column stands for all behind it.
-        sizes: shape (rows,), how many tokens each insert has.
-
-    Returns:
-        Shape (rows, longest), 0 behind each row's end.
-    """
-    place = np.arange(lengths.max(initial=1))[None, :]
-    within = place - masks[:, None]
-    source = np.where(within < sizes[:, None], place, place - sizes[:, None] + 1)
-    text = np.take_along_axis(values, np.clip(source, 0, values.shape[1] - 1), axis=1)
-    insert = np.take_along_axis(inserts, np.clip(within, 0, inserts.shape[1] - 1), axis=1)
-    filled = np.where((within >= 0) & (within < sizes[:, None]), insert, text)
-    return np.where(place < lengths[:, None], filled, 0)
+    lengths = np.array([len(insert.ids) for insert in inserts])
+    ids = np.array([one for insert in inserts for one in insert.ids], dtype=np.int32)
+    nowhere = np.zeros((len(ids), segments.offsets.shape[1]), dtype=np.int32)
+    # A token type for each token, though an insert has that of the mask.
+    nothing = None if segments.types is None else np.zeros_like(ids)
+    both = joined([segments, Segments(ids, lengths, lengths, nowhere, nothing)])
+    begins, before, sizes = segments.begins[which], masks[which], lengths[filling]
+    starts = np.column_stack([begins, both.begins[len(segments.lengths) + filling], begins + before + 1])
+    sides = np.column_stack([before, sizes, segments.lengths[which] - before - 1])
+    made = both.gathered(starts.ravel(), sides.ravel(), np.full(len(which), 3))
+    if segments.types is None or made.types is None:
+        return made
+    types = made.types.copy()
+    types[runs(made.begins + before, sizes)] = np.repeat(segments.types[begins + before], sizes)
+    return replace(made, types=types)
 
 
 def products(
     factors: npt.NDArray[np.float32], tokens: IntArray, owner: IntArray
 ) -> tuple[npt.NDArray[np.float64], IntArray]:
-    """Returns of each instance the probability of its word, that of the most probable way to write it.
+    """Returns of each instance the probabilities of its words, those of the most probable way to write each.
 
     Args:
-        factors: shape (rows, ways), the probabilities of the tokens that were read.
-        tokens: shape (rows, ways), these tokens, -1 where none was.
+        factors: shape (rows, columns, ways), the probabilities of the tokens that were read.
+        tokens: shape (rows, columns, ways), these tokens, -1 where none was.
         owner: shape (rows,), the instance of each row, which ascends from 0.
 
     Returns:
-        The probability, 0 where nothing was read, and the largest number of tokens of a way; shape (instances,).
+        The probabilities, 0 where nothing was read, and the largest number of tokens of a way; shape (instances,
+        columns).
     """
-    begins = np.unique(owner, return_index=True)[1]
     read = tokens >= 0
-    pieces = np.add.reduceat(read.astype(np.int64), begins, axis=0)
-    product = np.multiply.reduceat(np.where(read, factors.astype(np.float64), 1), begins, axis=0)
-    return np.where(pieces > 0, product, 0).max(axis=1), pieces.max(axis=1)
+    pieces, product = read.astype(np.int64), np.where(read, factors.astype(np.float64), 1)
+    if owner[-1] + 1 < len(owner):
+        begins = np.flatnonzero(np.diff(owner, prepend=-1))
+        pieces, product = np.add.reduceat(pieces, begins, axis=0), np.multiply.reduceat(product, begins, axis=0)
+    return np.where(pieces > 0, product, 0).max(axis=2), pieces.max(axis=2)
 
 
-def best_ranks(ranks: IntArray, counts: npt.NDArray[np.bool_], owner: IntArray) -> IntArray:
-    """Returns of each instance the best rank of its word, that of the way to write it that is ranked first.
+def best_ranks(ranks: npt.NDArray[np.int32], counts: npt.NDArray[np.bool_], owner: IntArray) -> IntArray:
+    """Returns of each instance the best ranks of its words, those of the way to write each that is ranked first.
 
     Args:
-        ranks: shape (rows, ways).
-        counts: shape (rows, ways), which of them are of the first token of a way.
+        ranks: shape (rows, columns, ways).
+        counts: shape (rows, columns, ways), which of them are of the first token of a way.
         owner: shape (rows,), the instance of each row, which ascends from 0.
 
     Returns:
-        Shape (instances,), 0 where no first token was read.
+        Shape (instances, columns), 0 where no first token was read.
     """
-    begins = np.unique(owner, return_index=True)[1]
-    worst = np.iinfo(np.int64).max
-    best = np.minimum.reduceat(np.where(counts, ranks, worst).min(axis=1), begins)
+    begins = np.flatnonzero(np.diff(owner, prepend=-1))
+    worst = np.iinfo(np.int32).max
+    best = np.minimum.reduceat(np.where(counts, ranks, worst).min(axis=2), begins, axis=0)
     return np.where(best == worst, 0, best)

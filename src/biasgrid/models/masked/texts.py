@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import IntArray
-from biasgrid.engine.encoding import Rows, checked, distinct, single_layout, tokenize
+from biasgrid.engine.encoding import Rows, check, single_layout, whole_rows
+from biasgrid.engine.segments import distinct, numbered_rows, tokenize
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -52,20 +53,31 @@ class MaskTexts:
         """Returns the texts of some instances."""
         return [(self.contexts[self.context_of[row]] + self.statements[self.statement_of[row]],) for row in rows]
 
-    def around(self, mask: str) -> pl.Series:
-        """Returns of each instance the mask with what stands beside it, on which the tokens of a word may depend."""
+    def around(self, mask: str) -> list[str]:
+        """Returns of each statement the mask with what stands beside it, on which the tokens of a word may depend."""
         pattern = re.compile(rf"\S*\s*{re.escape(mask)}\s*\S*")
-        found = [pattern.findall(text)[0] for text in self.statements]
-        return pl.Series("around", found, pl.Categorical).gather(self.statement_of)
+        return [pattern.findall(text)[0] for text in self.statements]
 
-    def tokenized(self, tokenizer: PreTrainedTokenizerFast) -> Rows:
-        """Returns the tokens, those of the statement as the second segment."""
-        example = np.unique(self.statement_of, return_index=True)[1]
+    def tokenized(self, tokenizer: PreTrainedTokenizerFast, whole: bool) -> Rows:
+        """Returns the tokens of each instance, those of the statement, or of all of it, as the second segment.
+
+        Args:
+            tokenizer: the tokenizer.
+            whole: whether to tokenize each text as a whole.
+
+        Raises:
+            NotAssembledError: whole texts have other tokens than their segments.
+        """
+        if whole:
+            return whole_rows(tokenizer, self.whole(np.arange(len(self.statement_of))))
+        example = numbered_rows([self.statement_of])[0]
         pairs = zip((self.contexts[self.context_of[row]] for row in example), self.statements, strict=True)
         first = tokenize(tokenizer, self.contexts)
         second = tokenize(tokenizer, [as_tokenized(tokenizer, *pair) for pair in pairs])
-        rows = Rows(single_layout(tokenizer), first, second, self.context_of, self.statement_of)
-        return checked(rows, tokenizer, self.whole)
+        of = self.context_of.astype(np.int32), self.statement_of.astype(np.int32)
+        rows = single_layout(tokenizer).rows(first, second, *of)
+        check(rows, tokenizer, self.whole)
+        return rows
 
 
 def as_tokenized(tokenizer: PreTrainedTokenizerFast, context: str, statement: str) -> str:

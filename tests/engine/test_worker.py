@@ -1,0 +1,61 @@
+"""Work beside the program, and parts that are begun before the first one is read."""
+
+from collections.abc import Callable, Iterator
+
+import polars as pl
+import pytest
+from shards import Cell
+
+from biasgrid.checkpoints.checkpoint import read_record
+from biasgrid.engine.local import PARTS_AHEAD
+from biasgrid.engine.settings import Settings
+from biasgrid.engine.worker import StoppedError, Worker
+from biasgrid.jobs.progress import Progress
+from biasgrid.models.question_answering import QuestionAnswering
+
+TASK = "question-answering"
+
+
+def test_work_ends_with_the_program_at_its_next_step() -> None:
+    with Worker() as worker:
+        step = worker.checked(lambda _: None)
+
+        def endless() -> None:
+            while True:
+                step(1)
+
+        working, waiting = worker.submit(endless), worker.submit(endless)
+    with pytest.raises(StoppedError):
+        working.result()
+    assert waiting.cancelled()
+
+
+def test_what_goes_wrong_in_work_is_told_to_who_waits_for_it() -> None:
+    def broken() -> None:
+        raise KeyboardInterrupt
+
+    with Worker() as worker, pytest.raises(KeyboardInterrupt):
+        worker.submit(broken).result()
+
+
+def test_parts_are_answered_in_their_order_and_the_next_ones_are_begun(cell: Callable[[str, str], Cell]) -> None:
+    ours = cell("bert", TASK)
+    asked = ours.instances.cast({pl.String: pl.Categorical})
+    settings = Settings("tiny", TASK, "float32", 512, "cpu", 600, "span")
+    back_end = QuestionAnswering.open(read_record(ours.folder / "model.json"), settings, asked)
+    taken: list[int] = []
+
+    def parts() -> Iterator[pl.DataFrame]:
+        for start in range(0, len(asked), 8):
+            taken.append(start)
+            yield asked.slice(start, 8)
+
+    with Progress("rows", len(asked), 600) as progress:
+        whole = back_end.answer(asked, progress)
+        answered = back_end.answer_parts(parts(), progress)
+        first = next(answered)
+        assert len(taken) == 1 + PARTS_AHEAD
+        in_parts = pl.concat([first, *answered])
+    assert in_parts["answer"].cast(pl.String).equals(whole["answer"].cast(pl.String))
+    assert (in_parts["probability"] - whole["probability"]).abs().max() < 1e-6  # type: ignore[operator]
+    assert progress.done == 2 * len(asked)
