@@ -58,8 +58,9 @@ class Segments:
 
     def have(self, token: int) -> BoolArray:
         """Says of each segment whether a token stands in it; shape (segments,)."""
-        found = np.concatenate([[0], np.cumsum(self.ids == token)])
-        have: BoolArray = found[self.begins + self.lengths] > found[self.begins]
+        places = np.flatnonzero(self.ids == token)
+        have = np.zeros(len(self.lengths), dtype=np.bool_)
+        have[np.searchsorted(self.begins + self.lengths, places, side="right")] = True
         return have
 
     def matrix(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -108,7 +108,7 @@ class Shard:
         Returns:
             The most memory of a GPU that it used, in MB.
         """
-        unfinished = self.instances.join(answers.finished, on="key", how="anti", maintain_order="left")
+        unfinished = without(self.instances, answers.finished["key"])
         # A model that has nothing left to say is not even loaded.
         if unfinished.is_empty():
             return None
@@ -125,7 +125,8 @@ class Shard:
                 self.store.write_part(start, *part)
                 answers.add_part(*part)
                 progress.keep(len(instances))
-        facts = back_end.close(answers.parts.sort("instance"))
+        answers.parts = in_order(answers.parts)
+        facts = back_end.close(answers.parts)
         if "audit" in facts:
             answers.audits[self.store.name] = facts["audit"]
         return facts.get("gpu_peak_mb")
@@ -135,11 +136,11 @@ class Shard:
 
         Slices are the same whether a job was killed or not, and so are the batches and with them the last bits.
         """
-        known = pl.concat([answers.finished["key"], answers.parts["key"]]).to_frame()
-        placed = self.instances.with_row_index("start").with_columns(pl.col("start") // PART_ROWS * PART_ROWS)
-        missing = placed.join(known, on="key", how="anti", maintain_order="left")
-        for (start,), rows in missing.group_by("start", maintain_order=True):
-            yield start, rows.drop("start")
+        known = self.instances["key"].is_in(pl.concat([answers.finished["key"], answers.parts["key"]]).implode())
+        for start in range(0, len(self.instances), PART_ROWS):
+            rows = self.instances.slice(start, PART_ROWS).filter(~known.slice(start, PART_ROWS))
+            if len(rows):
+                yield start, rows
 
 
 def predict_shard(
@@ -183,12 +184,22 @@ def predict_shard(
         "audits": answers.audits,
         "devices": sorted(answers.devices),
     }
-    table = pl.concat([answers.finished, answers.parts]).sort("instance")
+    table = in_order(pl.concat([answers.finished, answers.parts]))
     write_table(table, files.predictions, store.schema, facts)
     store.keep(files.predictions)
     device = back_end.runs_on(settings)
     write_timing(len(table), there_before, answers.seconds, device, gpu_peak, files.timing)
     files.progress.unlink(missing_ok=True)
+
+
+def without(instances: pl.DataFrame, keys: pl.Series) -> pl.DataFrame:
+    """Returns the instances but those of some keys; without any keys not a copy, which may be large."""
+    return instances.filter(~pl.col("key").is_in(keys.implode())) if len(keys) else instances
+
+
+def in_order(answers: pl.DataFrame) -> pl.DataFrame:
+    """Returns answers by the numbers of their instances; not a copy, which may be large, where they are."""
+    return answers if answers["instance"].is_sorted() else answers.sort("instance")
 
 
 def complete(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
