@@ -203,20 +203,16 @@ def print_rates(sources: dict[str, str], folder: Path, files: dict[str, Path], r
     print_table([*header, "peak MB"], table)
 
 
-def print_overlap(sources: dict[str, str], folder: Path, files: dict[str, Path]) -> None:
+def print_overlap(source: str, folder: Path, files: dict[str, Path]) -> None:
     """Prints how long a device takes with the engine around it that sleeps as long as its work would take."""
     table = []
     for name, task in TASKS.items():
         for rate in DEVICE_ROWS_PER_SECOND:
-            for which, source in sources.items():
-                run = in_process(source, "--once", task, str(folder), str(files[task]), rate)
-                device = run["rows"] / rate
-                longer = max(device, run["cpu"])
-                figures = [device, run["cpu"], run["wall"]]
-                table.append(
-                    [name, f"{rate:,}", which, *(f"{each:.2f}" for each in figures), f"{run['wall'] / longer:.2f}"]
-                )
-    header = ["task", "device, rows/s", "engine", "device, s", "host, s", "together, s", "against the longer"]
+            run = in_process(source, "--once", task, str(folder), str(files[task]), rate)
+            device = run["rows"] / rate
+            figures = (f"{each:.2f}" for each in (device, run["cpu"], run["wall"]))
+            table.append([name, f"{rate:,}", *figures, f"{run['wall'] / max(device, run['cpu']):.2f}"])
+    header = ["task", "device, rows/s", "device, s", "host, s", "together, s", "against the longer"]
     print_table(header, table)
 
 
@@ -240,11 +236,10 @@ def main() -> None:
         files = instances_files(folder)
         print_rates(sources, folder, files, given.rounds)
         print()
-        print_overlap(sources, folder, files)
+        print_overlap(here, folder, files)
         print()
-        shards = {which: in_process(source, "--shard", name, str(files[FULL])) for which, source in sources.items()}
-        peaks = [[which, f"{run['peak_mb']:,.0f}"] for which, run in shards.items()]
-        print_table([f"{FULL}, of the rule", "peak MB"], peaks)
+        run = in_process(here, "--shard", name, str(files[FULL]))
+        print_table([f"{FULL}, of the rule", "peak MB"], [["now", f"{run['peak_mb']:,.0f}"]])
 
 
 if __name__ == "__main__":

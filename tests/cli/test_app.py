@@ -62,7 +62,7 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
         (tmp_path / folder).mkdir(parents=True)
     tables = {
         "README.md": ("measures of underspecified", "| `mu` | bias intensity: mean over subjects"),
-        "config/README.md": ("keys of the config", "| `token_budget` | integer | `16384` |"),
+        "config/README.md": ("keys of the config", "| `jobs_per_gpu` | integer | `1` |"),
         "docs/outputs.md": ("columns of SUMMARY", "| `headline` | Boolean |"),
         "docs/measures.md": ("scores", "| `accuracy` | one number | classes |"),
         "docs/validity.md": ("validity flags", "| `templates` |"),

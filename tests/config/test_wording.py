@@ -42,7 +42,7 @@ def with_moods(without: tuple[str, ...] = (), **changes: Any) -> dict[str, Any]:
             "datasets.religion.limit.subjects: -1; expected a number greater than 0",
         ),
         ("planted/strengths/strong", 1.5, "planted.strengths.strong: 1.5; expected a number of at most 1"),
-        ("inference/token_budget", 0, "inference.token_budget: 0; expected a number of at least 1"),
+        ("inference/token_budget", 0, "inference.token_budget: 0; expected a whole number of at least 1, or auto"),
         ("inference/time_limit", float("inf"), "inference.time_limit: inf; expected a finite number"),
         ("models/masked/allow_pickle", "yes", "models.masked.allow_pickle: 'yes'; expected true or false"),
         (

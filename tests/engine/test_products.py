@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from biasgrid.engine.hardware import OneDnnLinear, use_fast_products
+from biasgrid.engine.hardware import OneDnnLinear, use_one_dnn
 
 INPUTS = {
     "a vector": torch.randn(8),
@@ -30,7 +30,7 @@ def test_layers_compute_the_same_as_before(name: str, bias: bool) -> None:
 def test_layers_in_float32_go_through_one_dnn_and_others_as_torch_wants() -> None:
     for dtype, expected in ((torch.float32, True), (torch.bfloat16, False)):
         layer = torch.nn.Linear(8, 5).to(dtype)
-        use_fast_products(layer)  # type: ignore[arg-type]
+        use_one_dnn(layer)  # type: ignore[arg-type]
         with torch.profiler.profile() as calls:
             layer(torch.randn(3, 8, dtype=dtype))
         assert ("mkldnn::_linear_pointwise" in {call.name for call in calls.events()}) is expected, dtype

@@ -177,6 +177,18 @@ def touch(*paths: Path) -> None:
         path.write_bytes(b"12345678")
 
 
+def test_models_that_another_precision_would_make_much_faster_are_named(grid: Config) -> None:
+    assert planned(grid).faster == {}
+    drift = {"largest_drift": 0.0031, "mean_drift": 0.0004}
+    for dataset, times in (("people", 4.4), ("pairs", 2.1)):
+        folder = Layout(grid).answers(dataset, "one") / "0123"
+        folder.mkdir(parents=True)
+        found = {"auto_is_faster": times, "processor": "a CPU", "drift": drift}
+        (folder / "processor-4567.json").write_text(json.dumps(found))
+    words = "4.4 times as fast in products on a CPU; the audit's probabilities would move by up to 0.0031, "
+    assert planned(grid).faster == {"one": f"{words}0.0004 in the mean"}
+
+
 def test_what_is_done_is_counted_and_not_planned_again(grid: Config) -> None:
     layout = Layout(grid)
     touch(layout.shards("people", "one")[0].predictions, layout.measures("people", "two"))

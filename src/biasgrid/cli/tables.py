@@ -122,6 +122,7 @@ def plan_legend(planned: plan.Plan, with_times: bool) -> str:
         left if with_times else "for times give --rate or --rows-per-second",
         "size: of the predictions, in sums with the instances tables; done: shards",
         *(meaning for mark, meaning in MEANINGS.items() if mark in shown_marks),
+        *(f"{model}: precision: auto would be {words}" for model, words in planned.faster.items()),
     ]
     return "\n".join(lines)
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from biasgrid.section import Name, Section
+
+
+def checked_budget(value: Any) -> Any:
+    """Refuses what is no token budget, with one fault in place of one for each kind that it may be."""
+    is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    if value != "auto" and not is_number:
+        raise ValueError("expected a whole number of at least 1, or auto")
+    return value
 
 
 class Inference(Section):
@@ -15,7 +23,11 @@ class Inference(Section):
     precision: Literal["float32", "tf32", "float16", "bfloat16", "auto"] = Field(
         "float32", description="arithmetic; `auto` is bfloat16 on GPUs and processors that multiply it, else float32"
     )
-    token_budget: int = Field(16384, ge=1, description="tokens per batch; changes speed, not numbers")
+    token_budget: Annotated[Annotated[int, Field(ge=1)] | Literal["auto"], BeforeValidator(checked_budget)] = Field(
+        "auto",
+        description="tokens per batch; changes speed, not numbers. `auto` is decided by the GPU's memory, or by the "
+        "processor's cache",
+    )
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
         description="where to run; changes the speed of inference, not its numbers (but see `precision: auto`). Models "

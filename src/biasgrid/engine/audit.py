@@ -36,12 +36,7 @@ def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) ->
         ModelError: a float32 run is further away than rounding explains.
     """
     same = table.join(audited.select("key"), on="key", how="semi", maintain_order="left")
-    drift = np.abs(probabilities_of(same) - probabilities_of(audited))
-    facts = {
-        "rows": len(audited),
-        "largest_drift": float(drift.max()),
-        "mean_drift": float(drift.mean()),
-    }
+    facts = {"rows": len(audited), **drift_between(same, audited)}
     logger.info("audit: %s", facts)
     if precision == "float32" and facts["largest_drift"] > LARGEST_FLOAT32_DRIFT:
         raise ModelError(
@@ -49,6 +44,12 @@ def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) ->
             "expected rounding only: this architecture does not work with the engine"
         )
     return facts
+
+
+def drift_between(answers: pl.DataFrame, audited: pl.DataFrame) -> dict[str, float]:
+    """Returns the largest and the mean difference between the probabilities of two tables of the same rows."""
+    drift = np.abs(probabilities_of(answers) - probabilities_of(audited))
+    return {"largest_drift": float(drift.max()), "mean_drift": float(drift.mean())}
 
 
 def probabilities_of(table: pl.DataFrame) -> npt.NDArray[np.float32]:

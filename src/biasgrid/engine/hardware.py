@@ -71,8 +71,9 @@ def set_precision(model: PreTrainedModel, precision: str) -> None:
 class OneDnnLinear(TorchFunctionMode):
     """Gives all linear layers to oneDNN, in float32 as before.
 
-    torch takes oneDNN for bfloat16, but MKL for float32, which on processors that are not Intel's reaches half of
-    oneDNN's speed (`docs/benchmarks.md`). torch has no switch for it; this is the operator that its compiler calls.
+    torch takes oneDNN for bfloat16, but MKL for float32, which on some processors reaches half of oneDNN's speed and on
+    others is faster (`docs/benchmarks.md`): `fit` finds out. torch has no switch for it; this is the operator that its
+    compiler calls.
     """
 
     def __torch_function__(
@@ -93,14 +94,10 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
     return product
 
 
-def use_fast_products(model: PreTrainedModel) -> None:
-    """Makes the products of a model faster where they are: oneDNN's for float32 on the CPU, else torch's own.
-
-    Args:
-        model: all of its weights are of one type and on one device.
-    """
-    weight, forward = next(model.parameters()), model.forward
-    if weight.device.type != "cpu" or weight.dtype != torch.float32 or not has_one_dnn():
+def use_one_dnn(model: PreTrainedModel) -> None:
+    """Makes a model's products oneDNN's where these are float32 on the CPU."""
+    forward = model.forward
+    if not one_dnn_computes(next(model.parameters())):
         return
 
     @wraps(forward)
@@ -109,6 +106,11 @@ def use_fast_products(model: PreTrainedModel) -> None:
             return forward(*args, **kwargs)
 
     model.forward = by_one_dnn
+
+
+def one_dnn_computes(weight: torch.Tensor) -> bool:
+    """Whether oneDNN may compute the products with some weights: it may those of float32 on the CPU."""
+    return weight.device.type == "cpu" and weight.dtype == torch.float32 and has_one_dnn()
 
 
 def has_one_dnn() -> bool:

@@ -16,11 +16,13 @@ import torch
 
 from biasgrid.arrays import BoolArray
 from biasgrid.checkpoints.checkpoint import load_model, load_tokenizer
-from biasgrid.engine.audit import compare_audit, sample_of
+from biasgrid.engine.audit import compare_audit, drift_between, sample_of
 from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.batches import Encoded, Part, check_finite, longest_input, run_part
 from biasgrid.engine.encoding import NotAssembledError, check_lengths
-from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_fast_products
+from biasgrid.engine.findings import WORTH_TELLING, kept, words_of
+from biasgrid.engine.fit import budget_of, find_fit, name_of_fit
+from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_one_dnn
 from biasgrid.engine.on_device import Batch, Fetched
 from biasgrid.engine.settings import Settings
 from biasgrid.engine.unknown import with_unknown_tokens
@@ -63,6 +65,8 @@ class LocalBackEnd(BackEnd):
         tokenizer: its tokenizer.
         settings: how to answer.
         precision: what it computes in.
+        products: whose products of matrices it takes, `torch` or `oneDNN`.
+        token_budget: how many tokens a batch may have.
         asked: shape (instances,), the numbers of the instances that it was opened with, which ascend.
         ready: these instances, encoded; None where each part is tokenized by itself, as a whole.
         audited: the answers of the audit, with `instance` and `key`.
@@ -73,6 +77,8 @@ class LocalBackEnd(BackEnd):
     tokenizer: PreTrainedTokenizerFast
     settings: Settings
     precision: str
+    products: str
+    token_budget: int
     asked: npt.NDArray[np.uint32]
     ready: Ready | None
     audited: pl.DataFrame
@@ -134,15 +140,51 @@ class LocalBackEnd(BackEnd):
         back_end = cls.load(record, settings)
         back_end.take(instances, settings)
         set_precision(back_end.model, "float32")
-        back_end.audited = back_end.audit(sample_of(instances))
+        sample = sample_of(instances)
+        back_end.audited = back_end.audit(sample)
         back_end.precision = cls.decisive(settings)["precision"]
+        back_end.fit(sample)
         set_precision(back_end.model, back_end.precision)
-        use_fast_products(back_end.model)
+        if back_end.products == "oneDNN":
+            use_one_dnn(back_end.model)
         return back_end
+
+    def fit(self, sample: pl.DataFrame) -> None:
+        """Finds, or takes from an earlier shard, whose products are the fastest and what `precision: auto` would do."""
+        if self.precision != "float32":
+            self.products = "torch"
+            return
+        folder, device = self.settings.kept, self.model.device
+        auto = choose_precision("auto", device)
+
+        def find() -> dict[str, Any]:
+            found = find_fit(self.model, auto)
+            return found | ({"drift": self._drift(sample, auto)} if found["auto_is_faster"] >= WORTH_TELLING else {})
+
+        name = name_of_fit(device, self.model, self.settings.threads)
+        found = kept(None if folder is None else folder / name, find)
+        self.products = found["products"]
+        logger.info("float32 products are %s's, the fastest on %s", self.products, found["processor"])
+        if "drift" in found:
+            logger.info("precision: auto would be %s", words_of(found))
+
+    def _drift(self, sample: pl.DataFrame, precision: str) -> dict[str, float]:
+        """Returns how far a sample's answers in another precision are from those of the audit."""
+        tensors = self.model.state_dict(keep_vars=True).values()
+        weights = [tensor.data for tensor in tensors]
+        set_precision(self.model, precision)
+        try:
+            drift = drift_between(self.audit(sample), self.audited)
+        finally:
+            for tensor, weight in zip(tensors, weights, strict=True):
+                tensor.data = weight
+            set_precision(self.model, "float32")
+        return drift
 
     def take(self, instances: pl.DataFrame, settings: Settings) -> None:
         """Tokenizes what will be asked; where segments are not the whole text's tokens, each part when it is asked."""
         self.settings = settings
+        self.token_budget = self._budget()
         self.asked = instances["instance"].to_numpy()
         try:
             self.ready = self._encoded(instances, whole=False)
@@ -150,6 +192,16 @@ class LocalBackEnd(BackEnd):
             slower = "every text is tokenized as a whole, which is slower"
             logger.warning("assembled tokens differ from the tokenizer's (%r): %s", error.args[0], slower)
             self.ready = None
+
+    def _budget(self) -> int:
+        """The tokens of a batch; of `auto` what the device says, and of a resumed shard what it had before."""
+        if self.settings.token_budget != "auto":
+            return self.settings.token_budget
+        folder = self.settings.kept_of_shard
+        file = None if folder is None else folder / "batches.json"
+        budget = int(kept(file, lambda: {"token_budget": budget_of(self.model.device)})["token_budget"])
+        logger.info("a batch has up to %s tokens (token_budget: auto)", f"{budget:,}")
+        return budget
 
     def _encoded(self, instances: pl.DataFrame, whole: bool) -> Ready:
         encoded = self.encode(instances, whole)
@@ -197,7 +249,7 @@ class LocalBackEnd(BackEnd):
         part = Part.of(ready.encoded.rows, places)
 
         def run() -> Fetched:
-            return run_part(self, ready.encoded, part, self.settings.token_budget, worker.checked(progress.advance))
+            return run_part(self, ready.encoded, part, self.token_budget, worker.checked(progress.advance))
 
         return Running(instances, ready, part, worker.submit(run))
 
@@ -217,7 +269,7 @@ class LocalBackEnd(BackEnd):
         device = choose_device(self.settings.device)
         peak = torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None
         drift = compare_audit(answers.select(self.audited.columns), self.audited, self.precision)
-        return {"audit": drift, "gpu_peak_mb": peak}
+        return {"audit": drift | {"products": self.products, "token_budget": self.token_budget}, "gpu_peak_mb": peak}
 
 
 def numbered(asked: pl.DataFrame, what: str) -> list[str]:

@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import tee
 from pathlib import Path
@@ -169,6 +169,7 @@ def predict_shard(
     made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
     folder = files.answers / digest(made_by | decisive)[:16]
     store = AnswerStore(folder, schema_of(settings.answer), instances)
+    settings = replace(settings, kept=store.folder, kept_of_shard=store.parts)
     with Progress(settings.model, len(instances), settings.seconds_without_progress, files.progress) as progress:
         answers = store.find()
         there_before = len(answers.finished)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from biasgrid.checkpoints.cost import Text, load_backend, parameters, tokens_per_instance, words_per_instance
 from biasgrid.config import Config
+from biasgrid.engine.findings import found_on_processors, words_of
 from biasgrid.families.family import Lists
 from biasgrid.runs.counts import checkpoint_folder, count_instances, table_facts
 from biasgrid.runs.estimates import UNKNOWN, Figure, total
@@ -115,10 +116,17 @@ class Totals:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a grid costs: its cells, dataset by dataset, and their totals."""
+    """What a grid costs.
+
+    Attributes:
+        cells: its cells, dataset by dataset.
+        totals: their sums.
+        faster: by model what `precision: auto` would do, where a job has found that it is at least twice as fast.
+    """
 
     cells: list[CellPlan]
     totals: Totals
+    faster: dict[str, str]
 
 
 def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate) -> Plan:
@@ -131,7 +139,22 @@ def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate
     """
     planner = Planner(config, lists, rate)
     cells = [planner.cell(dataset, model) for model, dataset in config.cells()]
-    return Plan(cells, totals_of(cells))
+    return Plan(cells, totals_of(cells), faster_models(config))
+
+
+def faster_models(config: Config) -> dict[str, str]:
+    """Returns what `precision: auto` would do of the models that are at least twice as fast with it."""
+    if config.inference.precision != "float32":
+        return {}
+    layout = Layout(config)
+    found = [
+        (each["auto_is_faster"], model, words_of(each))
+        for model, dataset in config.cells()
+        for each in found_on_processors(layout.answers(dataset, model))
+        if "drift" in each
+    ]
+    # Of several cells the one with the largest gain stands for the model.
+    return {model: words for _, model, words in sorted(found)}
 
 
 class Planner:
