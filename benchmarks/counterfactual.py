@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from copy import deepcopy
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import torch
-from inference import make_tokenizer, run_engine
+from inference import engine_of, make_tokenizer, run_engine
 from sklearn.metrics import f1_score
 from stopwatch import measure, print_table
 from transformers import (
@@ -109,14 +108,15 @@ def infer(pack: str) -> list[list[str]]:
     task, every = TASKS[pack], instances(pack)
     files = [path for path in PACKS.rglob("*") if path.suffix in (".json", ".txt")]
     model, tokenizer = task.model(BertConfig(num_labels=len(task.labels) or 2)).eval(), make_tokenizer(files)
-    original = deepcopy(model)  # What the engine puts into a model is in the other one alone.
-    back_end = task.back_end(model, tokenizer, task.choices)
+    engines = {
+        f"engine, {precision}": engine_of(task.back_end, model, tokenizer, task.choices, precision)
+        for precision in ("float32", "bfloat16")
+    }
     rates: dict[str, list[float]] = defaultdict(list)
     for _ in range(ROUNDS):
         for way, count in ROWS.items():
             rows = every[np.linspace(0, len(every) - 1, count, dtype=np.int64)]
-            model.to(torch.bfloat16 if way.endswith("bfloat16") else torch.float32)
-            work = partial(run_engine, back_end) if "engine" in way else partial(task.one_by_one, original, tokenizer)
+            work = partial(run_engine, engines[way]) if way in engines else partial(task.one_by_one, model, tokenizer)
             rates[way].append(count / processor_seconds(lambda: work(rows)))
     medians = {way: median(each) for way, each in rates.items()}
     slowest = medians["one text at a time"]

@@ -8,7 +8,8 @@ pipelines.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from tokenizers import BertWordPieceTokenizer
 from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, BertTokenizerFast, pipeline
 
 from biasgrid.config import parse_config, read_config
+from biasgrid.engine.fit import find_fit
+from biasgrid.engine.hardware import use_one_dnn
+from biasgrid.engine.local import LocalBackEnd
 from biasgrid.engine.settings import Settings
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
@@ -49,6 +53,14 @@ def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
     lists, _ = read(replace(config.files("gender", variant), pronouns={}))
     keep = (lambda words: are_one_token(tokenizer, words)) if variant.startswith("lm") else None
     return pl.concat(expand(lists, keep).parts).head(ROWS)
+
+
+def engine_of(kind: type[LocalBackEnd], model: Any, tokenizer: Any, choices: Any, precision: str) -> LocalBackEnd:
+    """Returns a back end of a copy of a model, with the products that a job would take."""
+    own = deepcopy(model).to(getattr(torch, precision))
+    if precision == "float32" and find_fit(own, precision)["products"] == "oneDNN":
+        use_one_dnn(own)
+    return kind(own, tokenizer, choices)
 
 
 def run_engine(back_end: Any, frame: pl.DataFrame) -> None:
@@ -82,21 +94,19 @@ def main() -> None:
     tokenizer = make_tokenizer(Path("word_lists").glob("*/*.txt"))
     masked, answering = BertForMaskedLM(BertConfig()).eval(), BertForQuestionAnswering(BertConfig()).eval()
     statements, questions = instances("lm-bert", tokenizer), instances("qa", tokenizer)
-    mask_back_end = FillMask(masked, tokenizer, MaskChoices())
-    span_back_end = QuestionAnswering(answering, tokenizer, SpanChoices())
-    tasks = {
-        "fill-mask": (masked, statements, mask_back_end, run_fill_mask_pipeline),
-        "question-answering": (answering, questions, span_back_end, run_padded_batches),
+    tasks: dict[str, tuple[Any, pl.DataFrame, type[LocalBackEnd], Any, Callable[..., None]]] = {
+        "fill-mask": (masked, statements, FillMask, MaskChoices(), run_fill_mask_pipeline),
+        "question-answering": (answering, questions, QuestionAnswering, SpanChoices(), run_padded_batches),
     }
     table = []
-    for task, (model, frame, back_end, baseline) in tasks.items():
+    for task, (model, frame, kind, choices, baseline) in tasks.items():
         rates = {}
         for batch in (1, BATCH):
             rates[f"Hugging Face, batches of {batch}"] = ROWS / seconds_of(
                 lambda: baseline(model, tokenizer, frame, batch)
             )
         for precision in ("float32", "bfloat16"):
-            model.to(getattr(torch, precision))
+            back_end = engine_of(kind, model, tokenizer, choices, precision)
             rates[f"engine, {precision}"] = ROWS / min(
                 seconds_of(lambda: run_engine(back_end, frame)) for _ in range(2)
             )
