@@ -2,6 +2,7 @@
 
 import builtins
 import os
+from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -54,6 +55,7 @@ wildcard_constraints:
     shards="[0-9]+",
 
 
+@cache
 def code_of(script, *references):
     """A digest of a script, of modules that it finds by their references, and of all that these import."""
     return code_digest(Path(workflow.basedir, "workflow", "scripts", f"{script}.py"), *references)
