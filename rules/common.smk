@@ -38,6 +38,7 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 
 layout = Layout(grid)
+CELLS = grid.cells()
 
 # Looked at here, because Snakemake takes whatever is there for done, and then starts nothing.
 if workflow.is_main_process:
@@ -173,12 +174,12 @@ def options_of_cell(wildcards):
 
 def of_cells(file, *datasets):
     """A file of each cell, of the whole grid or of some datasets."""
-    return [file(of, model) for model, of in grid.cells() if not datasets or of in datasets]
+    return [file(of, model) for model, of in CELLS if not datasets or of in datasets]
 
 
 def timings_of_grid():
     """How long the shards of all cells took."""
-    return [shard.timing for model, dataset in grid.cells() for shard in layout.shards(dataset, model)]
+    return [shard.timing for model, dataset in CELLS for shard in layout.shards(dataset, model)]
 
 
 def records_of_models():

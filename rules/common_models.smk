@@ -63,7 +63,7 @@ def training_inputs(wildcards):
 
 def planted_cells():
     """Model and dataset of the selected cells whose model has learned the dataset."""
-    return [(model, dataset) for model, dataset in grid.cells() if dataset in grid.learned_datasets(model)]
+    return [(model, dataset) for model, dataset in CELLS if dataset in grid.learned_datasets(model)]
 
 
 def planted_tables():

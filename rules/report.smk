@@ -8,9 +8,7 @@ rule report:
         examples=of_cells(layout.examples),
         instances=[layout.instances(*variant) for variant in grid.selected_variants],
         records=records_of_models(),
-        imported=[
-            layout.imported(of, model) / "predictions.parquet" for model, of in grid.cells() if is_imported(model)
-        ],
+        imported=[layout.imported(of, model) / "predictions.parquet" for model, of in CELLS if is_imported(model)],
         planted=planted_tables(),
         figures=folders_of_figures(),
         # Beside the Snakefile, whatever the working folder is.
