@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from biasgrid.families.counterfactual.reading import read as read_pack
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
-from biasgrid.families.underspecified.word_lists import WordLists, types_of
+from biasgrid.families.underspecified.word_lists import Attribute, WordLists, types_of
 from biasgrid.tables.files import write_table_in_parts
 
 SUBJECTS_IN_LOOP = 20
@@ -39,13 +41,25 @@ def write(expansion: Expansion, path: Path) -> None:
     write_table_in_parts(expansion.parts, path, expansion.schema, {})
 
 
-def columnar() -> float:
+def columnar(repeats: int = 1) -> float:
+    """Expands the gender dataset with each attribute several times, in other words."""
     lists = gender()
+    if repeats > 1:
+        several = {
+            kind: [again(row, number) for number in range(repeats) for row in rows]
+            for kind, rows in lists.attributes.items()
+        }
+        lists = replace(lists, attributes=several)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "instances.parquet")
         seconds = seconds_of(lambda: write(expand(lists), path))
         print(f"columnar: {path.stat().st_size / 1e6:.0f} MB on disk", flush=True)
     return seconds
+
+
+def again(attribute: Attribute, number: int) -> Attribute:
+    texts = {head: f"{text} {number}" for head, text in attribute.texts.items()}
+    return Attribute(texts, f"{attribute.name} {number}", attribute.cluster)
 
 
 def loop() -> float:
@@ -134,7 +148,12 @@ def compare(what: str, ways: Mapping[str, tuple[Callable[[], float], int]]) -> N
 
 def main() -> None:
     per_pair = 2 * 4 * 70 * 2
-    compare("questions", {"columnar": (columnar, 70 * 70 * per_pair), "loop": (loop, SUBJECTS_IN_LOOP**2 * per_pair)})
+    questions: dict[str, tuple[Callable[[], float], int]] = {
+        "columnar": (columnar, 70 * 70 * per_pair),
+        "columnar, ten times the attributes": (partial(columnar, 10), 10 * 70 * 70 * per_pair),
+        "loop": (loop, SUBJECTS_IN_LOOP**2 * per_pair),
+    }
+    compare("questions", questions)
     per_verb = FILLINGS["food"] * FILLINGS["place"] * TERMS * sum(BIASES.values())
     ways = {"columnar": (columnar_cases, FILLINGS["verb"] * per_verb), "loop": (loop_cases, VERBS_IN_LOOP * per_verb)}
     compare("instances", ways)

@@ -35,6 +35,7 @@ def make_cell(folder: Path) -> int:
         *(each.arr.to_list() for each in ends),
         answer=pl.lit("someone", pl.Categorical),
         probability=pl.lit(None, pl.Float32),
+        unknown=pl.lit(value=False),
     )
     write_table(predictions, folder / "predictions.parquet", schema, {})
     return len(instances)

@@ -66,6 +66,24 @@ def print_jobs() -> None:
     print_table(["shards a cell", "jobs submitted", "jobs in all", "`snakemake -n`, s"], rows)
 
 
+def print_large() -> None:
+    """Prints how long the plan of 100 models and 20 datasets takes: those of the full grid under other names."""
+    config = yaml.safe_load(Path(FULL_GRID).read_text())
+    for section, count, named in (("models", 100, "label"), ("datasets", 20, "title")):
+        names = config["run"][section]
+        for number, name in enumerate((names * count)[: count - len(names)]):
+            entry = config[section][name]
+            config[section][f"{name}-{number}"] = entry | {named: f"{entry.get(named, name)} {number}"}
+        config["run"][section] = [*names, *(name for name in config[section] if name not in names)][:count]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "config.yaml")
+        path.write_text(yaml.safe_dump(config | {"results": folder}))
+        command = [*SNAKEMAKE, "-n", "-q", "--configfile", str(path)]
+        times = [seconds_of(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(3)]
+    rows = [["plan of a 100 x 20 grid (`snakemake -n`)", f"{min(times):.2f}", f"{statistics.median(times):.2f}"]]
+    print_table(["what", "fastest of 3, s", "median, s"], rows)
+
+
 def run_trivial(project: Project, count: int, way: str, profile: list[str], environment: dict[str, str]) -> float:
     """Returns the seconds of a run of trivial jobs."""
     targets = [f"results/trivial/{way}-{count}-{number}.txt" for number in range(count)]
@@ -111,6 +129,7 @@ def print_slurm() -> None:
 def main() -> None:
     print_starts()
     print_jobs()
+    print_large()
     print_slurm()
 
 
