@@ -16,7 +16,7 @@ from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.engine.batches import Part
 from biasgrid.engine.encoding import Rows, TokenLayout, check, pair_layout, single_layout, special_tokens, whole_rows
 from biasgrid.engine.local import LocalBackEnd
-from biasgrid.engine.on_device import Batch, DeviceRows
+from biasgrid.engine.on_device import Batch, DeviceRows, moved
 from biasgrid.engine.segments import Segments, distinct, joined, numbered_rows, tokenize
 
 if TYPE_CHECKING:
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextRows:
-    """Encoded instances: their rows, here and on the device."""
+    """Encoded instances: their rows, here and on the device, and there the order of the classes."""
 
     rows: Rows
     on_device: DeviceRows
+    order: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class TextClassification(LocalBackEnd):
             NotAssembledError: see `LocalBackEnd.encode`.
         """
         rows = whole_rows(self.tokenizer, texts_of(asked)) if whole else self._assembled(asked)
-        return TextRows(rows, DeviceRows.of(rows, self.model))
+        return TextRows(rows, DeviceRows.of(rows, self.model), moved(np.array(self.order), self.model.device))
 
     def _assembled(self, asked: pl.DataFrame) -> Rows:
         texts, text_of = distinct(asked, ["text"])
@@ -99,7 +100,7 @@ class TextClassification(LocalBackEnd):
             `probabilities`, float32, shape (rows, classes), classes in the dataset's order.
         """
         logits = self.model(**encoded.on_device.inputs(batch)).logits.float()
-        return {"probabilities": logits.softmax(dim=1)[:, self.order]}
+        return {"probabilities": logits.softmax(dim=1).index_select(1, encoded.order)}
 
     def table(self, _encoded: TextRows, _part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned."""
