@@ -139,7 +139,7 @@ def subject_lists_of_cell(wildcards):
 
 def choices_of_cell(wildcards):
     """What decides the numbers of a cell's predictions beside model and precision."""
-    return dict(grid.question(wildcards.model, wildcards.dataset).settings)
+    return grid.choices(wildcards.model, wildcards.dataset)
 
 
 def what_predictions_say(wildcards):

@@ -119,5 +119,5 @@ def test_nobody_else_names_a_family() -> None:
 
 
 def test_nobody_else_names_a_task() -> None:
-    tasks = ("fill-mask", "question-answering", "text-classification")
+    tasks = ("fill-mask", "question-answering", "text-classification", "text-generation")
     assert len(lines_that_name(tasks, "families", "models", "training", "unqover")) <= 10

@@ -102,8 +102,8 @@ class Model(Section):
     task: str = Field(description="the Hugging Face task it is used for")
     variant: Variant | None = Field(
         None,
-        description="which variant of datasets that have variants it answers: `qa`, `qa-newsqa`, or `lm-` and a key of "
-        "`tokenizers`; without it, none of them",
+        description="which variant of datasets that have variants it answers: `qa`, `qa-newsqa`, `llm`, or `lm-` and a "
+        "key of `tokenizers`; without it, none of them",
     )
     labels: dict[str, str] = Field(
         default_factory=dict,

@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from biasgrid.faults import shown
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
-VARIANT = r"^(qa|lm)(-[A-Za-z0-9]+)*$"
+VARIANT = r"^(qa|lm|llm)(-[A-Za-z0-9]+)*$"
 FOLDER = r"^[^{}<>\x00-\x1f]+$"
 HOST = r"([A-Za-z0-9_${}-]+(\.[A-Za-z0-9_${}-]+)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?"
 ADDRESS = rf"^https?://([^\s/?#@]+@)?{HOST}([/?#]\S*)?$"
 DIGEST = r"^[0-9a-f]{64}$"
 PATTERNS = {
     NAME: "a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit, of at most 100 characters",
-    VARIANT: "`qa` or `lm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`",
+    VARIANT: "`qa`, `lm` or `llm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`",
     FOLDER: "a folder, without any of { } < > or control characters in its name",
     ADDRESS: "an address that begins with http:// or https:// and a host such as example.org, without white space",
     DIGEST: "64 of the digits 0-9 and a-f, as `sha256sum` prints them",

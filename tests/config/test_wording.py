@@ -12,7 +12,9 @@ F1 = {"score": "f1", "distance": "absolute", "comparison": "pairwise"}
 RELIGION = "datasets/religion"
 MEASURE_KEYS = "expected a section of keys such as score, argument, distance, comparison"
 NAME = "expected a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit"
-VARIANT = "expected `qa` or `lm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`"
+VARIANT = (
+    "expected `qa`, `lm` or `llm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`"
+)
 NUMBER = "expected a number, such as 0.001 or 1.0e-3"
 TASKS = "expected one of fill-mask, question-answering, text-classification"
 

@@ -93,9 +93,10 @@ class Cell:
             "device": "cpu",
             "model": "tiny",
             "seconds_without_progress": 600,
+            "answer": entry.answers[0],
         }
         named = {name: choices.pop(name) for name in standard if name in choices}
-        settings = Settings(task=self.task, answer=entry.answers[0], choices=choices, **(standard | named))
+        settings = Settings(task=self.task, choices=choices, **(standard | named))
         files = ShardFiles(
             self.folder / "instances.parquet",
             self.folder / "model.json",
@@ -139,7 +140,8 @@ def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor],
         model.register_forward_pre_hook(lambda _model, _args, inputs: before(inputs["input_ids"]), with_kwargs=True)
         return model
 
-    monkeypatch.setattr("biasgrid.engine.local.load_model", load)
+    for module in ("engine.local", "models.text_generation"):
+        monkeypatch.setattr(f"biasgrid.{module}.load_model", load)
 
 
 def interrupt(

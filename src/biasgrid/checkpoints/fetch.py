@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from biasgrid.checkpoints.checkpoint import ModelError, digest_file, read_record
 from biasgrid.checkpoints.files import (
+    CHAT_TEMPLATE,
     CONFIG,
     PICKLED_WEIGHTS,
     SAFE_WEIGHTS,
@@ -23,6 +25,8 @@ from biasgrid.checkpoints.files import (
 )
 from biasgrid.checkpoints.hub import download, list_files, verify
 from biasgrid.faults import UserError
+
+CHAT_KEY = "chat_template"
 
 
 def make_record(
@@ -53,7 +57,8 @@ def make_record(
     Returns:
         `checkpoint` and `folder` as given, `requested` the given revision, `revision` the commit it stood for when it
         was fetched (None for a folder), `files` the SHA-256 of each file by name, `weights` and `tokenizer` one
-        SHA-256 for the files of each (None without weights), `allow_remote_code` and `training` as given.
+        SHA-256 for the files of each (None without weights), `allow_remote_code` and `training` as given, and where
+        there is a chat template its SHA-256 as `chat_template`.
 
     Raises:
         ModelError: it cannot be fetched, is not what was asked for, or would run code that is not allowed.
@@ -83,7 +88,15 @@ def make_record(
         "tokenizer": digest_of(digests[file] for file in matching(files, TOKENIZER_FILES)),
         "allow_remote_code": allow_remote_code,
         "training": None if training is None else dict(training),
+        **template_digest(name, path),
     }
+
+
+def template_digest(name: str, path: Path) -> dict[str, str]:
+    """Returns the SHA-256 of a checkpoint's chat template as `chat_template`, nothing where it has none."""
+    file = path / CHAT_TEMPLATE
+    template = file.read_text("utf-8") if file.exists() else read_json(name, path / TOKENIZER_CONFIG).get(CHAT_KEY)
+    return {CHAT_KEY: sha256(json.dumps(template).encode()).hexdigest()} if template else {}
 
 
 def record_of_keys(keys: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,13 @@ from typing import Any
 from biasgrid.checkpoints.checkpoint import ModelError
 
 CONFIG = "config.json"
+GENERATION_CONFIG = "generation_config.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
+CHAT_TEMPLATE = "chat_template.jinja"
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model")
-TOKENIZER_FILES = (*VOCABULARIES, TOKENIZER_CONFIG, "special_tokens_map.json", "added_tokens.json", "merges.txt")
+TOKENIZER_FILES = (
+    *VOCABULARIES, TOKENIZER_CONFIG, CHAT_TEMPLATE, "special_tokens_map.json", "added_tokens.json", "merges.txt",
+)  # fmt: skip
 SAFE_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.index.json")
 PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
 
@@ -31,7 +35,7 @@ def names_in(folder: str | Path) -> list[str]:
 
 def without_weights(allow_remote_code: bool) -> tuple[str, ...]:
     """Returns the patterns of all files that count but for the weights: config, tokenizer, and code if it may run."""
-    return (CONFIG, *TOKENIZER_FILES, *(["*.py"] if allow_remote_code else []))
+    return (CONFIG, GENERATION_CONFIG, *TOKENIZER_FILES, *(["*.py"] if allow_remote_code else []))
 
 
 def weights_among(names: Iterable[str], allow_pickle: bool) -> list[str]:

@@ -17,15 +17,22 @@ from biasgrid.tables.docs import markdown
 
 def whole_config() -> type[Config]:
     """Returns a config that knows which sections there are of models and datasets, which `Config` looks up."""
-    task: Any = Literal[tuple(BUILT_IN.tasks)]
-    model = create_model("Model", __base__=Model, __doc__=Model.__doc__, task=(task, Model.model_fields["task"]))
+    models = [of_tasks(section) for section in dict.fromkeys(map(BUILT_IN.model_section, BUILT_IN.tasks))]
     families = [BUILT_IN.family(name).Section for name in BUILT_IN.families]
     described = {name: Config.model_fields[name] for name in ("models", "datasets")}
     fields: dict[str, Any] = {
-        "models": (dict[Name, model], described["models"]),
+        "models": (dict[Name, reduce(or_, models)], described["models"]),  # type: ignore[misc]
         "datasets": (dict[Name, reduce(or_, families)], described["datasets"]),  # type: ignore[misc]
     }
     return create_model("Config", __base__=Config, __doc__=Config.__doc__, **fields)
+
+
+def of_tasks(section: type[Model]) -> type[Model]:
+    """Returns the section of models of some tasks, which names these."""
+    task: Any = Literal[tuple(task for task in BUILT_IN.tasks if BUILT_IN.model_section(task) is section)]
+    return create_model(
+        section.__name__, __base__=section, __doc__=section.__doc__, task=(task, section.model_fields["task"])
+    )
 
 
 def config_schema() -> dict[str, Any]:
@@ -37,7 +44,17 @@ def key_tables() -> str:
     """Writes a table for the top level and each section of the config, in Markdown."""
     schema = whole_config().model_json_schema()
     sections = {"The top level": schema, **schema["$defs"]}
-    return "\n".join(key_table(title, section) for title, section in sections.items())
+    return "\n".join(key_table(title, own_keys(title, section)) for title, section in sections.items())
+
+
+def own_keys(title: str, section: dict[str, Any]) -> dict[str, Any]:
+    """Returns a section without the keys that it has as a model like others."""
+    if title == Model.__name__ or not section["properties"].keys() >= Model.model_fields.keys():
+        return section
+    kept = {
+        key: entry for key, entry in section["properties"].items() if key == "task" or key not in Model.model_fields
+    }
+    return section | {"properties": kept}
 
 
 def key_table(title: str, section: dict[str, Any]) -> str:
@@ -64,6 +81,8 @@ def shown_type(entry: dict[str, Any]) -> str:
         return f"section {entry['$ref'].rsplit('/', 1)[1]}"
     for options in (entry[key] for key in ("anyOf", "oneOf") if key in entry):
         return " or ".join(shown_type(option) for option in options if option.get("type") != "null")
+    if "const" in entry:
+        return f"`{entry['const']}`"
     if "enum" in entry:
         return ", ".join(f"`{value}`" for value in entry["enum"])
     if entry.get("type") == "array":
@@ -73,4 +92,4 @@ def shown_type(entry: dict[str, Any]) -> str:
             iter(entry.get("patternProperties", {}).values()), {}
         )
         return f"mapping of names to {shown_type(inner)}" if inner else "mapping"
-    return str({"string": "text", "boolean": "true or false"}.get(entry.get("type", ""), entry.get("type", "`const`")))
+    return str({"string": "text", "boolean": "true or false"}.get(entry["type"], entry["type"]))

@@ -39,6 +39,11 @@ BACK_ENDS = {
     ("text-classification", "weights"): Entry(
         "biasgrid.models.text_classification:TextClassification", ("choice",), classes=True
     ),
+    ("text-generation", "weights"): Entry(
+        "biasgrid.models.text_generation:TextGeneration",
+        ("choice", "text"),
+        section="biasgrid.models.generation.section:GenerativeModel",
+    ),
 }
 """By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.tables.answers import UNKNOWN
-from biasgrid.tables.schema import Probabilities, Unique, column, table
+from biasgrid.tables.schema import Probabilities, Probability, Unique, column, table
 
 SCHEMA = table(
     "choice predictions",
@@ -31,6 +31,19 @@ SCHEMA = table(
             nullable=True,
         ),
         "unknown": UNKNOWN,
+        "mass": column(
+            pl.Float32,
+            description="probability of all candidates together: how much of 1 was found; null for models that write "
+            "no text",
+            checks=Probability,
+            nullable=True,
+        ),
+        "scored_by": column(
+            pl.Categorical,
+            description="how a model that writes text was asked: `logits` of all tokens, of a model on this machine; "
+            "null for others",
+            nullable=True,
+        ),
         "status": column(
             pl.Categorical,
             description="whether a response could be parsed; null where none was asked for",

@@ -1,0 +1,69 @@
+"""What keeps a checkpoint from being asked as a causal language model, and prompts from being read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+import torch
+
+from biasgrid.checkpoints.checkpoint import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+
+def check_causal(model: PreTrainedModel, name: str) -> None:
+    """Refuses a model that sees what stands behind a place, as encoders do.
+
+    Args:
+        model: the model.
+        name: its name, for the message.
+
+    Raises:
+        ModelError: what it says of the first tokens hangs on the last one.
+    """
+    vocabulary = model.get_input_embeddings().weight.shape[0]
+    texts = torch.tensor([[[1, 2, 3]], [[1, 2, 4]]], device=model.device) % vocabulary
+    with torch.inference_mode():
+        one, other = (model(input_ids=ids).logits[:, :2].float() for ids in texts)
+    if (one - other).abs().max() > 1e-3 * one.abs().max():
+        raise ModelError(
+            f"model {name} is an encoder ({model.config.model_type}): it reads what comes after a word as well as what "
+            "comes before; expected a causal language model, such as GPT-2 or Llama"
+        )
+
+
+def check_lengths(lengths: Sequence[int], written: int, limit: int, instances: pl.Series, model: str) -> None:
+    """Refuses prompts that are longer than a model takes.
+
+    Args:
+        lengths: their tokens, and those of what is read behind them.
+        written: how many tokens may be written behind each.
+        limit: how many tokens the model takes.
+        instances: the numbers of their instances.
+        model: the model's name, for the message.
+
+    Raises:
+        ModelError: with the longest one.
+    """
+    longest = max(range(len(lengths)), key=lengths.__getitem__)
+    if lengths[longest] + written > limit:
+        more = f" and max_tokens {written}" if written else ""
+        raise ModelError(
+            f"model {model}: the prompt of instance {instances[longest]} has {lengths[longest]} tokens{more}; expected "
+            f"at most {limit} together, for which the model has positions"
+        )
+
+
+def with_unknown(prompts: Sequence[Sequence[int]], tokenizer: PreTrainedTokenizerFast) -> pl.Series:
+    """Says of each prompt whether the tokenizer does not know some of it.
+
+    Returns:
+        Boolean `unknown`, in the order of the prompts.
+    """
+    # Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every byte.
+    others = [getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")]
+    token = None if tokenizer.unk_token_id in others else tokenizer.unk_token_id
+    return pl.Series("unknown", [token is not None and token in prompt for prompt in prompts], dtype=pl.Boolean)

@@ -1,0 +1,132 @@
+"""The tokens of options behind prompts: all spellings of an option, from where they part with the prompt."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.models.generation.prompts import Prompter
+
+logger = logging.getLogger(__name__)
+
+Tokens = tuple[int, ...]
+TAIL = 32
+"""Characters at a prompt's end; what a tokenizer makes of an option behind them does not depend on what is before."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An instance as a model reads it.
+
+    Attributes:
+        context: the prompt's tokens, up to where the options part with it.
+        options: for each option the token sequences that spell it; none for a candidate that is not there.
+    """
+
+    context: list[int]
+    options: tuple[tuple[Tokens, ...], ...]
+
+
+@dataclass(frozen=True)
+class Border:
+    """What a tokenizer makes of options behind a prompt.
+
+    Attributes:
+        merged: the tokens at the prompt's end that it writes otherwise where an option follows.
+        options: see `Asked`.
+    """
+
+    merged: list[int]
+    options: tuple[tuple[Tokens, ...], ...]
+
+
+def spellings(options: Sequence[str | None]) -> list[list[str]]:
+    """Returns how each option may be written: behind a space or not, in other cases where it is a word.
+
+    A single letter keeps its case, as `a` is a word of its own; and so do options that differ in case alone.
+    """
+    written = [[] if option is None else cases(option) for option in options]
+    counts: dict[str, int] = {}
+    for word in (word for words in written for word in words):
+        counts[word] = counts.get(word, 0) + 1
+    own = [[word for word in words if counts[word] == 1 or word == words[0]] for words in written]
+    return [[f"{lead}{word}" for word in words for lead in ("", " ")] for words in own]
+
+
+def cases(option: str) -> list[str]:
+    """Returns an option as it stands, and in other cases."""
+    others = [option.lower(), option.upper(), option.capitalize()] if len(option) > 1 else []
+    return list(dict.fromkeys([option, *others]))
+
+
+class Options:
+    """Finds the tokens of options; those behind the same end of a prompt are found once."""
+
+    def __init__(self, prompter: Prompter):
+        self.prompter = prompter
+        self.borders: dict[tuple[str, tuple[str | None, ...]], Border] = {}
+
+    def asked(self, prompts: Sequence[str], options: Sequence[tuple[str | None, ...]]) -> list[Asked]:
+        """Tokenizes prompts and their options.
+
+        Raises:
+            ModelError: an option cannot be written, or looks like another one.
+        """
+        tokens = self.prompter.tokens(prompts)
+        return [self._one(*row) for row in zip(prompts, tokens, options, strict=True)]
+
+    def _one(self, prompt: str, tokens: list[int], options: tuple[str | None, ...]) -> Asked:
+        key = prompt[-TAIL:], options
+        border = self.borders.get(key)
+        if border is None or tokens[len(tokens) - len(border.merged) :] != border.merged:
+            border = self.borders[key] = self._border(prompt, tokens, options)
+        return Asked(tokens[: len(tokens) - len(border.merged)], border.options)
+
+    def _border(self, prompt: str, tokens: list[int], options: tuple[str | None, ...]) -> Border:
+        written = spellings(options)
+        flat = [f"{prompt}{spelling}" for spelled in written for spelling in spelled]
+        whole = iter(self.prompter.tokens(flat))
+        spelled = [[next(whole) for _ in each] for each in written]
+        common = min((shared(tokens, ids) for each in spelled for ids in each), default=len(tokens))
+        if common < len(tokens):
+            tail = self.prompter.tokenizer.decode(tokens[common:])
+            logger.info("the tokenizer merges the prompts' end %r with options: both are scored together", tail)
+        unknown = self.prompter.tokenizer.unk_token_id
+        known = [{tuple(ids[common:]) for ids in each if unknown not in ids[common:]} - {()} for each in spelled]
+        sequences = tuple(shortest(each) for each in known)
+        check_written(options, sequences)
+        return Border(tokens[common:], sequences)
+
+
+def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[Tokens]]) -> None:
+    """Refuses options that cannot be written, or not told apart.
+
+    Raises:
+        ModelError: with the first of them.
+    """
+    owner: dict[Tokens, str] = {}
+    for option, spelled in zip(options, sequences, strict=True):
+        if option is None:
+            continue
+        if not spelled:
+            problem = f"the model's tokenizer cannot write the option {option!r}"
+            raise ModelError(f"{problem}; expected options of letters and words that it knows")
+        for tokens in spelled:
+            if (other := owner.setdefault(tokens, option)) != option:
+                problem = f"the model's tokenizer writes the options {other!r} and {option!r} alike"
+                raise ModelError(f"{problem}; expected options that it tells apart")
+
+
+def shared(one: Sequence[int], other: Sequence[int]) -> int:
+    """Counts the tokens with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def shortest(sequences: set[Tokens]) -> tuple[Tokens, ...]:
+    """Leaves out sequences that go on from another one, whose probability is part of that one's."""
+    return tuple(
+        tokens for tokens in sorted(sequences) if not any(tokens[:end] in sequences for end in range(1, len(tokens)))
+    )

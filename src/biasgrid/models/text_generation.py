@@ -1,0 +1,236 @@
+"""Causal language models with weights on this machine: probabilities of options, and texts that they write."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+import polars as pl
+import torch
+
+from biasgrid.arrays import IntArray
+from biasgrid.checkpoints.checkpoint import ModelError, first_line, load_model, load_tokenizer
+from biasgrid.engine.back_end import BackEnd
+from biasgrid.engine.batches import compare_audit, longest_input
+from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision
+from biasgrid.engine.local import lists_of, numbered
+from biasgrid.engine.settings import Settings
+from biasgrid.jobs.progress import Progress
+from biasgrid.models.generation.checks import check_causal, check_lengths, with_unknown
+from biasgrid.models.generation.noise import seeds_of
+from biasgrid.models.generation.options import Options
+from biasgrid.models.generation.prefix import Prefix, difference_behind
+from biasgrid.models.generation.prompts import Prompter
+from biasgrid.models.generation.scores import Reads, batches, read
+from biasgrid.models.generation.section import Generation
+from biasgrid.models.generation.texts import Text, Writer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+logger = logging.getLogger(__name__)
+
+Outcome = TypeVar("Outcome")
+Advance = Callable[[int], None]
+AUDIT_ROWS, COMPARED_ROWS = 32, 4
+LARGEST_DIFFERENCE = 1e-4
+"""Between log-probabilities behind a shared prefix and those of whole prompts."""
+
+
+@dataclass(frozen=True)
+class GenerationChoices:
+    """What decides the answers.
+
+    Attributes:
+        generation: the keys of `generation.section.Generation`.
+    """
+
+    generation: Mapping[str, Any] = field(default_factory=lambda: Generation().model_dump())
+
+
+class TextGeneration(BackEnd):
+    """Asks a causal language model.
+
+    Attributes:
+        model: the model.
+        tokenizer: its tokenizer.
+        settings: how to answer.
+        generation: how texts are written, see `GenerationChoices`.
+        shares: whether what all prompts begin with is computed once.
+        precision: what it computes in.
+        audited: the answers of the audit, with `instance` and `key`; None where texts are written.
+    """
+
+    Choices = GenerationChoices
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
+        """Prepares a model."""
+        self.model, self.tokenizer, self.settings = model, tokenizer, settings
+        self.generation = self.Choices(**settings.choices).generation
+        # The probabilities of options are those before any thought.
+        self.prompter = Prompter(tokenizer, thinking=settings.answer == "text" and self.generation["thinking"])
+        self.options = Options(self.prompter)
+        self.shares = True
+        self.precision = "float32"
+        self.audited: pl.DataFrame | None = None
+
+    @classmethod
+    def decisive(cls, settings: Settings) -> dict[str, Any]:
+        """Returns what decides the answers: the precision on this machine and, of texts, how they are written."""
+        precision = choose_precision(settings.precision, choose_device(settings.device))
+        return {"precision": precision, **(super().decisive(settings) if settings.answer == "text" else {})}
+
+    @classmethod
+    def runs_on(cls, settings: Settings) -> str:
+        """Names the GPU's model, or `cpu`."""
+        return name_of_device(choose_device(settings.device))
+
+    @classmethod
+    def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+        """Loads the model, and looks in float32 whether it is what it should be, and whether shortcuts change it."""
+        torch.set_num_threads(settings.threads)
+        model = load_model(record, settings.task, "AutoModelForCausalLM", choose_device(settings.device))
+        set_precision(model, "float32")
+        check_causal(model, settings.model)
+        back_end = cls(model, load_tokenizer(record), settings)
+        back_end.look(instances)
+        back_end.precision = cls.decisive(settings)["precision"]
+        set_precision(model, back_end.precision)
+        return back_end
+
+    def look(self, instances: pl.DataFrame) -> None:
+        """Answers a sample one row at a time, and tries on some whether a shared prefix changes anything."""
+        sample = evenly(instances, AUDIT_ROWS)
+        self.shares = False
+        if self.settings.answer == "choice":
+            alone = [self.choose(sample[row], 1) for row in range(len(sample))]
+            self.audited = sample.select("instance", "key").hstack(pl.concat(alone))
+        self.shares = self.is_same_behind_prefix(evenly(sample, COMPARED_ROWS))
+
+    def is_same_behind_prefix(self, sample: pl.DataFrame) -> bool:
+        """Says whether the model answers some instances alike where keys and values of their beginnings are reused."""
+        prompts = self.prompter.tokens(self.prompter.prompts(sample))
+        try:
+            difference = max(difference_behind(self.model, prompt) for prompt in prompts)
+            problem = f"differ by {difference:.2g} from those of whole prompts"
+        except Exception as error:  # architectures fail in their own ways where they do not know such a thing
+            difference, problem = np.inf, f"cannot be had ({first_line(error)})"
+        same = bool(difference <= LARGEST_DIFFERENCE)
+        if not same:
+            slower = "every prompt is read whole, which is slower"
+            logger.warning("%s: answers behind a shared beginning %s: %s", self.settings.model, problem, slower)
+        return same
+
+    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
+        """Answers some instances in batches of one length."""
+        answer = self.choose if self.settings.answer == "choice" else self.write
+        return answer(instances, self.settings.token_budget, progress.advance)
+
+    def prefix(self, prompts: Sequence[list[int]]) -> Prefix:
+        """Reads what prompts begin with, if that changes nothing."""
+        return Prefix.of_all(self.model, prompts) if self.shares and len(prompts) > 1 else Prefix()
+
+    def choose(self, instances: pl.DataFrame, token_budget: int, advance: Advance = lambda _: None) -> pl.DataFrame:
+        """Reads the probabilities of the candidates of some instances: answers of the kind `choice`.
+
+        Raises:
+            ModelError: a prompt is too long, an option cannot be written, or scores are not finite.
+        """
+        candidates = instances.select(pl.col(numbered(instances, "candidate")).cast(pl.String)).rows()
+        asked = self.options.asked(self.prompter.prompts(instances), candidates)
+        reads = Reads.of(asked)
+        self.check_lengths([len(row) for row in reads.rows], instances["instance"].gather(reads.owner))
+        prefix = self.prefix([one.context for one in asked])
+        values = np.zeros(len(reads.token))
+        for rows in batches(reads.rows, 0, token_budget):
+            for piece, (which, said) in in_pieces(lambda rows: read(self.model, reads, prefix, rows), rows):
+                if not np.isfinite(said).all():
+                    raise non_finite(self.settings.model, instances["instance"][int(reads.owner[piece[0]])])
+                values[which] = said
+                advance(int(reads.is_first[piece].sum()))
+        found = reads.probabilities(values, (len(asked), len(candidates[0])))
+        known = np.array([[bool(spelled) for spelled in one.options] for one in asked])
+        pieces = np.array([[min(map(len, spelled), default=0) for spelled in one.options] for one in asked])
+        return pl.DataFrame(
+            [
+                lists_of("probabilities", found, known, pl.Float32),
+                lists_of("pieces", pieces, known, pl.UInt8),
+                with_unknown([one.context for one in asked], self.tokenizer),
+                pl.Series("mass", found.sum(axis=1), pl.Float32),
+                pl.repeat(SCORED_BY, len(asked), eager=True).cast(pl.Categorical).alias("scored_by"),
+            ]
+        )
+
+    def write(self, instances: pl.DataFrame, token_budget: int, advance: Advance) -> pl.DataFrame:
+        """Has the model write behind the prompts of some instances: answers of the kind `text`.
+
+        Raises:
+            ModelError: a prompt is too long.
+        """
+        prompts = self.prompter.prompts(instances)
+        tokens = self.prompter.tokens(prompts)
+        most = self.generation["max_tokens"]
+        self.check_lengths([len(ids) for ids in tokens], instances["instance"], most)
+        prefix, seeds = self.prefix(tokens), seeds_of(self.generation["seed"], instances["key"].to_numpy())
+        writer = Writer.of(self.model, self.tokenizer, self.generation)
+
+        def run(rows: IntArray) -> list[list[int]]:
+            return writer.write([tokens[row] for row in rows], prefix, seeds[torch.from_numpy(rows)])
+
+        texts: dict[int, Text] = {}
+        for rows in batches(tokens, most, token_budget):
+            for piece, written in in_pieces(run, rows):
+                pairs = zip(piece.tolist(), written, strict=True)
+                texts |= {row: writer.text(prompts[row], ids) for row, ids in pairs}
+                advance(len(piece))
+        said = [texts[row] for row in range(len(tokens))]
+        read_tokens = pl.Series("tokens_in", [len(ids) for ids in tokens], pl.UInt32)
+        return pl.DataFrame(said, schema=OF_TEXTS, orient="row").with_columns(read_tokens)
+
+    def check_lengths(self, lengths: Sequence[int], instances: pl.Series, written: int = 0) -> None:
+        """Refuses prompts that are too long; see `checks.check_lengths`."""
+        longest = longest_input(self.model, self.tokenizer)
+        check_lengths(lengths, written, longest, instances, self.settings.model)
+
+    def close(self, answers: pl.DataFrame) -> dict[str, Any]:
+        """Compares the answers with the audit, if there is one: of texts there is none."""
+        device = choose_device(self.settings.device)
+        facts = {"gpu_peak_mb": torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None}
+        if self.audited is None:
+            return facts
+        said = answers.select(self.audited.columns)
+        return {**facts, "audit": compare_audit(said, self.audited, self.precision)}
+
+
+SCORED_BY = "logits"
+"""Every option was found, whatever its probability."""
+OF_TEXTS = {"response": pl.String, "status": pl.Categorical, "tokens_out": pl.UInt32}
+
+
+def evenly(rows: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Returns at most so many rows, at even distances."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, num=min(len(rows), count), dtype=np.int64))]
+
+
+def in_pieces(run: Callable[[IntArray], Outcome], rows: IntArray) -> Iterator[tuple[IntArray, Outcome]]:
+    """Runs a batch, in halves where it does not fit into memory."""
+    try:
+        outcome = run(rows)
+    except RuntimeError as error:
+        if "memory" not in str(error) or len(rows) < 2:
+            raise
+        logger.warning("%s rows do not fit into memory; trying %s", len(rows), len(rows) // 2)
+    else:
+        yield rows, outcome
+        return
+    torch.cuda.empty_cache()
+    for half in np.array_split(rows, 2):
+        yield from in_pieces(run, half)
+
+
+def non_finite(model: str, instance: int) -> ModelError:
+    """Returns the error of scores that are not finite."""
+    return ModelError(f"model {model} returned non-finite scores on instance {instance}; expected probabilities")

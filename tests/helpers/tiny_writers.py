@@ -1,0 +1,116 @@
+"""Causal language models with random weights and trained tokenizers, and the plain way to ask them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+
+LETTERS = "Answer with A or B."
+STATEMENTS = [
+    f"{who} {what}." for who in ("A cook", "The old man", "Zoë from Wales") for what in ("lies", "sat by the sea")
+]
+CORPUS = [
+    *STATEMENTS,
+    f"{LETTERS} Is this true? Answer Yes or No. Answer: Yes Answer: No Answer: A Answer: B",
+    "You are asked about short texts. A helpful answer is short. Who was it? Nobody can tell.",
+]
+SIZES: dict[str, dict[str, Any]] = {"gpt2": {}, "llama": {"num_key_value_heads": 1}}
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|{{ message.role }}|>\n{{ message.content | trim }}</s>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
+WITHOUT_SYSTEM = (
+    "{% if messages[0].role == 'system' %}{{ raise_exception('No system role') }}{% endif %}" + CHAT_TEMPLATE
+)
+FORGETS_SYSTEM = CHAT_TEMPLATE.replace("for message in messages", "for message in messages if message.role == 'user'")
+THINKS = CHAT_TEMPLATE.replace("<|assistant|>\n", "<|assistant|>\n<think>\n")
+THINKS_IF_ASKED = CHAT_TEMPLATE.replace(
+    "<|assistant|>\n", "<|assistant|>\n{% if not enable_thinking %}<think>\n\n</think>\n\n{% endif %}"
+)
+TOKENS = ["<s>", "</s>", "<unk>", "<|system|>", "<|user|>", "<|assistant|>"]
+THOUGHTS = ["<think>", "</think>"]
+
+
+def make_tokenizer(template: str | None = None) -> PreTrainedTokenizerFast:
+    """Trains byte pairs, with `<s>` before a text."""
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=420, special_tokens=TOKENS, initial_alphabet=alphabet, show_progress=False)
+    backend.train_from_iterator(CORPUS * 3, trainer)
+    backend.add_tokens(THOUGHTS)
+    backend.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend, model_max_length=256, bos_token="<s>", eos_token="</s>", unk_token="<unk>",
+        pad_token="</s>", additional_special_tokens=TOKENS[3:],
+    )  # fmt: skip
+    tokenizer.chat_template = template
+    return tokenizer
+
+
+def save_writer(folder: Path, architecture: str = "llama", template: str | None = None) -> Path:
+    """Writes a causal language model whose random weights are large enough for its answers to differ."""
+    tokenizer = make_tokenizer(template)
+    config = AutoConfig.for_model(
+        architecture, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        vocab_size=len(tokenizer), max_position_embeddings=256, initializer_range=0.2, bos_token_id=0, eos_token_id=1,
+        **SIZES[architecture],
+    )  # fmt: skip
+    torch.manual_seed(1)
+    model = AutoModelForCausalLM.from_config(config)
+    # What a checkpoint suggests must change nothing.
+    model.generation_config.update(do_sample=True, top_k=2, temperature=0.2, repetition_penalty=5.0)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+class PlainWriter:
+    """A checkpoint used without the engine."""
+
+    def __init__(self, checkpoint: Path):
+        self.tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+        self.model = AutoModelForCausalLM.from_pretrained(checkpoint).eval()
+
+    def prompt(self, system: str | None, text: str) -> str:
+        """The whole prompt."""
+        if self.tokenizer.chat_template is None:
+            return f"<s>{system}\n\n{text}" if system else f"<s>{text}"
+        messages = [{"role": "system", "content": system}] if system else []
+        return str(
+            self.tokenizer.apply_chat_template(
+                [*messages, {"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
+            )
+        )
+
+    @torch.inference_mode()
+    def probability(self, prompt: str, option: str, words: Sequence[str]) -> float:
+        """The probability that one of some spellings of an option stands behind a prompt."""
+        begun = self.ids(prompt)
+        found = {tuple(self.ids(f"{prompt}{lead}{word}")) for word in words for lead in ("", " ")}
+        # Whatever a tokenizer makes of the end of a prompt: all begin alike somewhere.
+        common = min(
+            next((at for at, (a, b) in enumerate(zip(ids, begun, strict=False)) if a != b), len(begun)) for ids in found
+        )
+        ends = {ids[common:] for ids in found}
+        ends = {end for end in ends if not any(end != other and end[: len(other)] == other for other in ends)}
+        return sum(self.joint(begun[:common], end) for end in ends)
+
+    @torch.inference_mode()
+    def joint(self, context: Sequence[int], tokens: Sequence[int]) -> float:
+        """The probability of tokens behind others, token by token."""
+        product = 1.0
+        for place, token in enumerate(tokens):
+            logits = self.model(input_ids=torch.tensor([[*context, *tokens[:place]]])).logits[0, -1]
+            product *= float(logits.softmax(dim=0)[token])
+        return product
+
+    def ids(self, text: str) -> list[int]:
+        """The tokens of a text in which special ones are written out."""
+        return list(self.tokenizer(text, add_special_tokens=False).input_ids)
