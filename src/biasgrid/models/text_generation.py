@@ -15,9 +15,10 @@ from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError, first_line, load_model, load_tokenizer
 from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.batches import compare_audit, longest_input
-from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision
+from biasgrid.engine.hardware import choose_device, choose_precision, fast_products, name_of_device, set_precision
 from biasgrid.engine.local import lists_of, numbered
 from biasgrid.engine.settings import Settings
+from biasgrid.faults import out_of_memory
 from biasgrid.jobs.progress import Progress
 from biasgrid.models.generation.checks import check_causal, check_lengths, with_unknown
 from biasgrid.models.generation.noise import seeds_of
@@ -127,7 +128,8 @@ class TextGeneration(BackEnd):
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Answers some instances in batches of one length."""
         answer = self.choose if self.settings.answer == "choice" else self.write
-        return answer(instances, self.settings.token_budget, progress.advance)
+        with fast_products(self.model):
+            return answer(instances, self.settings.token_budget, progress.advance)
 
     def prefix(self, prompts: Sequence[list[int]]) -> Prefix:
         """Reads what prompts begin with, if that changes nothing."""
@@ -219,8 +221,8 @@ def in_pieces(run: Callable[[IntArray], Outcome], rows: IntArray) -> Iterator[tu
     """Runs a batch, in halves where it does not fit into memory."""
     try:
         outcome = run(rows)
-    except RuntimeError as error:
-        if "memory" not in str(error) or len(rows) < 2:
+    except (RuntimeError, MemoryError) as error:
+        if not out_of_memory(error) or len(rows) < 2:
             raise
         logger.warning("%s rows do not fit into memory; trying %s", len(rows), len(rows) // 2)
     else:

@@ -72,7 +72,7 @@ def scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
 
     Returns:
         `instance` and the float64 `score1` and `score2` in [0, 1]: for spans the geometric mean of the
-        probabilities of their start and end, for masks the probability.
+        probabilities of their start and end, for masks and options the probability; null where there is none.
     """
     return predictions.select(
         "instance", **{f"score{which}": _score(predictions.columns, which, scoring) for which in (1, 2)}
@@ -111,7 +111,8 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
         A row per swap group, in the order of their ids: `swap_group`, `template`, `subject1` (x1), `subject2` (x2),
         their `cluster1` and `cluster2`, `attribute`, `attribute_cluster`, the float64 `comparison` C(x1, x2) in
         [-1, 1], `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether the winner changes with the
-        order (`winner_changes`), and `scores`, an array of the 8 float64 S (see `scores_in_groups`).
+        order (`winner_changes`), and `scores`, an array of the 8 float64 S (see `scores_in_groups`). Where one of its
+        four instances has no answer, a swap group has NaN as comparison (see `answered`).
 
     Raises:
         TableError: a swap group has not exactly its four instances.
@@ -122,6 +123,15 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     columns = {name: pl.lit(pl.Series(np.concatenate([part[name] for part in parts]))) for name in parts[0]}
     groups = instances.select("swap_group", *COMPARED)[firsts]
     return groups.with_columns(**columns, scores=pl.lit(pl.Series(by_subject.reshape(-1, 8))))
+
+
+def answered(observations: pl.DataFrame) -> pl.DataFrame:
+    """Returns the swap groups whose four instances were all answered.
+
+    Args:
+        observations: from `compare_subjects`.
+    """
+    return observations.filter(pl.col("comparison").is_not_nan())
 
 
 def in_parts(count: int) -> Iterator[slice]:

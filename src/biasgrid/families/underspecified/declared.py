@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from biasgrid.families.flags import FLAGS as COMMON_FLAGS
 from biasgrid.families.flags import flag
+from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.tables.measure import Limit, Measure
-
-if TYPE_CHECKING:
-    from biasgrid.families.underspecified.section import UnderspecifiedDataset
 
 DESIGN = ("template", "subject", "attribute")
 LI = "Li et al., Findings of EMNLP 2020"
@@ -150,10 +147,26 @@ FLAGS = {
 """What speaks against a cell, by name."""
 
 
+COVERAGE = {
+    "coverage": Measure(
+        title="coverage",
+        symbol="coverage",
+        meaning="share of swap groups in which a generative model answered all four questions; the other measures tell "
+        "of these alone",
+        is_not="how sure its answers are",
+        source="",
+        unit="share",
+        headline="",
+    )
+}
+"""Of datasets that generative models are asked."""
+
+
 def measures(dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:
     """Returns the measures of a dataset by name, in the order in which they are told; those of groups if it asks."""
     of_groups = measures_of_groups("subjects", dataset.failure_threshold, DESIGN) if dataset.compares_groups else {}
-    return {**MEASURES, **of_groups, **FLAGS}
+    covered = COVERAGE if any(is_generative(variant) for variant in dataset.variants) else {}
+    return {**MEASURES, **covered, **of_groups, **FLAGS}
 
 
 def about(dataset: UnderspecifiedDataset) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from biasgrid.families.underspecified.word_lists import (
     MASK,
     SUBJECT_SLOT,
     Attribute,
+    Prompt,
     Subjects,
     Template,
     WordLists,
@@ -47,6 +48,7 @@ class Design:
         pronouns: of masked language models that are asked for pronouns too, the pronoun of each cluster.
         dropped: names of the subjects that are not a single token.
         asked: which of the swap groups are asked, None for all.
+        prompt: of generative models, what is put around a question.
     """
 
     templates: list[Template]
@@ -57,6 +59,7 @@ class Design:
     pronouns: Mapping[str, str]
     dropped: list[str]
     asked: Sample | None = None
+    prompt: Prompt | None = None
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -77,10 +80,14 @@ class Design:
         return f"{self.filler}  " if self.filler else ""
 
     def question(self, item: Item) -> str:
-        """Returns what a template asks, with its slots; for masked language models with their mask token."""
+        """Returns what a template asks, with its slots.
+
+        For masked language models their mask token stands in it, for generative models their prompt around it.
+        """
         template = self.templates[item.template]
         text = template.negated_question if item.negated else template.question
-        return text.replace(MASK, self.mask) if self.mask else text
+        text = text.replace(MASK, self.mask) if self.mask else text
+        return self.prompt.ask(text, template) if self.prompt else text
 
     def sample(self, count: int) -> list[tuple[str, str, tuple[str, str]]]:
         """Returns context, question and both candidates of about `count` instances, spread over pairs and items.
@@ -107,7 +114,8 @@ class Design:
             return SUBJECT_SLOT.sub(lambda slot: sides[int(slot[1]) - 1][f"[subj{slot[2] or ''}]"], text)
 
         template = self.templates[item.template]
-        candidates = sides[0][template.subject_form(1)], sides[1][template.subject_form(2)]
+        named = sides[0][template.subject_form(1)], sides[1][template.subject_form(2)]
+        candidates = self.prompt.letters(template) if self.prompt else named
         return self.lead + fill(template.context), fill(self.question(item)), candidates
 
     @property
@@ -137,7 +145,8 @@ def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
     ]
     subjects = [first(subject_list, lists.limit.get("subjects")) for subject_list in kept]
     names = [name for side in dropped for name in side]
-    return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names, lists.sample)
+    given = lists.sample, lists.prompt
+    return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names, *given)
 
 
 def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken | None) -> tuple[Subjects, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.families.underspecified.comparisons import directed
+from biasgrid.families.underspecified.comparisons import answered, directed
 
 ASSOCIATIONS = 10
 SWAP_GROUPS = 2
@@ -26,7 +26,7 @@ def strongest_associations(
         and `template` are those of the swap group, `value` is the gamma of the association.
     """
     associations = largest_gammas(measures)
-    about = observations.filter(
+    about = answered(observations).filter(
         is_among("attribute", associations["attribute"]),
         is_among("subject1", associations["subject"]) | is_among("subject2", associations["subject"]),
     )
@@ -68,7 +68,13 @@ def clearest_groups(associations: pl.DataFrame, comparisons: pl.DataFrame) -> pl
 
 def with_sentences(groups: pl.DataFrame, instances: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
     """Returns the instances of swap groups with their texts, scores and answers."""
-    lengths = {f"length{which}": pl.col(f"candidate{which}").cast(pl.String).str.len_chars() for which in (1, 2)}
+    # Letters of options stand in no place of the context.
+    lengths = {
+        f"length{which}": pl.when(pl.col(f"position{which}").is_not_null()).then(
+            pl.col(f"candidate{which}").cast(pl.String).str.len_chars()
+        )
+        for which in (1, 2)
+    }
     sentences = instances.drop("template").with_columns(**lengths).join(said, on="instance")
     # Behind the order and the question; x1 stands first where the order is not swapped.
     place = 4 * pl.col("swapped").cast(pl.Int64) + 2 * pl.col("negated").cast(pl.Int64)

@@ -128,7 +128,7 @@ class Rows:
                 }
             )
             table = pl.concat([numbers, *gathered], how="horizontal")
-            yield table.with_columns(keys, system=pl.lit(None, pl.Categorical)).select(columns)
+            yield table.with_columns(keys).select(columns)
             first += len(keys)
 
 

@@ -8,21 +8,22 @@ from typing import Any, ClassVar
 
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.underspecified import declared, faults
-from biasgrid.families.underspecified.section import UnderspecifiedDataset
+from biasgrid.families.underspecified.design import design_of
+from biasgrid.families.underspecified.section import ALL, UnderspecifiedDataset, is_generative
 from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
 from biasgrid.faults import Fault
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
 from biasgrid.groups.section import combination_faults
 from biasgrid.tables.measure import Measure
 
-ANSWERS = {"question-answering": "span", "fill-mask": "choice"}
+ANSWERS = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
 """The answer kind of models of each task."""
 FIGURES = ("ranks", "heat_map", "associations", "bipartite")
 PRONOUNS = [3, 4]
 """Which candidates are pronouns."""
 # Measured by writing the tables of config/config.yaml with random probabilities: 13.9 to 14.1, 28.5, 17.8 and, with
 # pronouns, 25.1 bytes a row, of which a key takes 8; a table of few rows has 5 to 9 kB.
-ROW_BYTES = {"question-answering": 28.5, "fill-mask": 17.8}
+ROW_BYTES = {"question-answering": 28.5, "fill-mask": 17.8, "text-generation": 26.0}
 PRONOUN_BYTES = 7.3
 
 
@@ -38,7 +39,7 @@ class Underspecified(Family):
         "unqover": Format("biasgrid.unqover.commands:import_file", "biasgrid.unqover.commands:export_cell")
     }
     sorts: ClassVar = dict.fromkeys(ANSWERS, "subjects")
-    own_measures = declared.MEASURES
+    own_measures: ClassVar = {**declared.MEASURES, **declared.COVERAGE}
     flags = declared.FLAGS
     expected = "a `variant` for underspecified datasets"
 
@@ -51,6 +52,9 @@ class Underspecified(Family):
         settings: dict[str, Any] = {"scoring": dump.scoring if dump else grid.scoring}
         of_groups = {"measures", "failure_threshold"} if section.compares_groups else {"measures"}
         options = {"task": entry.task, **settings, **section.model_dump(include=of_groups)}
+        if is_generative(entry.variant):
+            # Options are letters, whose probabilities are read in one way.
+            settings = {}
         row_bytes = ROW_BYTES.get(entry.task, 0)
         if entry.task == "fill-mask" and dump is None:
             pronouns = PRONOUNS if section.pronouns else []
@@ -71,7 +75,8 @@ class Underspecified(Family):
             mask=grid.tokenizers[variant.removeprefix("lm-")].mask if masked else None,
             limit=section.limit.model_dump(exclude_none=True),
             pronouns=section.pronouns if masked else {},
-            sample=section.sample,
+            sample=None if section.sample_of(variant) == ALL else section.sample_of(variant),
+            prompt=folder / chosen.prompt if chosen.prompt else None,
         )
 
     def measures(self, dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:
@@ -97,8 +102,10 @@ class Underspecified(Family):
                 yield from combination_faults(source, name, "subjects", section.measures or (), classes=0)
 
     def list_faults(self, grid: Grid, dataset: str, variant: str, lists: WordLists) -> Iterator[Fault]:
-        """Yields clusters of subjects that have no pronoun, in a variant that asks for pronouns."""
+        """Yields clusters without a pronoun where pronouns are asked for, and more instances than one may know of."""
         section = faults.datasets_of(grid)[dataset]
+        if is_generative(variant) and section.sample_of(variant) is None:
+            yield from faults.size_faults(dataset, design_of(lists).instances)
         if not section.pronouns or not variant.startswith("lm-"):
             return
         clusters = {cluster for subjects in lists.subjects for cluster in subjects.clusters}

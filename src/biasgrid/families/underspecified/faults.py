@@ -6,16 +6,34 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from biasgrid.families.family import Grid
-from biasgrid.families.underspecified.section import UnderspecifiedDataset
+from biasgrid.families.underspecified.section import MOST_UNASKED, UnderspecifiedDataset, is_generative
 from biasgrid.faults import Fault, nearest, one_of, unknown_names
 
-KINDS = {"fill-mask": "lm-", "question-answering": "qa"}
+KINDS = {"fill-mask": "lm-", "question-answering": "qa", "text-generation": "llm"}
 """How the variants begin that are for models of a task."""
 
 
 def datasets_of(grid: Grid) -> dict[str, UnderspecifiedDataset]:
     """Returns the datasets of the family, by name."""
     return {name: section for name, section in grid.datasets.items() if isinstance(section, UnderspecifiedDataset)}
+
+
+def size_faults(dataset: str, instances: int) -> Iterator[Fault]:
+    """Yields that a dataset asks generative models more than one may have meant."""
+    if instances > MOST_UNASKED:
+        problem = f"none, and the dataset asks generative models {instances:,} instances"
+        expected = "`sample: {units: N}` of its swap groups of four, or `sample: all`"
+        yield Fault("the config", f"datasets.{dataset}.sample", problem, expected)
+
+
+def prompt_faults(source: str, dataset: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
+    """Yields variants of generative models without a prompt, and others with one."""
+    for variant, chosen in section.variants.items():
+        key = f"datasets.{dataset}.variants.{variant}.prompt"
+        if is_generative(variant) and chosen.prompt is None:
+            yield Fault(source, key, "none", "a file such as prompts/two-options.txt, as generative models need one")
+        if not is_generative(variant) and chosen.prompt is not None:
+            yield Fault(source, key, repr(chosen.prompt), "no prompt, which is for generative models (`llm`) alone")
 
 
 def filtering_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None:
@@ -37,6 +55,7 @@ def faults(grid: Grid, source: str) -> Iterator[Fault]:
     for name, section in datasets.items():
         for variant in section.variants:
             yield from tokenizer_faults(grid, source, f"datasets.{name}.variants.{variant}", variant)
+        yield from prompt_faults(source, name, section)
         if section.target_scoring and grid.scoring == "unqover":
             problem = f"{section.target_scoring!r}, but `scoring: unqover` knows words of one token alone"
             yield Fault(source, f"datasets.{name}.target_scoring", problem, "`scoring: exact`, or no `target_scoring`")

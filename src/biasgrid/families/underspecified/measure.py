@@ -16,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from biasgrid.arrays import BoolArray, FloatArray
-from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects
+from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, answered, compare_subjects
 from biasgrid.families.underspecified.examples import strongest_associations
 from biasgrid.families.underspecified.records import records_of_subjects
 from biasgrid.families.underspecified.validity import validity
@@ -29,6 +29,8 @@ READ = ["instance", *PLACE, *COMPARED]
 SAID = ["instance", "starts", "ends", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
 PART_KEYS = ("subject", "subject_cluster", "attribute", "attribute_cluster")
+WITHOUT_ANSWERS = ("text-generation",)
+"""Tasks whose models may leave a question without an answer."""
 OF_GROUPS = ("delta", "epsilon", "answer_probability", "winner_changes")
 """What the whole cell has as the mean over its swap groups."""
 PARTS = [
@@ -51,7 +53,8 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
 
     What a row is about shows in the keys that are not null. Parts of the cell (a subject or a cluster of
     subjects, with an attribute, a cluster of attributes or neither) have `gamma`, `eta` and `win_ratio`; the
-    whole cell has `mu`, `eta`, `delta`, `epsilon`, `answer_probability` and `winner_changes`.
+    whole cell has `mu`, `eta`, `delta`, `epsilon`, `answer_probability` and `winner_changes`, and of models that may
+    leave questions unanswered `coverage`. Swap groups with a question that was not answered count for coverage alone.
 
     Args:
         observations: from `observe`.
@@ -62,13 +65,54 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
         Columns of the schema `MEASURES`: what is said of subjects and attributes, sorted by measure and keys, and
         what is said of groups behind it.
     """
-    parts = measures_of_parts(observations)
-    measures = pl.concat([parts, measures_of_cell(observations, parts)], how="diagonal")
-    measures = measures.sort("measure", *PART_KEYS).with_columns(options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
-    if options["measures"] == []:
+    known = answered(observations)
+    measures = measures_of_all(observations if len(known) == len(observations) else known, observations)
+    if options.get("task") in WITHOUT_ANSWERS:
+        measures = pl.concat([measures, coverage(observations, known)], how="diagonal")
+    measures = measures.sort("measure", *PART_KEYS).with_columns(options=pl.lit(""))
+    if options["measures"] == [] or known.is_empty():
         return measures
-    groups = measure_groups(records_of_subjects(observations), options["measures"], options["failure_threshold"])
+    groups = measure_groups(records_of_subjects(known), options["measures"], options["failure_threshold"])
     return pl.concat([measures, groups], how="diagonal")
+
+
+def measures_of_all(known: pl.DataFrame, observations: pl.DataFrame) -> pl.DataFrame:
+    """Returns the measures of the cell and its parts, with how many swap groups were left out as nobody answered them.
+
+    Args:
+        known: the swap groups that were answered.
+        observations: all of them.
+    """
+    if known.is_empty():
+        return nothing_measured(len(observations))
+    parts = measures_of_parts(known)
+    measures = pl.concat([parts, measures_of_cell(known, parts)], how="diagonal")
+    if known is observations:
+        return measures.with_columns(left_out=pl.lit(0, pl.Int64))
+    as_if = observations.with_columns(pl.col("comparison").fill_nan(0))
+    parts = measures_of_parts(as_if)
+    asked = pl.concat([parts, measures_of_cell(as_if, parts)], how="diagonal").select("measure", *PART_KEYS, asked="n")
+    joined = measures.join(asked, on=["measure", *PART_KEYS], nulls_equal=True, how="left")
+    return joined.select(*measures.columns, left_out=pl.col("asked") - pl.col("n"))
+
+
+def nothing_measured(asked: int) -> pl.DataFrame:
+    """Returns the measures of a cell without any swap group that was answered."""
+    return pl.DataFrame(
+        {"measure": ["mu", "eta", *OF_GROUPS], "value": None, "n": 0, "left_out": asked, **dict.fromkeys(PART_KEYS)},
+        schema_overrides={
+            "value": pl.Float64,
+            "n": pl.Int64,
+            "left_out": pl.Int64,
+            **dict.fromkeys(PART_KEYS, pl.String),
+        },
+    )
+
+
+def coverage(observations: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Returns the share of swap groups in which all four instances were answered."""
+    share = len(known) / len(observations)
+    return pl.DataFrame({"measure": ["coverage"], "value": [share], "n": [len(observations)], "left_out": [0]})
 
 
 def examples(

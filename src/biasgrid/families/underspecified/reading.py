@@ -15,6 +15,7 @@ from biasgrid.characters import folded
 from biasgrid.families.family import OneToken
 from biasgrid.families.texts import wide_space
 from biasgrid.families.underspecified.design import Design, design_of
+from biasgrid.families.underspecified.prompts import prompt_of
 from biasgrid.families.underspecified.template_checks import Slots, check_templates
 from biasgrid.families.underspecified.word_lists import (
     PLACEHOLDER,
@@ -240,7 +241,8 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
         for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if folded(name) in others):
             problem = f"subject {name!r} stands in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
-    given = files.mask, files.limit, files.pronouns, files.sample
+    prompt = prompt_of(files.prompt, read_lines(files.prompt, faults), faults) if files.prompt else None
+    given = files.mask, files.limit, files.pronouns, files.sample, prompt
     return WordLists(templates, subjects, attributes, filler, *given), faults
 
 

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from biasgrid.families.family import DatasetSection
+from biasgrid.families.sampling import Sample
 from biasgrid.groups.section import GroupMeasure
 from biasgrid.section import Section, TargetScoring, Variant
+
+MOST_UNASKED = 100_000
+"""So many instances a generative model is asked without a word about it."""
+
+
+ALL = Sample(units=2**63 - 1)
+
+
+def all_or_some(value: Any) -> Any:
+    """Puts a sample that holds every unit in place of `all`."""
+    return ALL if value == "all" else value
+
+
+SampleOrAll = Annotated[Sample, BeforeValidator(all_or_some, json_schema_input_type=Sample | Literal["all"])]
 
 
 class Limit(Section):
@@ -24,6 +39,10 @@ class DatasetVariant(Section):
 
     templates: str = Field(description="template file")
     filler: str | None = Field(None, description="file whose line is put before every context")
+    prompt: str | None = Field(
+        None, description="of generative models (`llm`): file of what is put around a question, with lettered options"
+    )
+    sample: SampleOrAll | None = Field(None, description="in place of the dataset's `sample`; `all` for none")
     subjects: list[str] | None = Field(
         None,
         min_length=1,
@@ -31,6 +50,11 @@ class DatasetVariant(Section):
         description="subject lists in place of the dataset's; without them, variants of masked language models keep "
         "the subjects that are one token of their tokenizer, or all if the dataset has `target_scoring`",
     )
+
+
+def is_generative(variant: str) -> bool:
+    """Says whether a variant is for generative models."""
+    return variant.split("-")[0] == "llm"
 
 
 class UnderspecifiedDataset(DatasetSection):
@@ -57,12 +81,21 @@ class UnderspecifiedDataset(DatasetSection):
         0.1, ge=0, le=1, description="a case fails where its groups' scores differ by more; for `measures`"
     )
     limit: Limit = Field(Limit(), description="cuts the word lists down")
+    sample: SampleOrAll | None = Field(
+        None,
+        description="asks a random sample of it; all without it, which for generative models and more than "
+        f"{MOST_UNASKED:,} instances must be said: `all`",
+    )
     variants: dict[Variant, DatasetVariant] = Field(min_length=1, description="what each kind of model is asked")
 
     @property
     def compares_groups(self) -> bool:
         """Whether its subjects are compared as groups."""
         return self.measures != []
+
+    def sample_of(self, variant: str) -> Sample | None:
+        """Returns the sample of a variant, None where nothing is said of one."""
+        return self.variants[variant].sample or self.sample
 
     def subjects_of(self, variant: str) -> list[str]:
         """Returns the subject lists of a variant."""

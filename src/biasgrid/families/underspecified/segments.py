@@ -124,21 +124,24 @@ def build_segments(
 def build_contexts(design: Design, pairs: pl.DataFrame) -> Segments:
     """Builds contexts (`text_pair`), with candidate (as written there) and position (in characters) of both subjects.
 
-    Where masked language models are asked for pronouns, those of both subjects are candidates too.
+    Where masked language models are asked for pronouns, those of both subjects are candidates too. The candidates of
+    generative models are letters, which have no place there.
     """
     templates, lead = design.templates, design.lead
 
     def build(item: Item, text: str) -> pl.DataFrame:
         parts = split_slots(text, item.attribute)
         context = pl.lit(lead) + smooth_articles(joined(parts), at_start=True)
+        letters = design.prompt.letters(templates[item.template]) if design.prompt else None
         columns = {"text_pair": context.cast(pl.Categorical)}
         for which in (1, 2):
             slot = templates[item.template].subject_form(which).replace("subj", f"subj{which}")
             # The articles before a subject are settled by its first letter, so the text up to there tells the position.
             until = pl.concat_str([joined([*parts[: parts.index(slot)]]), pl.col(slot).str.slice(0, 1)])
             position = smooth_articles(until, at_start=True).str.len_chars() + (len(lead) - 1)
-            columns[f"position{which}"] = position.cast(pl.UInt16)
-            columns[f"candidate{which}"] = pl.col(slot).cast(pl.Categorical)
+            letter = pl.lit(letters[which - 1]) if letters else None
+            columns[f"position{which}"] = pl.lit(None, pl.UInt16) if design.prompt else position.cast(pl.UInt16)
+            columns[f"candidate{which}"] = (pl.col(slot) if letter is None else letter).cast(pl.Categorical)
             if design.pronouns:
                 pronoun = pl.col(f"cluster{which}").replace_strict(
                     design.pronouns, default=None, return_dtype=pl.String
@@ -150,11 +153,15 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> Segments:
 
 
 def build_questions(design: Design, pairs: pl.DataFrame) -> Segments:
-    """Builds `text`: the question or, for masked language models, the statement with their mask token."""
+    """Builds `text`: the question or, for masked language models, the statement with their mask token.
+
+    Generative models have a prompt there, and before it the text of `system`.
+    """
 
     def build(item: Item, text: str) -> pl.DataFrame:
         parts = split_slots(text, item.attribute)
         return pairs.select(text=joined(parts)) if len(parts) > 1 else pl.DataFrame({"text": parts})
 
-    finish = smooth_articles(pl.col("text"), at_start=False).cast(pl.Categorical)
-    return build_segments(design.items, [design.question(item) for item in design.items], build, finish)
+    text = smooth_articles(pl.col("text"), at_start=False).cast(pl.Categorical)
+    system = pl.lit(design.prompt.system if design.prompt else None, pl.Categorical).alias("system")
+    return build_segments(design.items, [design.question(item) for item in design.items], build, text, system)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.families.underspecified.comparisons import scores_in_groups
+from biasgrid.families.underspecified.comparisons import answered, scores_in_groups
 from biasgrid.families.validity import AT_ONCE, equal_scores, improbable, templates, unknown_tokens
 from biasgrid.tables.validity import Check
 
@@ -31,10 +31,13 @@ def validity(
         measures: the cell's measures.
         options: see `measure.measure`.
     """
-    scores = scores_in_groups(observations).reshape(-1, 2)
+    observations = answered(observations)
     yield from unknown_tokens(predictions)
+    if observations.is_empty():
+        return
+    scores = scores_in_groups(observations).reshape(-1, 2)
     yield from equal_scores(scores)
-    if options["task"] == "fill-mask":
+    if options["task"] in ("fill-mask", "text-generation"):
         yield improbable(scores)
     if "answer" in predictions.collect_schema():
         yield neither_subject(instances, predictions)

@@ -12,7 +12,9 @@ from biasgrid.families.sampling import Sample
 
 PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
 SUBJECT_SLOT = re.compile(r"\[subj([12])(:[a-z]+)?\]")
-MASK = "[mask]"
+MASK, QUESTION = "[mask]", "[question]"
+OPTIONS = ("[option1]", "[option2]")
+LETTERED = re.compile(r"^([A-Za-z0-9]+)[.):]? \[option([12])\]$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,38 @@ class Template:
         """Returns the head of the form in which subject `which` (1 or 2) appears, such as `[subj:dem]`."""
         slots = [slot for slot in SUBJECT_SLOT.finditer(self.context) if int(slot[1]) == which]
         return f"[subj{slots[0][2] or ''}]"
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The subjects, 1 and 2, in the order in which the context names them."""
+        first = int(next(SUBJECT_SLOT.finditer(self.context))[1])
+        return (1, 2) if first == 1 else (2, 1)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is put around a question.
+
+    Attributes:
+        text: the prompt behind the context, with placeholders for the question and both options.
+        system: the system text, None without one.
+    """
+
+    text: str
+    system: str | None = None
+
+    def letters(self, template: Template) -> tuple[str, str]:
+        """Returns the letters of subject 1 and 2: whom the template's context names first has the first option."""
+        of_option = {int(option): letter for letter, option in LETTERED.findall(self.text)}
+        options = [1 + template.order.index(which) for which in (1, 2)]
+        return of_option[options[0]], of_option[options[1]]
+
+    def ask(self, question: str, template: Template) -> str:
+        """Puts a question in, and slots for the subjects in the forms that a template has."""
+        text = self.text.replace(QUESTION, question)
+        for option, which in zip(OPTIONS, template.order, strict=True):
+            text = text.replace(option, template.subject_form(which).replace("subj", f"subj{which}"))
+        return text
 
 
 @dataclass(frozen=True)
@@ -85,6 +119,7 @@ class WordListFiles:
         limit: how many `templates`, `subjects` (of each list) and `attributes` (of each type) to keep.
         pronouns: of masked language models that are asked for pronouns too, the pronoun of each cluster of subjects.
         sample: which swap groups are asked, None for all.
+        prompt: of generative models, the file of what is put around a question.
     """
 
     templates: Path
@@ -95,10 +130,11 @@ class WordListFiles:
     limit: dict[str, int]
     pronouns: dict[str, str] = field(default_factory=dict)
     sample: Sample | None = None
+    prompt: Path | None = None
 
     def paths(self) -> list[Path]:
         """All files that are read."""
-        return [self.templates, *self.subjects, self.attributes, *([self.filler] if self.filler else [])]
+        return [self.templates, *self.subjects, self.attributes, *filter(None, (self.filler, self.prompt))]
 
 
 @dataclass(frozen=True)
@@ -113,6 +149,7 @@ class WordLists:
     limit: dict[str, int]
     pronouns: dict[str, str] = field(default_factory=dict)
     sample: Sample | None = None
+    prompt: Prompt | None = None
 
     def digest(self) -> str:
         """A digest of the content alone: comments, blank lines and file names do not count."""
@@ -125,5 +162,6 @@ class WordLists:
             "limit": self.limit,
             "pronouns": self.pronouns,
             **({"sample": self.sample.model_dump()} if self.sample else {}),
+            **({"prompt": asdict(self.prompt)} if self.prompt else {}),
         }
         return sha256(json.dumps(content).encode()).hexdigest()[:16]
