@@ -105,9 +105,9 @@ def test_all_shards_take_what_the_first_one_has_found(cell: Cells, monkeypatch: 
 def test_a_resumed_shard_keeps_the_size_of_its_batches(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("biasgrid.models.predict.PART_ROWS", 16)
     ours = cell("bert", TASK)
-    monkeypatch.setattr("biasgrid.engine.local.budget_of", lambda _: 64)
+    monkeypatch.setattr("biasgrid.engine.fit.budget_of", lambda _: 64)
     interrupt(ours, 2, monkeypatch, token_budget="auto")
-    monkeypatch.setattr("biasgrid.engine.local.budget_of", lambda _: 128)
+    monkeypatch.setattr("biasgrid.engine.fit.budget_of", lambda _: 128)
     ours.predict(token_budget="auto")
     assert audits(ours)[0]["token_budget"] == 64
     ours.predict_anew(token_budget="auto")

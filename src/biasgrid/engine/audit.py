@@ -18,9 +18,9 @@ LARGEST_FLOAT32_DRIFT = 1e-3
 """More than rounding: in float32 the audit repeats the same arithmetic, but in other batches and by other libraries."""
 
 
-def sample_of(instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns the instances that are audited, at even distances."""
-    sample = np.unique(np.linspace(0, len(instances) - 1, num=min(len(instances), AUDIT_ROWS), dtype=np.int64))
+def sample_of(instances: pl.DataFrame, count: int = AUDIT_ROWS) -> pl.DataFrame:
+    """Returns the instances that are audited, or so many of some others, at even distances."""
+    sample = np.unique(np.linspace(0, len(instances) - 1, num=min(len(instances), count), dtype=np.int64))
     return instances[sample]
 
 

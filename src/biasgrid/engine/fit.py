@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import platform
 import time
 from collections.abc import Callable
@@ -12,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn import functional
 
-from biasgrid.engine.findings import PROCESSOR
+from biasgrid.engine.findings import PROCESSOR, kept
 from biasgrid.engine.hardware import linear, one_dnn_computes
+from biasgrid.engine.settings import Settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+logger = logging.getLogger(__name__)
 
 TIMED_TOKENS = 32
 ROUNDS = 9
@@ -27,6 +31,17 @@ CACHE_BYTES_PER_TOKEN = 16 * 2**10
 """What a layer of bert-base's size reads and writes for a token in float32: 768 and 3072 numbers."""
 GPU_BYTES_PER_TOKEN = 2**20
 """Of all memory, so that the model and logits over a vocabulary of 250,000 entries have room beside them."""
+
+
+def tokens_of_batch(settings: Settings, device: torch.device) -> int:
+    """Returns how many tokens a batch may have; of `auto` what the device says, and of a resumed shard what it had."""
+    if settings.token_budget != "auto":
+        return settings.token_budget
+    folder = settings.kept_of_shard
+    file = None if folder is None else folder / "batches.json"
+    budget = int(kept(file, lambda: {"token_budget": budget_of(device)})["token_budget"])
+    logger.info("a batch has up to %s tokens (token_budget: auto)", f"{budget:,}")
+    return budget
 
 
 def budget_of(device: torch.device) -> int:

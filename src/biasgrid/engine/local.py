@@ -21,7 +21,7 @@ from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.batches import Encoded, Part, check_finite, longest_input, run_part
 from biasgrid.engine.encoding import NotAssembledError, check_lengths
 from biasgrid.engine.findings import WORTH_TELLING, kept, words_of
-from biasgrid.engine.fit import budget_of, find_fit, name_of_fit
+from biasgrid.engine.fit import find_fit, name_of_fit, tokens_of_batch
 from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_one_dnn
 from biasgrid.engine.on_device import Batch, Fetched
 from biasgrid.engine.settings import Settings
@@ -184,7 +184,7 @@ class LocalBackEnd(BackEnd):
     def take(self, instances: pl.DataFrame, settings: Settings) -> None:
         """Tokenizes what will be asked; where segments are not the whole text's tokens, each part when it is asked."""
         self.settings = settings
-        self.token_budget = self._budget()
+        self.token_budget = tokens_of_batch(settings, self.model.device)
         self.asked = instances["instance"].to_numpy()
         try:
             self.ready = self._encoded(instances, whole=False)
@@ -192,16 +192,6 @@ class LocalBackEnd(BackEnd):
             slower = "every text is tokenized as a whole, which is slower"
             logger.warning("assembled tokens differ from the tokenizer's (%r): %s", error.args[0], slower)
             self.ready = None
-
-    def _budget(self) -> int:
-        """The tokens of a batch; of `auto` what the device says, and of a resumed shard what it had before."""
-        if self.settings.token_budget != "auto":
-            return self.settings.token_budget
-        folder = self.settings.kept_of_shard
-        file = None if folder is None else folder / "batches.json"
-        budget = int(kept(file, lambda: {"token_budget": budget_of(self.model.device)})["token_budget"])
-        logger.info("a batch has up to %s tokens (token_budget: auto)", f"{budget:,}")
-        return budget
 
     def _encoded(self, instances: pl.DataFrame, whole: bool) -> Ready:
         encoded = self.encode(instances, whole)

@@ -13,9 +13,11 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError, first_line, load_model, load_tokenizer
+from biasgrid.engine.audit import compare_audit, sample_of
 from biasgrid.engine.back_end import BackEnd
-from biasgrid.engine.batches import compare_audit, longest_input
-from biasgrid.engine.hardware import choose_device, choose_precision, fast_products, name_of_device, set_precision
+from biasgrid.engine.batches import longest_input
+from biasgrid.engine.fit import tokens_of_batch
+from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision
 from biasgrid.engine.local import lists_of, numbered
 from biasgrid.engine.settings import Settings
 from biasgrid.faults import out_of_memory
@@ -36,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 Outcome = TypeVar("Outcome")
 Advance = Callable[[int], None]
-AUDIT_ROWS, COMPARED_ROWS = 32, 4
+COMPARED_ROWS = 4
 LARGEST_DIFFERENCE = 1e-4
 """Between log-probabilities behind a shared prefix and those of whole prompts."""
 
@@ -60,6 +62,7 @@ class TextGeneration(BackEnd):
         tokenizer: its tokenizer.
         settings: how to answer.
         generation: how texts are written, see `GenerationChoices`.
+        token_budget: how many tokens a batch may have.
         shares: whether what all prompts begin with is computed once.
         precision: what it computes in.
         audited: the answers of the audit, with `instance` and `key`; None where texts are written.
@@ -74,6 +77,7 @@ class TextGeneration(BackEnd):
         # The probabilities of options are those before any thought.
         self.prompter = Prompter(tokenizer, thinking=settings.answer == "text" and self.generation["thinking"])
         self.options = Options(self.prompter)
+        self.token_budget = tokens_of_batch(settings, model.device)
         self.shares = True
         self.precision = "float32"
         self.audited: pl.DataFrame | None = None
@@ -104,12 +108,12 @@ class TextGeneration(BackEnd):
 
     def look(self, instances: pl.DataFrame) -> None:
         """Answers a sample one row at a time, and tries on some whether a shared prefix changes anything."""
-        sample = evenly(instances, AUDIT_ROWS)
+        sample = sample_of(instances)
         self.shares = False
         if self.settings.answer == "choice":
             alone = [self.choose(sample[row], 1) for row in range(len(sample))]
             self.audited = sample.select("instance", "key").hstack(pl.concat(alone))
-        self.shares = self.is_same_behind_prefix(evenly(sample, COMPARED_ROWS))
+        self.shares = self.is_same_behind_prefix(sample_of(sample, COMPARED_ROWS))
 
     def is_same_behind_prefix(self, sample: pl.DataFrame) -> bool:
         """Says whether the model answers some instances alike where keys and values of their beginnings are reused."""
@@ -128,8 +132,7 @@ class TextGeneration(BackEnd):
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Answers some instances in batches of one length."""
         answer = self.choose if self.settings.answer == "choice" else self.write
-        with fast_products(self.model):
-            return answer(instances, self.settings.token_budget, progress.advance)
+        return answer(instances, self.token_budget, progress.advance)
 
     def prefix(self, prompts: Sequence[list[int]]) -> Prefix:
         """Reads what prompts begin with, if that changes nothing."""
@@ -210,11 +213,6 @@ class TextGeneration(BackEnd):
 SCORED_BY = "logits"
 """Every option was found, whatever its probability."""
 OF_TEXTS = {"response": pl.String, "status": pl.Categorical, "tokens_out": pl.UInt32}
-
-
-def evenly(rows: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Returns at most so many rows, at even distances."""
-    return rows[np.unique(np.linspace(0, len(rows) - 1, num=min(len(rows), count), dtype=np.int64))]
 
 
 def in_pieces(run: Callable[[IntArray], Outcome], rows: IntArray) -> Iterator[tuple[IntArray, Outcome]]:
