@@ -13,7 +13,7 @@ import pandas as pd
 from stopwatch import measure, print_table, seconds_of
 
 from biasgrid.families.statement.expand import expand
-from biasgrid.families.statement.pack import PackFiles
+from biasgrid.families.statement.packs.pack import PackFiles
 from biasgrid.families.statement.reading import read
 from biasgrid.tables.files import write_table_in_parts
 

@@ -66,6 +66,7 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
         "docs/outputs.md": ("columns of SUMMARY", "| `headline` | Boolean |"),
         "docs/measures.md": ("scores", "| `accuracy` | one number | classes |"),
         "docs/validity.md": ("validity flags", "| `templates` |"),
+        "docs/generative.md": ("measures of statement", "| `error_macro` | error rate by template: mean"),
     }
     for document, (name, _) in tables.items():
         text = f"before\n<!-- table: {name} -->\nout of date\n<!-- end of table -->\nafter\n"

@@ -11,8 +11,10 @@ from small_tables import whole
 
 from biasgrid.families.sampling import Sample
 from biasgrid.families.statement.expand import expand
-from biasgrid.families.statement.pack import Pack, PackFiles
+from biasgrid.families.statement.measure import measure, observe
+from biasgrid.families.statement.packs.pack import Pack, PackFiles
 from biasgrid.families.statement.reading import read
+from biasgrid.tables.measures import MEASURES, table_of_cell
 
 PLAIN = "{statement} Yes or No?"
 HEADER = "template_id,template_text,param_1,param_2,constraints,label,negation_of\n"
@@ -60,3 +62,10 @@ def instances_of(folder: Path, **options: Any) -> pl.DataFrame:
 def faults_of(folder: Path, **options: Any) -> list[str]:
     """What is wrong with a pack, without the folder's name."""
     return [str(fault).replace(f"{folder}/", "") for fault in read(files_of(folder, **options))[1]]
+
+
+def measured(instances: pl.DataFrame, predictions: pl.DataFrame, mode: str | None = None) -> pl.DataFrame:
+    """The measures of a cell."""
+    options = {"measures": None, "failure_threshold": 0.1, "mode": mode}
+    measures = measure(observe(instances, predictions, options), options)
+    return table_of_cell(measures, MEASURES, "model", "dataset")

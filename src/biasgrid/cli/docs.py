@@ -21,7 +21,14 @@ from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.schema import table
 
 FAMILIES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
-DOCUMENTS = ("README.md", "config/README.md", "docs/outputs.md", "docs/measures.md", "docs/validity.md")
+DOCUMENTS = (
+    "README.md",
+    "config/README.md",
+    "docs/outputs.md",
+    "docs/measures.md",
+    "docs/validity.md",
+    "docs/generative.md",
+)
 SCHEMAS = {
     "INSTANCES": instances.schema_of({}, {"candidate1": None, "position1": None}),
     **{f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS) for name, of in BUILT_IN.families.items()},

@@ -9,9 +9,9 @@ import polars as pl
 
 from biasgrid.arrays import BoolArray, IntArray
 from biasgrid.families.expansion import Expansion
-from biasgrid.families.statement.combinations import allowed, places_of
 from biasgrid.families.statement.keys import KEYS
-from biasgrid.families.statement.pack import STATEMENT, Pack, Template
+from biasgrid.families.statement.packs.combinations import allowed, places_of
+from biasgrid.families.statement.packs.pack import STATEMENT, Pack, Template
 from biasgrid.families.statement.sampled import chosen_of_each
 from biasgrid.families.statement.texts import texts
 from biasgrid.tables.instances import schema_of

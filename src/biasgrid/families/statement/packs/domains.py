@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from biasgrid.families.statement.pack import UNUSED, Value
+from biasgrid.families.statement.packs.pack import UNUSED, Value
 from biasgrid.families.texts import SPACING, spacing_problem
 from biasgrid.faults import Fault, InputError
 from biasgrid.reading import read_text, readable

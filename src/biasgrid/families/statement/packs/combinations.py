@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from biasgrid.arrays import BoolArray, IntArray
-from biasgrid.families.statement.constraints import Reference, Test
-from biasgrid.families.statement.pack import Pack, Template
+from biasgrid.families.statement.packs.constraints import Reference, Test
+from biasgrid.families.statement.packs.pack import Pack, Template
 
 SLICE = 2**18
 

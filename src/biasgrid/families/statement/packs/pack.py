@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasgrid.families.sampling import Sample
-from biasgrid.families.statement.constraints import Constraint
+from biasgrid.families.statement.packs.constraints import Constraint
 
 UNUSED = ""
 """The domain of a parameter that a template leaves out: it has one value, without name and class."""

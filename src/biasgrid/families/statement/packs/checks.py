@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from biasgrid.families.statement.combinations import allowed, attributes
-from biasgrid.families.statement.constraints import Reference
-from biasgrid.families.statement.pack import Pack, Template
-from biasgrid.families.statement.table import Row, Table
+from biasgrid.families.statement.packs.combinations import allowed, attributes
+from biasgrid.families.statement.packs.constraints import Reference
+from biasgrid.families.statement.packs.pack import Pack, Template
+from biasgrid.families.statement.packs.table import Row, Table
 from biasgrid.families.texts import SPACING, spacing_problem
 from biasgrid.faults import Fault, nearest, one_of
 

@@ -1,0 +1,91 @@
+"""The family of statements that models agree with or not, as others see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.statement.declared import ABOUT, DESIGN, FLAGS, MEASURES, PUBLISHED
+from biasgrid.families.statement.packs.pack import PackFiles
+from biasgrid.families.statement.section import StatementDataset
+from biasgrid.faults import Fault
+from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
+from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
+from biasgrid.groups.section import combination_faults
+from biasgrid.tables.measure import Measure
+
+if TYPE_CHECKING:
+    from biasgrid.groups.records import Sort
+
+STATEMENTS = "statements"
+"""The one variant of a dataset."""
+ANSWERS = {"scored": "choice", "written": "text"}
+"""The kind of the answers."""
+SORT: Sort = "classes"
+
+
+class Statements(Family):
+    """Asks generative models whether they agree with statements and their negations."""
+
+    name = "statement"
+    Section = StatementDataset
+    instance_bytes = 20.0
+    sorts: ClassVar = {"text-generation": SORT}
+    own_measures = MEASURES | PUBLISHED
+    flags = FLAGS
+    expected = "the task of statement datasets"
+
+    def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
+        """Says what a model is asked: those of the dataset's task are."""
+        entry, section = grid.models[model], section_of(grid, dataset)
+        if entry.task != section.task or entry.predictions:
+            return None
+        options = section.model_dump(include={"measures", "failure_threshold", "mode"})
+        return Question(STATEMENTS, ANSWERS[section.answers], options=options)
+
+    def files(self, grid: Grid, dataset: str, variant: str) -> PackFiles:
+        """Returns the files of a dataset."""
+        folder, section = Path(grid.word_lists), section_of(grid, dataset)
+        return PackFiles(
+            templates=folder / section.templates,
+            domains=folder / section.domains,
+            as_original=section.mode == "apes",
+            repetitions=section.repetitions,
+            sample=section.sample,
+            system=section.system,
+            prompt=section.prompt,
+        )
+
+    def measures(self, dataset: StatementDataset) -> Mapping[str, Measure]:
+        """Declares the family's measures, those of groups, and what speaks against a cell."""
+        published = PUBLISHED if dataset.mode == "apes" else {}
+        of_groups = measures_of_groups(SORT, dataset.failure_threshold, DESIGN)
+        return {**MEASURES, **published, **of_groups, **FLAGS}
+
+    def about(self, dataset: StatementDataset) -> Sequence[str]:
+        """Tells of the statements and of the comparison of groups."""
+        return ABOUT, ABOUT_GROUPS
+
+    def figures(self, dataset: StatementDataset) -> Sequence[str]:
+        """Names the figures of groups."""
+        return GROUP_FIGURES
+
+    def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
+        """Yields comparisons of classes that cannot be computed of selected datasets."""
+        for name in grid.run.datasets:
+            section = grid.datasets[name]
+            if isinstance(section, StatementDataset):
+                yield from combination_faults(source, name, SORT, section.measures or (), classes=2)
+
+
+def section_of(grid: Grid, dataset: str) -> StatementDataset:
+    """Returns the section of a dataset of this family."""
+    section = grid.datasets[dataset]
+    assert isinstance(section, StatementDataset)
+    return section
+
+
+FAMILY = Statements()

@@ -1,0 +1,1 @@
+"""Packs of statements: how their files are read, and which values go together in them."""
