@@ -24,7 +24,8 @@ FLOORS = [
     {"families", "models", "plots"},
     {"config", "report"},
     {"runs"},
-    {"unqover"},
+    # Files of other projects.
+    {"apes", "unqover"},
     # What scripts and notebooks import.
     {"__init__"},
     {"cli"},

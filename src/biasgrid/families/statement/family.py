@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.statement.declared import ABOUT, DESIGN, FLAGS, MEASURES, PUBLISHED
 from biasgrid.families.statement.packs.pack import PackFiles
 from biasgrid.families.statement.section import StatementDataset
@@ -33,6 +33,7 @@ class Statements(Family):
     name = "statement"
     Section = StatementDataset
     instance_bytes = 20.0
+    formats: ClassVar = {"apes": Format("biasgrid.apes.commands:import_file", "biasgrid.apes.commands:export_cell")}
     sorts: ClassVar = {"text-generation": SORT}
     own_measures = MEASURES | PUBLISHED
     flags = FLAGS

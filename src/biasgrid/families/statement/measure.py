@@ -38,7 +38,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     parts = [(observations, ()), (observations, ("template",)), *((exploded, keys) for keys in OF_CLASSES)]
     tables = [rows for table, keys in parts for rows in measures_of_parts(table, keys)]
     if options["mode"] == "apes":
-        tables.append(published(observations))
+        tables.append(published(~observations["is_right"].fill_null(value=False)))
     own = pl.concat(tables, how="diagonal").with_columns(options=pl.lit(""))
     return pl.concat([own, measures_of_classes(exploded, options)], how="diagonal_relaxed")
 

@@ -8,15 +8,13 @@ NAMES = ("apes_positive", "apes_negated", "apes_overall")
 """Errors in the first half of the statements, in the second, and in all."""
 
 
-def published(observations: pl.DataFrame) -> pl.DataFrame:
+def published(wrong: pl.Series) -> pl.DataFrame:
     """Returns the shares of statements whose answer is not the label, rounded up to three decimals.
 
-    Statements without an answer count as errors, and positive statements are the first half of all.
-
     Args:
-        observations: in the order of the statements, with `is_right`.
+        wrong: shape (statements,), whether the answer is wrong, or there is none; positive statements are the first
+            half of all.
     """
-    wrong = ~observations["is_right"].fill_null(value=False)
     half = len(wrong) // 2
     parts = [wrong[:half], wrong[half:], wrong]
     rows = [(name, rounded_up(int(part.sum()), len(part)), len(part)) for name, part in zip(NAMES, parts, strict=True)]
