@@ -1,0 +1,173 @@
+"""How well the engine feeds a GPU: masked models of bert-base's and bert-large's size on the gender dataset.
+
+    python benchmarks/gpu.py [--rows 400000] [--device cuda]
+
+Each line is a process, or two that share the GPU, with random weights; a job of the grid answers the same rows in the
+same way. The peak is that of a product of two large square matrices in the same precision on the same GPU. On a CPU
+(`--device cpu --rows 64`) it only shows whether the script works.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from host import FULL, PART_ROWS, instances_files
+from stopwatch import print_table
+
+SIZES: dict[str, dict[str, int]] = {
+    "bert-base": {},
+    "bert-large": {
+        "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
+    },
+}  # fmt: skip
+PRECISIONS = ("bfloat16", "float16", "tf32", "float32")
+SIDE, PRODUCTS = 8192, 20
+KERNELS = {
+    "products": ("gemm", "cutlass", "matmul", "addmm"),
+    "attention": ("attention", "flash", "fmha"),
+    "copies": ("memcpy", "memset", "copy_"),
+}
+"""Parts of the names of kernels, by what they are; all else is element by element."""
+
+
+def peak_of(device: str, precision: str) -> float:
+    """Returns the TFLOPS of a product of two square matrices."""
+    import torch
+
+    from biasgrid.engine.hardware import set_precision
+
+    set_precision(torch.nn.Linear(1, 1), precision)
+    kind = getattr(torch, precision, torch.float32)
+    side = SIDE if device == "cuda" else 512
+    one, other = (torch.randn(side, side, device=device, dtype=kind) for _ in range(2))
+    for count in (3, PRODUCTS):
+        wait(device)
+        start = time.perf_counter()
+        for _ in range(count):
+            one @ other
+        wait(device)
+    return 2 * side**3 * PRODUCTS / (time.perf_counter() - start) / 1e12
+
+
+def wait(device: str) -> None:
+    """Waits until a GPU has done all that it was given."""
+    import torch
+
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def model_of(size: str, vocabulary: int, device: str) -> Any:
+    """Returns a masked language model with random weights."""
+    from transformers import BertConfig, BertForMaskedLM
+
+    return BertForMaskedLM(BertConfig(vocab_size=vocabulary, **SIZES[size])).eval().to(device)
+
+
+def once(size: str, precision: str, compiled: bool, folder: str, file: str, rows: int, device: str) -> dict[str, Any]:
+    """Answers rows in this process; returns rows, tokens, seconds, operations and where a part's time goes."""
+    import torch
+    from transformers import BertTokenizerFast
+
+    from biasgrid.engine import local
+    from biasgrid.engine.settings import Settings
+    from biasgrid.jobs.progress import Progress
+    from biasgrid.models.fill_mask import FillMask
+    from biasgrid.tables.instances import read_asked
+
+    tokenizer = BertTokenizerFast.from_pretrained(folder + "/tokenizer")
+    model = model_of(size, len(tokenizer), device)
+    if compiled:
+        model.bert = torch.compile(model.bert, dynamic=True)
+    patched: Any = local
+    patched.load_model, patched.load_tokenizer = lambda *_: model, lambda _: tokenizer
+    asked = read_asked(Path(file)).head(rows)
+    settings = Settings("random", "fill-mask", precision, "auto", device, 3600, "choice", 1, {})
+    back_end = FillMask.open({}, settings, asked)
+    parts = [asked.slice(start, PART_ROWS) for start in range(0, len(asked), PART_ROWS)]
+    with Progress("random", 2 * len(asked), 3600) as progress:
+        list(back_end.answer_parts(parts[:1], progress))
+        wait(device)
+        start = time.perf_counter()
+        said = sum(len(answers) for answers in back_end.answer_parts(parts, progress))
+        seconds = time.perf_counter() - start
+        shares = kernel_shares(lambda: list(back_end.answer_parts(parts[:2], progress)), device)
+    tokens = int(back_end.ready.encoded.rows.lengths.sum()) if back_end.ready else 0
+    weights = sum(tensor.numel() for name, tensor in model.named_parameters() if "encoder" in name)
+    return {"rows": said, "tokens": tokens, "seconds": seconds, "flop": 2 * weights * tokens, "shares": shares}
+
+
+def kernel_shares(work: Any, device: str) -> dict[str, float]:
+    """Returns the share of a GPU's time by sort of kernel, and how much of the whole time it had nothing to do."""
+    import torch
+
+    if device != "cuda":
+        work()
+        return {}
+    activities = [torch.profiler.ProfilerActivity.CUDA]
+    start = time.perf_counter()
+    with torch.profiler.profile(activities=activities) as profile:
+        work()
+        wait(device)
+    whole = 1e6 * (time.perf_counter() - start)
+    found = dict.fromkeys([*KERNELS, "element by element"], 0.0)
+    for event in profile.key_averages():
+        name = event.key.lower()
+        sort = next((each for each, parts in KERNELS.items() if any(part in name for part in parts)), None)
+        found[sort or "element by element"] += event.self_device_time_total
+    return {**{sort: spent / whole for sort, spent in found.items()}, "idle": 1 - sum(found.values()) / whole}
+
+
+def together(jobs: int, *arguments: Any) -> list[dict[str, Any]]:
+    """Runs `once` in some processes at a time."""
+    command = [sys.executable, __file__, "--once", json.dumps(arguments)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(jobs)]
+    outputs = [process.communicate()[0] for process in running]
+    if any(process.returncode for process in running):
+        raise SystemExit("a run has failed; its error stands above")
+    return [json.loads(output.splitlines()[-1]) for output in outputs]
+
+
+def line_of(name: list[str], runs: list[dict[str, Any]], peak: float) -> list[str]:
+    """Words one line of the table: what processes that ran side by side did together."""
+    rates = {key: sum(run[key] / run["seconds"] for run in runs) for key in ("rows", "tokens", "flop")}
+    reached, shares = rates["flop"] / 1e12, runs[0]["shares"]
+    spent = ", ".join(f"{sort} {share:.0%}" for sort, share in shares.items()) or "-"
+    return [*name, f"{rates['rows']:,.0f}", f"{rates['tokens']:,.0f}", f"{reached:.1f}", f"{reached / peak:.0%}", spent]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=400_000)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--once", type=json.loads)
+    chosen = parser.parse_args()
+    if chosen.once:
+        print(json.dumps(once(*chosen.once)))
+        return
+    table = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        files = instances_files(folder)
+        for precision in PRECISIONS if chosen.device == "cuda" else ("float32",):
+            peak = peak_of(chosen.device, precision)
+            for size in SIZES:
+                # Larger models and wider numbers get fewer rows, so that all of it ends within ten minutes.
+                rows = chosen.rows // (4 if size == "bert-large" else 1) // (4 if precision == "float32" else 1)
+                for jobs, compiled in ((1, False), (2, False), (1, True)):
+                    runs = together(jobs, size, precision, compiled, temporary, str(files[FULL]), rows, chosen.device)
+                    name = [size, precision, str(jobs), "yes" if compiled else "no"]
+                    table.append(line_of(name, runs, peak))
+    header = ["model", "precision", "jobs", "compiled", "sequences/s", "tokens/s", "TFLOPS", "of the peak"]
+    print_table([*header, "where a GPU's time goes"], table)
+
+
+if __name__ == "__main__":
+    main()
