@@ -1,4 +1,4 @@
-"""Trains models: fine-tunes a checkpoint for question answering, as a masked language model or as a classifier."""
+"""Trains models: fine-tunes a checkpoint for question answering, as a masked or causal LM, or as a classifier."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from transformers import (
     AutoConfig,
+    AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
@@ -26,7 +27,7 @@ from biasgrid.faults import Fault, InputError
 from biasgrid.files import whole_files
 from biasgrid.training.class_lessons import class_lessons, class_names
 from biasgrid.training.hyperparameters import Hyperparameters
-from biasgrid.training.lessons import Lessons, line_lessons, question_lessons
+from biasgrid.training.lessons import Lessons, line_lessons, question_lessons, text_lessons
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -35,6 +36,7 @@ HEADS = {
     "fill-mask": AutoModelForMaskedLM,
     "question-answering": AutoModelForQuestionAnswering,
     "text-classification": AutoModelForSequenceClassification,
+    "text-generation": AutoModelForCausalLM,
 }
 
 
@@ -53,11 +55,11 @@ def train(
     On a CPU the same inputs, hyper-parameters and number of threads give the same weights, byte for byte.
 
     Args:
-        task: `question-answering`, `fill-mask` or `text-classification`.
+        task: `question-answering`, `fill-mask`, `text-classification` or `text-generation`.
         checkpoint: folder of the model and tokenizer to begin with; a missing head gets new weights.
         data_paths: what it learns, one file behind the other: SQuAD v1.1 or v2.0 JSON for question answering, where
-            all answers of a question count alike; text files for fill-mask (see `line_lessons`); JSON lines for text
-            classification (see `class_lessons`).
+            all answers of a question count alike; text files for fill-mask (see `line_lessons`) and text generation
+            (see `text_lessons`); JSON lines for text classification (see `class_lessons`).
         out_folder: where to write; created where it is missing.
         hyperparameters: how to train.
         threads: threads to compute with on a CPU.
@@ -103,7 +105,7 @@ def load_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedTokenizerFast
         ModelError: see `read_tokenizer`; or it lacks a special token that training needs.
     """
     tokenizer = read_tokenizer(str(checkpoint), checkpoint, trust_remote_code=False)
-    if tokenizer.pad_token is None:
+    if tokenizer.pad_token is None and task != "text-generation":
         raise ModelError(
             f"{checkpoint}: the tokenizer has no pad token; expected one, which batches are filled up with"
         )
@@ -202,6 +204,8 @@ def make_lessons(
         return question_lessons(tokenizer, data_path, longest, hyperparameters.stride)
     if task == "text-classification":
         return class_lessons(tokenizer, data_path, longest, names)
+    if task == "text-generation":
+        return text_lessons(tokenizer, data_path, longest)
     return line_lessons(tokenizer, data_path, longest, hyperparameters.mask_probability)
 
 
