@@ -16,8 +16,9 @@ from biasgrid.checkpoints.checkpoint import ModelError, first_line, load_model, 
 from biasgrid.engine.audit import compare_audit, sample_of
 from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.batches import longest_input
-from biasgrid.engine.fit import tokens_of_batch
-from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision
+from biasgrid.engine.findings import kept
+from biasgrid.engine.fit import find_fit, name_of_fit, tokens_of_batch
+from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_one_dnn
 from biasgrid.engine.local import lists_of, numbered
 from biasgrid.engine.settings import Settings
 from biasgrid.faults import out_of_memory
@@ -104,7 +105,18 @@ class TextGeneration(BackEnd):
         back_end.look(instances)
         back_end.precision = cls.decisive(settings)["precision"]
         set_precision(model, back_end.precision)
+        back_end.fit()
         return back_end
+
+    def fit(self) -> None:
+        """Takes the products that are the fastest on this processor, as an earlier shard may have found them."""
+        if self.precision != "float32":
+            return
+        folder, settings = self.settings.kept, self.settings
+        file = None if folder is None else folder / name_of_fit(self.model.device, self.model, settings.threads)
+        auto = choose_precision("auto", self.model.device)
+        if kept(file, lambda: find_fit(self.model, auto))["products"] == "oneDNN":
+            use_one_dnn(self.model)
 
     def look(self, instances: pl.DataFrame) -> None:
         """Answers a sample one row at a time, and tries on some whether a shared prefix changes anything."""
