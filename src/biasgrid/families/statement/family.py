@@ -24,6 +24,7 @@ STATEMENTS = "statements"
 """The one variant of a dataset."""
 ANSWERS = {"scored": "choice", "written": "text"}
 """The kind of the answers."""
+FIGURES = ("answer_bubbles", "negation_bubbles")
 SORT: Sort = "classes"
 
 
@@ -71,8 +72,8 @@ class Statements(Family):
         return ABOUT, ABOUT_GROUPS
 
     def figures(self, dataset: StatementDataset) -> Sequence[str]:
-        """Names the figures of groups."""
-        return GROUP_FIGURES
+        """Names the family's figures and those of groups."""
+        return (*FIGURES, *GROUP_FIGURES)
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields comparisons of classes that cannot be computed of selected datasets."""
