@@ -48,7 +48,7 @@ def bubbles(
     if rows.is_empty():
         return empty_figure(heading, "there are no answers")
     names = context.names(rows)
-    order = {key: in_order(rows.filter(bias_type=key), "group") for key in in_order(rows, "bias_type")}
+    order = {key: in_order(rows.filter(bias_type=key), "group") for key in sorted(in_order(rows, "bias_type"))}
     shown = readable_groups(order)
     chosen = pl.DataFrame(
         [(key, group) for key, groups in shown.items() for group in groups], schema=["bias_type", "group"], orient="row"
