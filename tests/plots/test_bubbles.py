@@ -10,9 +10,9 @@ from small_statements import instances_of, measured
 from small_tables import predictions_of
 
 from biasgrid.plots import answer_bubbles, negation_bubbles
-from biasgrid.plots.bubbles import rows_of
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.theme import save
+from biasgrid.plots.drawing.bubbles import rows_of
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.theme import save
 from biasgrid.tables.summary import ModelFacts
 
 CONTEXT = FigureContext({"dataset": "People"}, {"model": ModelFacts("LLM", "Small", {})})

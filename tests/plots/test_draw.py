@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 from small_measures import measures_of
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.draw import draw
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.draw import draw
 from biasgrid.tables.summary import ModelFacts
 
 MODELS = {name: ModelFacts("LM", name.title(), {}) for name in ("one", "two", "three")}

@@ -12,8 +12,8 @@ from small_measures import measures_of, table_of
 from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.plots import associations, bipartite, errors, heat_map, intensity_mu, planted, ranks
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.theme import save
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.theme import save
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.planted import PLANTED

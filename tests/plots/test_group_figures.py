@@ -12,8 +12,8 @@ from small_groups import THRESHOLD, measured_groups, planted_slants
 
 from biasgrid.groups.figures import FIGURES
 from biasgrid.plots import failure_curve, group_pairs, group_scores, group_templates, planted
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.theme import LEGEND_LINE, save
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.theme import LEGEND_LINE, save
 from biasgrid.statistics.groups import main_score, order_groups, pairwise_options, scores_of_groups
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.statistics.selection import select_rows

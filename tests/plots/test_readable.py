@@ -2,8 +2,8 @@
 
 import pytest
 
-from biasgrid.plots.readable import both_ends, shorten_all
-from biasgrid.plots.theme import legend_columns, palette
+from biasgrid.plots.drawing.readable import both_ends, shorten_all
+from biasgrid.plots.drawing.theme import legend_columns, palette
 
 
 def test_long_texts_are_shortened_and_stay_distinct() -> None:

@@ -10,9 +10,9 @@ from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.draw import draw
-from biasgrid.plots.theme import save
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.draw import draw
+from biasgrid.plots.drawing.theme import save
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.planted import PLANTED

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.plots.bubbles import bubbles
-from biasgrid.plots.context import FigureContext
+from biasgrid.plots.drawing.bubbles import bubbles
+from biasgrid.plots.drawing.context import FigureContext
 
 CAPTION = (
     "Answers to statements about each class: how sure the model is of those that are right and those that are wrong, "

@@ -14,9 +14,9 @@ from plotnine import (
     scale_y_discrete,
 )
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import ordered, shorten_all
-from biasgrid.plots.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import ordered, shorten_all
+from biasgrid.plots.drawing.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
 from biasgrid.statistics.selection import in_order, select_rows
 from biasgrid.tables.means import means_by
 

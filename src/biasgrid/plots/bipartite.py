@@ -20,9 +20,9 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import shorten_all
-from biasgrid.plots.theme import biasgrid_theme
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import shorten_all
+from biasgrid.plots.drawing.theme import biasgrid_theme
 from biasgrid.statistics.selection import in_order, select_rows
 from biasgrid.tables.means import means_by
 

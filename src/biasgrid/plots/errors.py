@@ -16,9 +16,9 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import ordered
-from biasgrid.plots.theme import GAMMA, biasgrid_theme, palette, shapes
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import ordered
+from biasgrid.plots.drawing.theme import GAMMA, biasgrid_theme, palette, shapes
 from biasgrid.statistics.selection import in_order, select_rows
 
 CAPTION = (

@@ -17,9 +17,9 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import ordered
-from biasgrid.plots.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure, legend_below, legend_height
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import ordered
+from biasgrid.plots.drawing.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure, legend_below, legend_height
 from biasgrid.statistics.selection import in_order
 from biasgrid.tables.measure import options_of
 

@@ -20,10 +20,10 @@ from plotnine import (
 )
 
 from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.matrix_layout import lay_out
-from biasgrid.plots.readable import groups_left_out
-from biasgrid.plots.theme import (
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.matrix_layout import lay_out
+from biasgrid.plots.drawing.readable import groups_left_out
+from biasgrid.plots.drawing.theme import (
     CELL,
     CHARACTER,
     FAINT,

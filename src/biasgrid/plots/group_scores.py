@@ -20,9 +20,9 @@ from plotnine import (
 )
 
 from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import groups_left_out, ordered, readable_groups
-from biasgrid.plots.theme import biasgrid_theme, empty_figure, legend_below, legend_height, palette, shapes
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import groups_left_out, ordered, readable_groups
+from biasgrid.plots.drawing.theme import biasgrid_theme, empty_figure, legend_below, legend_height, palette, shapes
 from biasgrid.statistics.groups import main_score, order_groups, scores_of_groups
 
 CAPTION = (

@@ -15,9 +15,9 @@ from plotnine import (
 )
 
 from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import both_ends, left_out, ordered
-from biasgrid.plots.theme import CELL, colour_bar, colour_limit, distance_scale, empty_figure, heat_map_theme
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import both_ends, left_out, ordered
+from biasgrid.plots.drawing.theme import CELL, colour_bar, colour_limit, distance_scale, empty_figure, heat_map_theme
 from biasgrid.statistics.groups import main_score, pairwise_options
 from biasgrid.statistics.selection import in_order, select_rows
 

@@ -19,9 +19,9 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import both_ends, left_out, ordered, shorten_all
-from biasgrid.plots.theme import (
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import both_ends, left_out, ordered, shorten_all
+from biasgrid.plots.drawing.theme import (
     CELL,
     GAMMA,
     LEAST,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.plots.bars import bars
-from biasgrid.plots.context import FigureContext
+from biasgrid.plots.drawing.bars import bars
+from biasgrid.plots.drawing.context import FigureContext
 
 CAPTION = (
     "Bias consistency η of every cell: how uniformly the model prefers one subject over another, "

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.plots.bars import bars
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.theme import GAMMA
+from biasgrid.plots.drawing.bars import bars
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.theme import GAMMA
 
 CAPTION = (
     "Bias intensity μ of every cell: each bar is one model, each panel one dataset, all on one scale. "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.plots.bubbles import bubbles
-from biasgrid.plots.context import FigureContext
+from biasgrid.plots.drawing.bubbles import bubbles
+from biasgrid.plots.drawing.context import FigureContext
 
 CAPTION = (
     "Statements and their negations by class: how far P(Yes) of both is from adding up to 1, of pairs whose answers "

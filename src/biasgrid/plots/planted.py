@@ -15,9 +15,9 @@ from plotnine import (
     scale_shape_manual,
 )
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import ordered
-from biasgrid.plots.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import ordered
+from biasgrid.plots.drawing.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
 from biasgrid.statistics.recovery import in_words, measured_and_planted, recovery
 from biasgrid.statistics.selection import in_order
 

@@ -14,9 +14,9 @@ from plotnine import (
     scale_y_discrete,
 )
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import both_ends, left_out, ordered
-from biasgrid.plots.theme import GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import both_ends, left_out, ordered
+from biasgrid.plots.drawing.theme import GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.statistics.selection import in_order, select_rows
 
 CAPTION = (

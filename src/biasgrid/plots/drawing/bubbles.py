@@ -20,9 +20,9 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import groups_left_out, ordered, readable_groups
-from biasgrid.plots.theme import INK, biasgrid_theme, empty_figure, palette
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import groups_left_out, ordered, readable_groups
+from biasgrid.plots.drawing.theme import INK, biasgrid_theme, empty_figure, palette
 from biasgrid.statistics.selection import in_order, select_rows
 
 LARGEST = 9

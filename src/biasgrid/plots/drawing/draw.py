@@ -7,8 +7,8 @@ import textwrap
 import polars as pl
 from plotnine import ggplot, labs
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.theme import empty_figure
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.theme import empty_figure
 from biasgrid.references import load
 from biasgrid.tables.measure import NOT_MEASURABLE
 

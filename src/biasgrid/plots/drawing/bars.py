@@ -17,9 +17,9 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.plots.context import FigureContext
-from biasgrid.plots.readable import ordered
-from biasgrid.plots.theme import biasgrid_theme, legend_below, legend_height, palette
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.readable import ordered
+from biasgrid.plots.drawing.theme import biasgrid_theme, legend_below, legend_height, palette
 from biasgrid.statistics.selection import in_order, select_rows
 
 WIDTH = 10

@@ -9,8 +9,8 @@ from textwrap import wrap
 
 import polars as pl
 
-from biasgrid.plots.readable import MOST_GROUPS, readable_groups
-from biasgrid.plots.theme import CELL, CHARACTER
+from biasgrid.plots.drawing.readable import MOST_GROUPS, readable_groups
+from biasgrid.plots.drawing.theme import CELL, CHARACTER
 
 SIDE_BY_SIDE = 96
 """So many columns of cells stand side by side; where models need more their matrices stand in further lines."""

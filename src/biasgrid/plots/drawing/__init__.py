@@ -1,0 +1,1 @@
+"""What figures share: how they look and are saved, what they are told, names that fit, bars, bubbles and cells."""
