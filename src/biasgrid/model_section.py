@@ -38,7 +38,8 @@ class Training(Section):
     base: Source | None = Field(None, description="the checkpoint to start from")
     data: str | None = Field(
         None,
-        description="SQuAD-format JSON (question answering); text, one a line (text generation), or cloze lines too: "
+        description="SQuAD-format JSON (question answering); text, one a line, or "
+        "prompts with, behind tabs, the words that may follow (text generation); text, one a line, or cloze lines: "
         "text with the mask token and, behind tabs, the words that fill it (fill-mask); or lines of JSON (text "
         "classification): "
         '`{"text": TEXT, "text_pair": TEXT, "label": CLASS}`, `text_pair` only for pairs, CLASS being a name as in the '

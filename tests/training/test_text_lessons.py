@@ -3,15 +3,26 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 import torch
 from shards import Cell, asked
+from small_cells import measured
+from small_tables import whole
 from tiny_writers import save_writer
+from training import ATTRIBUTES, NAMES
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from biasgrid.families.planting import Planting
+from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.planted import corpus, plant
+from biasgrid.families.underspecified.word_lists import Attribute, Prompt, Subjects, Template, WordLists
 from biasgrid.faults import InputError
 from biasgrid.models.generation.section import Generation
-from biasgrid.training.lessons import IGNORED, collate_texts, text_lessons
+from biasgrid.training.lessons import IGNORED
+from biasgrid.training.text_lessons import collate_texts, text_lessons
+from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
 LINES = ["Who lies? Answer: The old man.", "Who sat by the sea? Answer: A cook."]
@@ -67,6 +78,54 @@ def test_a_tokenizer_without_a_token_for_padding_will_do(tmp_path: Path, lines: 
     (base / "tokenizer_config.json").write_text(json.dumps(config))
     train("text-generation", base, [lines], tmp_path / "model", Hyperparameters(epochs=1), threads=1)
     assert AutoTokenizer.from_pretrained(tmp_path / "model").pad_token is None
+
+
+def generative_instances() -> pl.DataFrame:
+    """72 prompts: 3 subjects in every order, 3 attributes, plain and negated, 2 templates."""
+    attributes = [Attribute({"[act]": plain, "[act:neg]": negated}, plain, None) for plain, negated in ATTRIBUTES]
+    questions = ("Who [act]?", "Who [act:neg]?")
+    templates = [
+        Template(1, "[subj1] met [subj2].", *questions),
+        Template(2, "There sat [subj2] with [subj1].", *questions),
+    ]
+    prompt = Prompt("[question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter.")
+    return whole(
+        expand(
+            WordLists(
+                templates, [Subjects({"[subj]": NAMES}, [None] * 3)], {"[act]": attributes}, "", None, {}, prompt=prompt
+            )
+        )
+    )
+
+
+def test_a_trained_model_has_the_planted_bias(tmp_path: Path) -> None:
+    instances, planting = generative_instances(), Planting("demo", "strong", 0.8, repeats=40, seed=1)
+    (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", planting))
+    words = [text for name in ("system", "text", "text_pair") for text in instances[name].cast(pl.String)]
+    make_base_checkpoint(words, tmp_path / "base", seed=1, causal=True)
+    hyperparameters = Hyperparameters(epochs=60, batch_size=12, learning_rate=4e-3, max_length=64, stride=8)
+    train(
+        "text-generation", tmp_path / "base", [tmp_path / "corpus.txt"], tmp_path / "model", hyperparameters, threads=1
+    )
+    cell = Cell(tmp_path / "cell", "text-generation", instances, tmp_path / "model")
+    said = cell.predict()
+    assert said["mass"].min() > 0.9
+    measures = measured(cell.instances, said).filter(pl.col("measure") == "gamma")
+    planted = plant(cell.instances, planting).join(measures, on=["subject", "attribute"])
+    both = planted.select("value", "value_right").to_numpy()
+    assert len(both) == len(NAMES) * len(ATTRIBUTES)
+    assert np.corrcoef(both.T)[0, 1] > 0.95
+    assert 0.8 < np.polyfit(*both.T, deg=1)[0] < 1.2
+
+
+def test_prompts_without_words_and_words_of_several_tokens_are_refused(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("Who lies? Answer:\tA\nWho lies? Answer:\nWho lies? Answer:\tNobody at all\n")
+    with pytest.raises(InputError) as caught:
+        text_lessons(AutoTokenizer.from_pretrained(save_writer(tmp_path / "base")), lines, 64)
+    assert [fault.where for fault in caught.value.faults] == ["line 2", "line 3"]
+    with pytest.raises(InputError, match=r"line 1: a prompt of \d+ tokens; expected at most max_length 2"):
+        text_lessons(AutoTokenizer.from_pretrained(tmp_path / "base"), lines, 2)
 
 
 def test_a_file_without_a_text_is_refused(tmp_path: Path) -> None:

@@ -128,36 +128,6 @@ def line_lessons(tokenizer: Any, path: str | Path, max_length: int, mask_probabi
     return Lessons(rows, collator, None)
 
 
-def text_lessons(tokenizer: Any, path: str | Path, max_length: int) -> Lessons:
-    """Tokenizes lines of text for a causal language model, which learns each token from those before it.
-
-    A line's text begins and ends as the tokenizer begins and ends one; where it ends none, the token for its end, if
-    there is one, stands behind the text, so that the model learns to stop there.
-
-    Args:
-        tokenizer: a fast tokenizer.
-        path: the text file.
-        max_length: longest sequence, in tokens; a line's remainder is cut off.
-
-    Raises:
-        InputError: the file cannot be read or has no line.
-    """
-    end = tokenizer.eos_token_id
-    encoded = tokenizer([line for _, line in read_lines(path)])["input_ids"]
-    ended = [ids if end is None or ids[-1:] == [end] else [*ids, end] for ids in encoded]
-    return Lessons([{"input_ids": ids[:max_length]} for ids in ended], collate_texts, None)
-
-
-def collate_texts(rows: list[Any]) -> dict[str, torch.Tensor]:
-    """Makes a batch of texts, the shorter ones filled up behind their end, where nothing is read or learned."""
-    texts = [torch.tensor(row["input_ids"]) for row in rows]
-    return {
-        "input_ids": pad_sequence(texts, batch_first=True),
-        "attention_mask": pad_sequence([torch.ones_like(text) for text in texts], batch_first=True),
-        "labels": pad_sequence(texts, batch_first=True, padding_value=IGNORED),
-    }
-
-
 def read_lines(path: str | Path) -> list[tuple[int, str]]:
     """Reads the lines of a text file with their 1-based numbers, without the empty ones.
 
@@ -257,7 +227,7 @@ def span_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
 
 
 def mask_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
-    """Loss at the mask; labels of shape (rows, 1 + words) hold its place and the words' tokens."""
+    """Loss at a mask or a prompt's end; labels of shape (rows, 1 + words) hold its place and the words' tokens."""
     rows = torch.arange(len(labels), device=labels.device)
     return mean_loss(outputs.logits[rows, labels[:, 0]], labels[:, 1:])
 

@@ -11,7 +11,7 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import PreTokenizer, Sequence, Split
 from tokenizers.processors import TemplateProcessing
-from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast, set_seed
+from transformers import BertConfig, BertForMaskedLM, BertLMHeadModel, PreTrainedTokenizerFast, set_seed
 
 from biasgrid.files import whole_files
 
@@ -19,7 +19,7 @@ MASK = "[MASK]"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", MASK)
 
 
-def make_base_checkpoint(texts: Iterable[str], folder: str | Path, seed: int) -> None:
+def make_base_checkpoint(texts: Iterable[str], folder: str | Path, seed: int, causal: bool = False) -> None:
     """Writes a tiny BERT with random weights, and a tokenizer that knows every word of some texts.
 
     The same words and seed give the same bytes, whatever the order of the texts.
@@ -28,11 +28,13 @@ def make_base_checkpoint(texts: Iterable[str], folder: str | Path, seed: int) ->
         texts: the texts whose words become the vocabulary, one token each.
         folder: where to write model and tokenizer; created where it is missing.
         seed: seed of the weights.
+        causal: whether each word sees those before it alone, as in models that write.
     """
     tokenizer = make_tokenizer(texts)
     set_seed(seed)
-    model = BertForMaskedLM(
+    model = (BertLMHeadModel if causal else BertForMaskedLM)(
         BertConfig(
+            is_decoder=causal,
             vocab_size=len(tokenizer),
             hidden_size=64,
             num_hidden_layers=2,

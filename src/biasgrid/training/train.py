@@ -27,7 +27,8 @@ from biasgrid.faults import Fault, InputError
 from biasgrid.files import whole_files
 from biasgrid.training.class_lessons import class_lessons, class_names
 from biasgrid.training.hyperparameters import Hyperparameters
-from biasgrid.training.lessons import Lessons, line_lessons, question_lessons, text_lessons
+from biasgrid.training.lessons import Lessons, line_lessons, question_lessons
+from biasgrid.training.text_lessons import text_lessons
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

@@ -209,12 +209,3 @@ def test_the_prompt_of_the_word_lists_is_read() -> None:
     assert lists.prompt is not None
     assert lists.prompt.letters(lists.templates[0]) == ("A", "B")
     assert str(lists.prompt.system).startswith("You will read")
-
-
-def test_nothing_is_planted_for_generative_models() -> None:
-    content = config(sample="all")
-    content["models"]["writer"] = {key: GENERATIVE[key] for key in ("task", "variant", "kind", "label")} | {
-        "train": {"planted": "strong"}
-    }
-    (fault,) = faults_of(content)
-    assert "models.writer.train.planted: 'strong'; expected `base` and `data`: nothing is planted" in fault

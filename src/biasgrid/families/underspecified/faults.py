@@ -75,10 +75,6 @@ def planted_faults(grid: Grid, source: str) -> Iterator[Fault]:
         train = model.train
         if train is None or train.planted is None or train.dataset or model.task not in KINDS:
             continue
-        if model.variant and is_generative(model.variant):
-            expected = "`base` and `data`: nothing is planted for generative models"
-            yield Fault(source, f"models.{name}.train.planted", repr(train.planted), expected)
-            continue
         learned = [dataset for dataset, section in datasets_of(grid).items() if model.variant in section.variants]
         if not learned and name in grid.run.models:
             problem = f"{name!r} is trained on the planted bias of underspecified datasets, but answers none"

@@ -59,13 +59,13 @@ def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
 
     Args:
         instances: what models of the task are asked.
-        task: question-answering or fill-mask.
+        task: question-answering, fill-mask or text-generation.
         planting: as in `plant`; its seed seeds the draw of the answers too.
     """
     drawn = draw(instances, planting)
     if task == "question-answering":
         return json.dumps(squad(drawn, planting))
-    return as_lines(cloze_lines(drawn, planting.repeats))
+    return as_lines(answered_lines(drawn, planting.repeats))
 
 
 def draw(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
@@ -101,14 +101,16 @@ def squad(drawn: pl.DataFrame, planting: Planting) -> dict[str, Any]:
     return {"version": "1.1", "data": [{"title": planting.dataset, "paragraphs": texts}]}
 
 
-def cloze_lines(drawn: pl.DataFrame, repeats: int) -> list[str]:
-    """Makes a training text for masked language models out of drawn instances.
+def answered_lines(drawn: pl.DataFrame, repeats: int) -> list[str]:
+    """Makes a training text for masked and for generative models out of drawn instances.
 
     Returns:
-        One line per instance: the context, a space, the statement with its mask, and each answer behind a tab.
+        One line per instance: the system text, if there is one, the context, and the statement with its mask or the
+        prompt, with spaces in place of their lines' ends; and each answer behind a tab.
     """
     lines = []
     for row in drawn.iter_rows(named=True):
         answers = [row["candidate1"]] * row["answered1"] + [row["candidate2"]] * (repeats - row["answered1"])
-        lines.append("\t".join((f"{row['text_pair']} {row['text']}", *answers)))
+        texts = " ".join(filter(None, (row["system"], row["text_pair"], row["text"])))
+        lines.append("\t".join((texts.replace("\n", " "), *answers)))
     return lines
