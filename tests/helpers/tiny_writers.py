@@ -17,7 +17,16 @@ CORPUS = [
     f"{LETTERS} Is this true? Answer Yes or No. Answer: Yes Answer: No Answer: A Answer: B",
     "You are asked about short texts. A helpful answer is short. Who was it? Nobody can tell.",
 ]
-SIZES: dict[str, dict[str, Any]] = {"gpt2": {}, "llama": {"num_key_value_heads": 1}}
+SIZES: dict[str, dict[str, Any]] = {
+    "gpt2": {},
+    "llama": {"num_key_value_heads": 1},
+    "gemma3_text": {"num_key_value_heads": 1, "head_dim": 16, "sliding_window": 16},
+    "mamba": {"state_size": 8},
+    "jamba": {
+        "num_key_value_heads": 1, "attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 2,
+        "mamba_d_state": 8, "mamba_dt_rank": 4, "use_mamba_kernels": False,
+    },
+}  # fmt: skip
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|{{ message.role }}|>\n{{ message.content | trim }}</s>\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
@@ -64,6 +73,10 @@ def save_writer(folder: Path, architecture: str = "llama", template: str | None 
     )  # fmt: skip
     torch.manual_seed(1)
     model = AutoModelForCausalLM.from_config(config)
+    if "mamba" in architecture or architecture == "jamba":
+        for weights in model.parameters():
+            if weights.dim() > 1:
+                torch.nn.init.normal_(weights, std=0.2)
     # What a checkpoint suggests must change nothing.
     model.generation_config.update(do_sample=True, top_k=2, temperature=0.2, repetition_penalty=5.0)
     model.save_pretrained(folder)

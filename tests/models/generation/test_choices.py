@@ -96,6 +96,17 @@ def test_a_prefix_that_all_have_is_read_once(written_cell: Cells, monkeypatch: p
     assert largest_difference(said, ours.predict_anew()) < 1e-6
 
 
+@pytest.mark.parametrize(("architecture", "shares"), [("gemma3_text", True), ("mamba", True), ("jamba", False)])
+def test_other_architectures_share_what_they_can(
+    written_cell: Cells, caplog: pytest.LogCaptureFixture, architecture: str, shares: bool
+) -> None:
+    ours = written_cell(rows("A", "nobody"), architecture)
+    with caplog.at_level(logging.WARNING):
+        said = ours.predict()
+    assert ("every prompt is read whole" in caplog.text) is not shares
+    assert largest_difference(said.select("instance", "probabilities"), expected(ours)) < 1e-6
+
+
 def test_architectures_that_answer_otherwise_behind_a_prefix_read_whole_prompts(
     written_cell: Cells, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
