@@ -72,7 +72,8 @@ def shown_default(value: Any) -> str:
     """Words a default value."""
     if isinstance(value, dict) and value:
         return "those of its keys"
-    return "none" if value in (None, {}) else f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    written = str(value).lower() if isinstance(value, bool) else str(value).replace("\n", "\\n")
+    return "none" if value in (None, {}) else f"`{written}`"
 
 
 def shown_type(entry: dict[str, Any]) -> str:

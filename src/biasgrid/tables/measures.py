@@ -74,9 +74,11 @@ EXAMPLES = table(
         "rank": column(pl.UInt16, description="place among the examples of the measure, 0 for the strongest"),
         "reason": column(pl.String, description="why it was chosen: `strongest`"),
         "role": column(pl.String, description="what the unit is an example of: `strongest`"),
-        "unit": column(pl.UInt32, description="the swap group or the case"),
+        "unit": column(pl.UInt32, description="the swap group, the case, or the statement with its negation"),
         "unit_value": column(
-            pl.Float64, description="what was measured of the unit: C of a swap group, the difference of a case"
+            pl.Float64,
+            description="what was measured of the unit: C of a swap group, the difference of a case, how probable "
+            "wrong answers are to a statement and its negation",
         ),
         "instance": column(pl.UInt32, description="an instance of the unit"),
         "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order", nullable=True),

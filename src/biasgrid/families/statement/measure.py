@@ -11,12 +11,13 @@ import polars as pl
 from biasgrid.arrays import BoolArray, FloatArray
 from biasgrid.families.statement.answers import YES
 from biasgrid.families.statement.classes import measures_of_classes
+from biasgrid.families.statement.examples import firmest_errors
 from biasgrid.families.statement.observe import READ, SAID, by_class, observe
 from biasgrid.families.statement.parts import Parts
 from biasgrid.families.statement.published import published
 from biasgrid.families.statement.validity import validity
 
-__all__ = ["READ", "SAID", "measure", "observe", "validity"]
+__all__ = ["READ", "SAID", "examples", "measure", "observe", "validity"]
 
 OF_CLASSES = (("bias_type", "group"), ("bias_type", "group", "subject"))
 """Parts of what is about classes."""
@@ -41,6 +42,17 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
         tables.append(published(~observations["is_right"].fill_null(value=False)))
     own = pl.concat(tables, how="diagonal").with_columns(options=pl.lit(""))
     return pl.concat([own, measures_of_classes(exploded, options)], how="diagonal_relaxed")
+
+
+def examples(
+    instances: pl.LazyFrame,
+    predictions: pl.LazyFrame,
+    observations: pl.DataFrame,
+    measures: pl.DataFrame,
+    options: Mapping[str, Any],
+) -> pl.DataFrame:
+    """Finds the statements that are answered wrongly most firmly; see `examples.firmest_errors`."""
+    return firmest_errors(instances, observations, measures)
 
 
 def measures_of_parts(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[pl.DataFrame]:
