@@ -8,7 +8,7 @@ from biasgrid.section import Section
 
 
 class Sample(Section):
-    """A random sample of a dataset's units: swap groups of underspecified questions, counterfactual cases."""
+    """A random sample of a dataset's units: swap groups, counterfactual cases, statements with their negations."""
 
     units: int = Field(ge=1, description="how many are asked, each with all of its instances")
     seed: int = Field(1, ge=0, description="which ones; of one seed, smaller samples are part of larger ones")
