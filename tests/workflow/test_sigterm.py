@@ -1,6 +1,7 @@
 """SIGTERM to Snakemake alone ends its jobs, and the next run goes on from their parts."""
 
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,9 @@ def processes_in(folder: Path) -> list[psutil.Process]:
 
 
 def temporary_files(project: Project) -> list[Path]:
-    return [path for path in (project.folder / "results").rglob(".*") if path.name not in (".answers", ".lock")]
+    """What a file or folder is called until it is whole."""
+    found = (project.folder / "results").rglob(".*")
+    return [path for path in found if re.fullmatch(r"\..+\.[0-9a-f]{8}|\.partial", path.name)]
 
 
 def states(project: SlurmProject) -> set[str]:
