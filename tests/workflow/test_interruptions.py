@@ -35,10 +35,12 @@ def check_same(project: Project, expected: Project) -> None:
     assert project.tables() == expected.tables()
     assert files_of(project) == files_of(expected)
     hidden = {file for file in files_of(project) if "/." in f"/{file}"}
-    lock, finished, *others = sorted(hidden - {".lock", ".made_with.json"})
+    lock, finished, found, its_lock = sorted(hidden - {".lock", ".made_with.json"})
     assert lock == ".answers/gender/answering/1-of-1.lock"
     assert re.fullmatch(r"\.answers/gender/answering/\w{16}/\w{16}\.parquet", finished)
-    assert not others
+    # What fits the processor is kept for all shards of the cell.
+    assert re.fullmatch(r"\.answers/gender/answering/\w{16}/processor-\w+\.json", found)
+    assert its_lock == f"{found}.lock"
 
 
 def files_of(project: Project) -> set[str]:

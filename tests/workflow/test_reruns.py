@@ -97,7 +97,7 @@ def test_changed_templates_run_only_their_dataset(project: Project):
 def test_changed_inference_code_runs_inference_again_of_the_tasks_that_it_serves(project: Project):
     edit(project.folder / "src/biasgrid/models/extractive/candidates.py", "DETERMINERS =", "UNUSED = 1\nDETERMINERS =")
     assert project.planned() == AGGREGATES + Counter(predict=3, measure=2, plot=2)
-    edit(project.folder / "src/biasgrid/engine/batches.py", "AUDIT_ROWS =", "UNUSED = 1\nAUDIT_ROWS =")
+    edit(project.folder / "src/biasgrid/engine/audit.py", "AUDIT_ROWS =", "UNUSED = 1\nAUDIT_ROWS =")
     assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, plot=2)
 
 
