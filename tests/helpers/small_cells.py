@@ -47,3 +47,11 @@ def measured(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame
     options = {"scoring": "exact", "measures": []}
     measures = measure(observe(instances, predictions, options), options)
     return table_of_cell(measures, MEASURES, "model", "dataset")
+
+
+def positions_are_right(instances: pl.DataFrame) -> bool:
+    return all(
+        row["text_pair"][row[f"position{which}"] :].startswith(row[f"candidate{which}"])
+        for row in instances.iter_rows(named=True)
+        for which in (1, 2)
+    )

@@ -1,0 +1,93 @@
+"""Expansion of drawn word lists against plain string replacement, and their count."""
+
+import re
+from dataclasses import replace
+from itertools import combinations, product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_cells import positions_are_right
+from small_tables import whole
+
+from biasgrid.families.underspecified.design import design_of
+from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+
+
+def slow_expansion(lists: WordLists) -> list[tuple[object, ...]]:
+    """Expands word by word, as the spec tells it (a.2 and a.4)."""
+    people = [list(zip(part.forms["[subj]"], part.clusters, strict=True)) for part in lists.subjects]
+    pairs = list(combinations(people[0], 2)) if len(people) == 1 else list(product(*people))
+    rows: list[tuple[object, ...]] = []
+    for pair in pairs + [pair[::-1] for pair in pairs]:
+        for number, template in enumerate(lists.templates):
+            for kind, attributes in lists.attributes.items():
+                if kind not in template.text and f"{kind[:-1]}:" not in template.text:
+                    continue
+                for attribute in attributes:
+                    line = template.text
+                    for head, text in attribute.texts.items():
+                        line = line.replace(head, text)
+                    for which, (name, _) in enumerate(pair, start=1):
+                        line = line.replace(f"[subj{which}]", name)
+                    words = line.split(" ")
+                    for place in range(1, len(words)):
+                        if re.match("[aeiouAEIOU]", words[place]) and words[place - 1] in ("a", "A"):
+                            words[place - 1] += "n"
+                    lead = f"{lists.filler}  " if lists.filler else ""
+                    context, *questions = (lead + " ".join(words)).replace("[mask]", lists.mask or "").split("\t")
+                    for question in questions:
+                        (name1, cluster1), (name2, cluster2) = pair
+                        key = (name1, name2, cluster1, cluster2, number, attribute.name, attribute.cluster)
+                        rows.append((*key, context, question))
+    return rows
+
+
+WORD = st.sampled_from(["a", "A", "an", "apple", "Idol", "met", "b", "übel", "who,", "a."])
+NAME = st.sampled_from(["a", "A", "Ann", "Bob", "an owl", "Über", "Eve", "Zoë"])
+CLUSTER = st.sampled_from([None, "x"])
+
+
+@st.composite
+def small_lists(draw: st.DrawFn) -> WordLists:
+    def text(*slots: str) -> str:
+        words = draw(st.lists(WORD, max_size=5))
+        return " ".join(draw(st.permutations([*words, *slots])))
+
+    names = draw(st.lists(NAME, min_size=3, max_size=5, unique=True))
+    cut = draw(st.sampled_from([0, 1]))
+    subjects = [
+        Subjects({"[subj]": part}, [draw(CLUSTER) for _ in part]) for part in (names[:cut], names[cut:]) if part
+    ]
+    acts = draw(st.lists(st.tuples(WORD, WORD, CLUSTER), min_size=1, max_size=3, unique_by=lambda act: act[0]))
+    attributes = {"[act]": [Attribute({"[act]": yes, "[act:neg]": no}, yes, kind) for yes, no, kind in acts]}
+    mask = draw(st.sampled_from([None, "<m>"]))
+    masked = ["[mask]"] if mask else []
+    slot = draw(st.sampled_from([[], ["[subj1]"], ["[subj2]", "[subj1]"]]))
+    templates = [
+        Template(line, text("[subj1]", "[subj2]"), text("[act]", *masked, *slot), text("[act:neg]", *masked, *slot))
+        for line in range(1, draw(st.integers(2, 3)))
+    ]
+    return WordLists(templates, subjects, attributes, draw(st.sampled_from(["", "a yes --", "A"])), mask, {})
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_lists())
+def test_expansion_is_that_of_plain_string_replacement(lists: WordLists) -> None:
+    instances = whole(expand(lists))
+    columns = [
+        *("subject1", "subject2", "cluster1", "cluster2", "template", "attribute", "attribute_cluster"),
+        *("text_pair", "text"),
+    ]
+    assert instances.select(columns).rows() == slow_expansion(lists)
+    assert positions_are_right(instances)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    small_lists(), st.dictionaries(st.sampled_from(["templates", "subjects", "attributes"]), st.integers(1, 3)), NAME
+)
+def test_instances_are_counted_without_expanding(lists: WordLists, limit: dict[str, int], split: str) -> None:
+    lists = replace(lists, limit=limit)
+    for one_token in (None, lambda words: [word != split for word in words]):
+        assert design_of(lists, one_token).instances == len(whole(expand(lists, one_token)))
