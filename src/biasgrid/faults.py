@@ -33,6 +33,20 @@ class Fault:
         return f"{place}: {self.problem}; expected {self.expected}"
 
 
+class Problem(Exception):  # noqa: N818
+    """What is wrong with a part of the input, for those who know in which file and where it stands.
+
+    Attributes:
+        problem: as in `Fault`.
+        expected: as in `Fault`.
+    """
+
+    def __init__(self, problem: str, expected: str):
+        self.problem = problem
+        self.expected = expected
+        super().__init__(f"{problem}; expected {expected}")
+
+
 class UserError(Exception):
     """An error whose message alone tells a user what is wrong and what to do; no traceback is shown."""
 

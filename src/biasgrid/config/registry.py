@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from biasgrid.families import FAMILIES
 from biasgrid.families.family import PLANTED_STAGE, STAGES, Family
-from biasgrid.faults import Fault, InputError
+from biasgrid.faults import Fault, InputError, Problem
 from biasgrid.model_section import Model
 from biasgrid.models.back_ends import BACK_ENDS, Entry
 from biasgrid.references import found, load, stage
@@ -89,18 +89,8 @@ def registry_of(plugins: Sequence[str], source: str) -> Registry:
     return Registry(families, back_ends, figures)
 
 
-class PluginError(Exception):
-    """What is wrong with a plugin.
-
-    Attributes:
-        problem: as in `Fault`.
-        expected: as in `Fault`.
-    """
-
-    def __init__(self, problem: str, expected: str):
-        self.problem = problem
-        self.expected = expected
-        super().__init__(f"{problem}; expected {expected}")
+class PluginError(Problem):
+    """What is wrong with a plugin."""
 
 
 def imported(reference: str) -> ModuleType:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from biasgrid.faults import UserError, nearest, one_of
+from biasgrid.faults import Problem, UserError, nearest, one_of
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
 from biasgrid.groups.records import Sort
@@ -20,18 +20,8 @@ class Combination(NamedTuple):
     comparison: str
 
 
-class ImpossibleCombination(UserError):  # noqa: N818
-    """Names that do not go together.
-
-    Attributes:
-        problem: what does not fit, as in `Fault`.
-        expected: what would be possible.
-    """
-
-    def __init__(self, problem: str, expected: str):
-        self.problem = problem
-        self.expected = expected
-        super().__init__(f"{problem}; expected {expected}")
+class ImpossibleCombination(Problem, UserError):  # noqa: N818
+    """Names that do not go together."""
 
 
 def possible_combinations(sort: Sort) -> list[Combination]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from biasgrid.characters import EXPECTED, hidden
+from biasgrid.faults import Problem
 from biasgrid.reading import HALF_CHARACTER
 
 Kind = Literal["source", "spans", "masks"]
@@ -24,12 +25,8 @@ KINDS: dict[Kind, str] = {
 }
 
 
-class Malformed(Exception):  # noqa: N818
+class Malformed(Problem):
     """An entry that is not as expected."""
-
-    def __init__(self, problem: str, expected: str):
-        self.problem = problem
-        self.expected = expected
 
 
 class Names(NamedTuple):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from biasgrid.faults import nearest, one_of
+from biasgrid.faults import Problem, nearest, one_of
 
 Attribute = Literal["name", "group"]
 FUNCTIONS = {"eq": True, "neq": False}
@@ -52,18 +52,8 @@ Constraint = tuple[tuple[Test, ...], ...]
 """Of all of these, one test must hold; nothing is dropped where there are none."""
 
 
-class ConstraintError(Exception):
-    """A constraint that cannot be read.
-
-    Attributes:
-        problem: as in `Fault`.
-        expected: as in `Fault`.
-    """
-
-    def __init__(self, problem: str, expected: str):
-        self.problem = problem
-        self.expected = expected
-        super().__init__(f"{problem}; expected {expected}")
+class ConstraintError(Problem):
+    """A constraint that cannot be read."""
 
 
 def parse(text: str, parameters: Sequence[str]) -> Constraint:
