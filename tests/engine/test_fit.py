@@ -118,7 +118,7 @@ def test_what_half_precision_would_do_is_told_and_numbers_stay(
     cell: Cells, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ours = cell("bert", TASK)
-    monkeypatch.setattr("biasgrid.engine.local.choose_precision", lambda name, _: name.replace("auto", "bfloat16"))
+    monkeypatch.setattr("biasgrid.engine.fit.choose_precision", lambda name, _: name.replace("auto", "bfloat16"))
     timed(monkeypatch, {"torch": 1.0, "oneDNN": 1.0, "bfloat16": 0.8})
     plain = ours.predict()
     assert not any("drift" in found for found in found_on_processors(ours.answers))

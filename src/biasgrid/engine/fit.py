@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional
 
 from biasgrid.engine.findings import PROCESSOR, kept
-from biasgrid.engine.hardware import linear, one_dnn_computes
+from biasgrid.engine.hardware import choose_precision, linear, one_dnn_computes
 from biasgrid.engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -71,6 +71,22 @@ def processor_of(device: torch.device) -> str:
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     able = sorted(name for name, has in torch.cpu.get_capabilities().items() if has is True)
     return " ".join([names[0] if names else platform.processor(), f"({', '.join(able)})"])
+
+
+def kept_fit(
+    model: PreTrainedModel, settings: Settings, find: Callable[[str], dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Returns what fits a float32 model on this processor, found by the first shard of the cell that asks.
+
+    Args:
+        model: the model.
+        settings: how it is run.
+        find: finds it, given the precision that `auto` stands for here; `find_fit` alone by default.
+    """
+    auto = choose_precision("auto", model.device)
+    folder = settings.kept
+    file = None if folder is None else folder / name_of_fit(model.device, model, settings.threads)
+    return kept(file, lambda: find(auto) if find else find_fit(model, auto))
 
 
 def name_of_fit(device: torch.device, model: PreTrainedModel, threads: int) -> str:

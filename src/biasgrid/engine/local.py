@@ -20,8 +20,8 @@ from biasgrid.engine.audit import compare_audit, drift_between, sample_of
 from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.batches import Encoded, Part, check_finite, longest_input, run_part
 from biasgrid.engine.encoding import NotAssembledError, check_lengths
-from biasgrid.engine.findings import WORTH_TELLING, kept, words_of
-from biasgrid.engine.fit import find_fit, name_of_fit, tokens_of_batch
+from biasgrid.engine.findings import WORTH_TELLING, words_of
+from biasgrid.engine.fit import find_fit, kept_fit, tokens_of_batch
 from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_one_dnn
 from biasgrid.engine.on_device import Batch, Fetched
 from biasgrid.engine.settings import Settings
@@ -154,15 +154,12 @@ class LocalBackEnd(BackEnd):
         if self.precision != "float32":
             self.products = "torch"
             return
-        folder, device = self.settings.kept, self.model.device
-        auto = choose_precision("auto", device)
 
-        def find() -> dict[str, Any]:
+        def find(auto: str) -> dict[str, Any]:
             found = find_fit(self.model, auto)
             return found | ({"drift": self._drift(sample, auto)} if found["auto_is_faster"] >= WORTH_TELLING else {})
 
-        name = name_of_fit(device, self.model, self.settings.threads)
-        found = kept(None if folder is None else folder / name, find)
+        found = kept_fit(self.model, self.settings, find)
         self.products = found["products"]
         logger.info("float32 products are %s's, the fastest on %s", self.products, found["processor"])
         if "drift" in found:

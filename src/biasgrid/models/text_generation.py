@@ -16,8 +16,7 @@ from biasgrid.checkpoints.checkpoint import ModelError, first_line, load_model, 
 from biasgrid.engine.audit import compare_audit, sample_of
 from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.batches import longest_input
-from biasgrid.engine.findings import kept
-from biasgrid.engine.fit import find_fit, name_of_fit, tokens_of_batch
+from biasgrid.engine.fit import kept_fit, tokens_of_batch
 from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_one_dnn
 from biasgrid.engine.local import lists_of, numbered
 from biasgrid.engine.settings import Settings
@@ -66,6 +65,7 @@ class TextGeneration(BackEnd):
         token_budget: how many tokens a batch may have.
         shares: whether what all prompts begin with is computed once.
         precision: what it computes in.
+        products: whose products of matrices it takes, `torch` or `oneDNN`.
         audited: the answers of the audit, with `instance` and `key`; None where texts are written.
     """
 
@@ -80,7 +80,7 @@ class TextGeneration(BackEnd):
         self.options = Options(self.prompter)
         self.token_budget = tokens_of_batch(settings, model.device)
         self.shares = True
-        self.precision = "float32"
+        self.precision, self.products = "float32", "torch"
         self.audited: pl.DataFrame | None = None
 
     @classmethod
@@ -110,12 +110,9 @@ class TextGeneration(BackEnd):
 
     def fit(self) -> None:
         """Takes the products that are the fastest on this processor, as an earlier shard may have found them."""
-        if self.precision != "float32":
-            return
-        folder, settings = self.settings.kept, self.settings
-        file = None if folder is None else folder / name_of_fit(self.model.device, self.model, settings.threads)
-        auto = choose_precision("auto", self.model.device)
-        if kept(file, lambda: find_fit(self.model, auto))["products"] == "oneDNN":
+        if self.precision == "float32":
+            self.products = kept_fit(self.model, self.settings)["products"]
+        if self.products == "oneDNN":
             use_one_dnn(self.model)
 
     def look(self, instances: pl.DataFrame) -> None:
@@ -219,7 +216,8 @@ class TextGeneration(BackEnd):
         if self.audited is None:
             return facts
         said = answers.select(self.audited.columns)
-        return {**facts, "audit": compare_audit(said, self.audited, self.precision)}
+        drift = compare_audit(said, self.audited, self.precision)
+        return {**facts, "audit": drift | {"products": self.products, "token_budget": self.token_budget}}
 
 
 SCORED_BY = "logits"
