@@ -13,6 +13,7 @@ from hashlib import sha256
 import numpy as np
 import polars as pl
 from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.planting import Planting
 from biasgrid.references import load, stage
 from biasgrid.tables.answers import schema_of
@@ -50,7 +51,8 @@ def measured():
     stages = load(stage(family, "measure"))
     observations = stages.observe(instances, predictions, question.options)
     measures = stages.measure(observations, question.options)
-    return measures, stages.examples(instances.lazy(), predictions.lazy(), observations, measures, question.options)
+    cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, question.options)
+    return measures, stages.examples(cell)
 
 
 runs = {

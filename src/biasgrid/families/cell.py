@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,25 @@ from biasgrid.tables.files import empty_table
 from biasgrid.tables.measure import Declared
 from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured, table_of_cell
 from biasgrid.tables.validity import judge, rows_of
+
+
+@dataclass(frozen=True)
+class MeasuredCell:
+    """What a family's `validity` and `examples` look at.
+
+    Attributes:
+        instances: the family's instances with all columns, in no memory before some of their rows are asked for.
+        predictions: those of all shards, likewise.
+        observations: from the family's `observe`.
+        measures: from the family's `measure`.
+        options: what decides the measures, see `Question`.
+    """
+
+    instances: pl.LazyFrame
+    predictions: pl.LazyFrame
+    observations: pl.DataFrame
+    measures: pl.DataFrame
+    options: Mapping[str, Any]
 
 
 def measure_cell(
@@ -51,9 +71,10 @@ def measure_cell(
     )
     measures = stages.measure(observations, options)
     tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
+    cell = MeasuredCell(*tables, observations, measures, options)
     find, look = getattr(stages, "examples", None), getattr(stages, "validity", None)
-    examples = find(*tables, observations, measures, options) if find else empty_table(EXAMPLES)
-    checks = [rows_of(look(*tables, observations, measures, options))] if look else []
+    examples = find(cell) if find else empty_table(EXAMPLES)
+    checks = [rows_of(look(cell))] if look else []
     measures = pl.concat([measures, *checks], how="diagonal_relaxed")
     check_declared(measures, declared.names, family)
     try:

@@ -22,6 +22,7 @@ from biasgrid.tables.measure import Measure
 if TYPE_CHECKING:
     import polars as pl
 
+    from biasgrid.families.cell import MeasuredCell
     from biasgrid.families.expansion import Expansion
     from biasgrid.groups.records import Sort
     from biasgrid.tables.validity import Check
@@ -247,25 +248,8 @@ class Stages(Protocol):
     def measure(self, observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
         """Measures a cell: columns of `MEASURES`."""
 
-    def validity(
-        self,
-        instances: pl.LazyFrame,
-        predictions: pl.LazyFrame,
-        observations: pl.DataFrame,
-        measures: pl.DataFrame,
-        options: Mapping[str, Any],
-    ) -> Iterable[Check]:
+    def validity(self, cell: MeasuredCell) -> Iterable[Check]:
         """Checks whether a cell was measured at all: values of the measures that are declared with a `limit`."""
 
-    def examples(
-        self,
-        instances: pl.LazyFrame,
-        predictions: pl.LazyFrame,
-        observations: pl.DataFrame,
-        measures: pl.DataFrame,
-        options: Mapping[str, Any],
-    ) -> pl.DataFrame:
-        """Finds the sentences behind the strongest of the measures: columns of `EXAMPLES`.
-
-        Instances and predictions have all columns, but are in no memory before some of their rows are asked for.
-        """
+    def examples(self, cell: MeasuredCell) -> pl.DataFrame:
+        """Finds the sentences behind the strongest of the measures: columns of `EXAMPLES`."""

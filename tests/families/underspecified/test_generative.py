@@ -11,6 +11,7 @@ from small_tables import predictions_of, whole
 from tiny_writers import save_writer
 
 from biasgrid.config import load_word_lists, parse_config
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
@@ -112,8 +113,8 @@ def test_a_cell_in_which_nothing_was_answered_has_nulls() -> None:
     assert value.pop("coverage") == 0
     assert set(value) >= {"mu", "eta", "delta", "epsilon"}
     assert set(value.values()) == {None}
-    assert [*validity(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS)] == []
-    found = examples(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS)
+    assert [*validity(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS))] == []
+    found = examples(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS))
     assert len(table_of_cell(found, EXAMPLES, "model", "dataset")) == 0
 
 
@@ -123,9 +124,10 @@ def test_a_tiny_model_is_asked_and_measured(tmp_path: Path) -> None:
     observations = observe(instances(), said, OPTIONS)
     measures = measure(observations, OPTIONS)
     assert measures.filter(measure="coverage")["value"].to_list() == [1]
-    flags = {check.measure for check in validity(instances().lazy(), said.lazy(), observations, measures, OPTIONS)}
+    asked = MeasuredCell(instances().lazy(), said.lazy(), observations, measures, OPTIONS)
+    flags = {check.measure for check in validity(asked)}
     assert "improbable" in flags
-    shown = examples(instances().lazy(), said.lazy(), observations, measures, OPTIONS)
+    shown = examples(asked)
     assert shown["position"].null_count() == shown["length"].null_count() == len(shown) > 0
     table_of_cell(shown, EXAMPLES, "model", "dataset")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.examples import largest_differences
 from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe
 from biasgrid.families.counterfactual.records import records_of_cases
@@ -35,12 +36,6 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     return measure_groups(records, options["measures"], options["failure_threshold"], swapped)
 
 
-def examples(
-    instances: pl.LazyFrame,
-    predictions: pl.LazyFrame,
-    observations: pl.DataFrame,
-    measures: pl.DataFrame,
-    options: Mapping[str, Any],
-) -> pl.DataFrame:
+def examples(cell: MeasuredCell) -> pl.DataFrame:
     """Finds the cases whose groups differ most; see `examples.largest_differences`."""
-    return largest_differences(observations, measures, main_distance(SORTS[options["task"]]))
+    return largest_differences(cell.observations, cell.measures, main_distance(SORTS[cell.options["task"]]))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import combinations
 from math import sqrt
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from biasgrid.arrays import FloatArray
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.records import outputs_of
 from biasgrid.families.validity import equal_scores, improbable, templates, unknown_tokens
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
@@ -20,25 +20,11 @@ NORMAL_QUANTILE = 1.959963984540054
 """That of 97.5 %, for intervals of 95 %."""
 
 
-def validity(
-    instances: pl.LazyFrame,
-    predictions: pl.LazyFrame,
-    observations: pl.DataFrame,
-    measures: pl.DataFrame,
-    options: Mapping[str, Any],
-) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.flags_of`.
-
-    Args:
-        instances: the family's instances.
-        predictions: the predictions of all of them.
-        observations: rows of `OBSERVATIONS`.
-        measures: the cell's measures.
-        options: see `measure.measure`.
-    """
-    asked = observations.filter(~pl.col("part"))
-    said = outputs_of(asked, options)
-    yield from unknown_tokens(predictions)
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `declared.flags_of`."""
+    asked = cell.observations.filter(~pl.col("part"))
+    said = outputs_of(asked, cell.options)
+    yield from unknown_tokens(cell.predictions)
     if isinstance(said, ClassOutputs | TargetOutputs):
         yield from equal_scores(said.probabilities)
     if isinstance(said, TargetOutputs):

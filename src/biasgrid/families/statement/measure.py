@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import BoolArray, FloatArray
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.statement.answers import YES
 from biasgrid.families.statement.classes import measures_of_classes
 from biasgrid.families.statement.examples import firmest_errors
@@ -44,15 +45,9 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     return pl.concat([own, measures_of_classes(exploded, options)], how="diagonal_relaxed")
 
 
-def examples(
-    instances: pl.LazyFrame,
-    predictions: pl.LazyFrame,
-    observations: pl.DataFrame,
-    measures: pl.DataFrame,
-    options: Mapping[str, Any],
-) -> pl.DataFrame:
+def examples(cell: MeasuredCell) -> pl.DataFrame:
     """Finds the statements that are answered wrongly most firmly; see `examples.firmest_errors`."""
-    return firmest_errors(instances, observations, measures)
+    return firmest_errors(cell.instances, cell.observations, cell.measures)
 
 
 def measures_of_parts(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[pl.DataFrame]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from biasgrid.arrays import BoolArray, FloatArray
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, answered, compare_subjects
 from biasgrid.families.underspecified.examples import strongest_associations
 from biasgrid.families.underspecified.records import records_of_subjects
@@ -115,15 +116,9 @@ def coverage(observations: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame({"measure": ["coverage"], "value": [share], "n": [len(observations)], "left_out": [0]})
 
 
-def examples(
-    instances: pl.LazyFrame,
-    predictions: pl.LazyFrame,
-    observations: pl.DataFrame,
-    measures: pl.DataFrame,
-    options: Mapping[str, Any],
-) -> pl.DataFrame:
+def examples(cell: MeasuredCell) -> pl.DataFrame:
     """Finds the swap groups behind the strongest associations; see `examples.strongest_associations`."""
-    return strongest_associations(instances, predictions, observations, measures)
+    return strongest_associations(cell.instances, cell.predictions, cell.observations, cell.measures)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.comparisons import answered, scores_in_groups
 from biasgrid.families.validity import AT_ONCE, equal_scores, improbable, templates, unknown_tokens
 from biasgrid.tables.validity import Check
@@ -15,34 +15,20 @@ from biasgrid.tables.validity import Check
 SIDES = ("candidate1", "candidate2")
 
 
-def validity(
-    instances: pl.LazyFrame,
-    predictions: pl.LazyFrame,
-    observations: pl.DataFrame,
-    measures: pl.DataFrame,
-    options: Mapping[str, Any],
-) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`.
-
-    Args:
-        instances: the family's instances.
-        predictions: answers of the kind `span` or `choice`, one for each instance.
-        observations: from `compare_subjects`.
-        measures: the cell's measures.
-        options: see `measure.measure`.
-    """
-    observations = answered(observations)
-    yield from unknown_tokens(predictions)
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
+    observations = answered(cell.observations)
+    yield from unknown_tokens(cell.predictions)
     if observations.is_empty():
         return
     scores = scores_in_groups(observations).reshape(-1, 2)
     yield from equal_scores(scores)
-    if options["task"] in ("fill-mask", "text-generation"):
+    if cell.options["task"] in ("fill-mask", "text-generation"):
         yield improbable(scores)
-    if "answer" in predictions.collect_schema():
-        yield neither_subject(instances, predictions)
-    yield errors_over_mu(measures)
-    yield balance(measures)
+    if "answer" in cell.predictions.collect_schema():
+        yield neither_subject(cell.instances, cell.predictions)
+    yield errors_over_mu(cell.measures)
+    yield balance(cell.measures)
     yield templates(observations)
 
 
