@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+SECRETS = re.compile(r"(?<=://)[^/@\s]*@|\?\S*")
+"""What may be secret in an address."""
 SHOWN = 100
 """How many characters of a value are shown."""
 
@@ -107,9 +109,9 @@ def unknown_names(source: str, key: str, names: Sequence[str], known: Iterable[s
 
 
 def shown(value: Any) -> str:
-    """Writes a value as a config has it, cut where it is long."""
+    """Writes a value as a config has it, cut where it is long; of addresses without user, password and query."""
     if isinstance(value, str):
-        text = repr(value)
+        text = repr(SECRETS.sub("", value) if "://" in value else value)
     elif isinstance(value, dict):
         text = "{" + ", ".join(f"{shown(key)}: {shown(item)}" for key, item in value.items()) + "}"
     elif isinstance(value, list):

@@ -49,8 +49,8 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
             "predictions.religion: has url; expected `sha256` where there is a `url`",
         ),
         (
-            with_dump({"religion": {"url": "ftp://b", "sha256": DIGEST}}),
-            "predictions.religion.url: 'ftp://b'; expected an address that begins with http:// or https:// and a host such as example.org, without white space",
+            with_dump({"religion": {"url": "ftp://me:secret@b/c?token=secret", "sha256": DIGEST}}),
+            "predictions.religion.url: 'ftp://b/c'; expected an address that begins with http:// or https:// and a host such as example.org, without white space",
         ),
         (
             with_dump({"religion": {"file": "a", "sha256": DIGEST[1:]}}),
