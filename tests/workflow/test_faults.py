@@ -238,14 +238,14 @@ QuestionAnswering.run = _run_or_hang
 
 def test_a_job_that_hangs_ends_itself_and_keeps_its_parts(one_cell: Project):
     # 32 batches of the audit and 24 of each part: it hangs in the third part.
-    edit_config(one_cell, "inference", device="cpu", token_budget=1, time_limit=0.15)
+    edit_config(one_cell, "inference", device="cpu", token_budget=1, time_limit=0.3)
     models = one_cell.folder / "src/biasgrid/models"
     with (models / "question_answering.py").open("a") as code:
         code.write(HANG)
     engine = (models / "predict.py").read_text()
     (models / "predict.py").write_text(engine.replace("\nPART_ROWS = ", "\nPART_ROWS = 24  # "))
     output = one_cell.run(TARGET, succeeds=False)
-    assert "answering: no progress for 0.15 minutes, so the job ends itself" in output
+    assert "answering: no progress for 0.3 minutes, so the job ends itself" in output
     parts = (one_cell.folder / "results/.answers/religion/answering").glob("*/*/*.parquet")
     assert sorted(part.name for part in parts) == ["0.parquet", "24.parquet"]
     assert not (one_cell.folder / "results/summary.csv").exists()
