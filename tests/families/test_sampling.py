@@ -1,6 +1,9 @@
 """Samples of datasets: whole units, the same for one seed, and nested."""
 
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -8,34 +11,178 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from project import ROOT
+from small_statements import TEMPLATES, instances_of
 from small_tables import whole
 
 from biasgrid.config import Config, load_word_lists, parse_config, read_config
-from biasgrid.families.chosen import chosen_units
+from biasgrid.families.counterfactual.packs.pack import Pack
+from biasgrid.families.counterfactual.packs.pack import Template as PackTemplate
+from biasgrid.families.counterfactual.packs.placeholders import GroupSlot, Slot
+from biasgrid.families.counterfactual.sampled import chosen_cases
 from biasgrid.families.sampling import Sample
+from biasgrid.families.statement.packs.pack import PackFiles
+from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.faults import InputError
 from biasgrid.references import load, stage
 
 UNITS = {"religion": "swap_group", "sentiment": "case"}
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.integers(1, 200), st.integers(1, 220), st.integers(0, 5))
-def test_a_larger_sample_holds_the_smaller_one(count: int, units: int, seed: int) -> None:
-    smaller, larger = (chosen_units(count, Sample(units=size, seed=seed)) for size in (units, units + 7))
-    assert smaller.sum() == min(units, count)
-    assert larger.sum() == min(units + 7, count)
+def lists_of(first: int, second: int, templates: int, attributes: tuple[int, ...], sample: Sample | None) -> WordLists:
+    """Word lists of some sizes; templates ask for one type of attributes after the other."""
+    names = [[f"{side}{number}" for number in range(count)] for side, count in (("a", first), ("b", second)) if count]
+    types = {
+        f"[t{kind}]": [
+            Attribute(
+                {f"[t{kind}]": f"{kind}-{number}", f"[t{kind}:neg]": f"not {kind}-{number}"}, f"{kind}-{number}", None
+            )
+            for number in range(count)
+        ]
+        for kind, count in enumerate(attributes)
+    }
+    kinds = [f"t{number % len(types)}" for number in range(templates)]
+    texts = [("[subj1] met [subj2].", f"{number}: [{kind}]?", f"[{kind}:neg]?") for number, kind in enumerate(kinds)]
+    return WordLists(
+        [Template(number, *text) for number, text in enumerate(texts)],
+        [Subjects({"[subj]": each}, [None] * len(each)) for each in names],
+        types, "", None, {}, sample=sample,
+    )  # fmt: skip
+
+
+def groups_of(lists: WordLists) -> pl.DataFrame:
+    """The swap groups that lists ask, a row each."""
+    instances = whole(stage_of("underspecified", "expand").expand(lists))
+    assert instances.group_by("swap_group").len()["len"].unique().to_list() == [4]
+    first = instances.filter(~pl.col("swapped"), ~pl.col("negated"))
+    names = ["subject1", "subject2", "attribute"]
+    return first.select("swap_group", "template", pl.col(names).cast(pl.String))
+
+
+def stage_of(family: str, name: str) -> Any:
+    return load(stage(f"biasgrid.families.{family}", name))
+
+
+def errors(every: pl.DataFrame, some: pl.DataFrame, *columns: str) -> float:
+    """How far something in columns, in either of several, is from its share of a sample, at most."""
+    counts = [Counter(label for column in columns for label in each[column]) for each in (every, some)]
+    assert set(counts[1]) <= set(counts[0])
+    return max(abs(counts[1][label] - count * len(some) / len(every)) for label, count in counts[0].items())
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(2, 8), st.integers(0, 5), st.integers(1, 4), st.integers(1, 5), st.integers(1, 900), st.integers(0, 5)
+)
+def test_swap_groups_are_balanced_over_templates_subjects_and_attributes(
+    first: int, second: int, templates: int, attributes: int, units: int, seed: int
+) -> None:
+    sizes = first, second, templates, (attributes,)
+    every = groups_of(lists_of(*sizes, None))
+    samples = [groups_of(lists_of(*sizes, Sample(units=size, seed=seed))) for size in (units, units + 7)]
+    assert [len(each) for each in samples] == [min(size, len(every)) for size in (units, units + 7)]
+    assert set(samples[0].rows()) <= set(samples[1].rows()) <= set(every.rows())
+    for some in samples:
+        assert errors(every, some, "template") < 1
+        assert errors(every, some, "subject1", "subject2") < 1
+        assert errors(every, some, "attribute") < 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 8), st.integers(0, 5), st.integers(2, 5), st.integers(1, 300), st.integers(0, 5))
+def test_templates_with_other_attributes_are_balanced_each_by_themselves(
+    first: int, second: int, templates: int, units: int, seed: int
+) -> None:
+    sizes = first, second, templates, (3, 5)
+    every, some = (groups_of(lists_of(*sizes, each)) for each in (None, Sample(units=units, seed=seed)))
+    assert errors(every, some, "template") < 1
+    assert errors(every, some, "subject1", "subject2") < 2
+    for kind in "01":
+        parts = [each.filter(pl.col("attribute").str.starts_with(kind)) for each in (every, some)]
+        for columns in (["template"], ["subject1", "subject2"], ["attribute"]):
+            assert errors(*parts, *columns) < 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=3, max_size=3), st.integers(1, 200), st.integers(0, 5))
+def test_cases_are_balanced_over_templates_and_fillings(counts: list[int], units: int, seed: int) -> None:
+    fillings = {
+        token: [f"{token}{number}" for number in range(count)] for token, count in zip("xyz", counts, strict=True)
+    }
+    tokens = ["", "x", "xy", "xy", "xyz", "xyz", "xyz"]
+    templates = [
+        PackTemplate(((f"{number} ", GroupSlot("<g>")),), tuple(Slot(token, 1) for token in each), label=0)
+        for number, each in enumerate(tokens)
+    ]
+    pack = Pack({"<g>": None}, templates, fillings, {"b": {"g": ["t"]}})
+    smaller, larger = (chosen_cases(pack, Sample(units=size, seed=seed)) for size in (units, units + 3))
+    assert smaller.sum() == min(units, pack.cases)
     assert not (smaller & ~larger).any()
+    of_each = [smaller[block.first_case : block.first_case + block.cases] for block in pack.blocks]
+    for each in of_each:
+        assert abs(each.sum() - len(each) * smaller.sum() / pack.cases) < 1
+    for alike in ("xy", "xyz"):
+        shape = [len(fillings[token]) for token in alike]
+        held = np.array([each.reshape(shape) for each, own in zip(of_each, tokens, strict=True) if own == alike])
+        for axis in range(held.ndim):
+            found = held.sum(axis=tuple(other for other in range(held.ndim) if other != axis))
+            assert (np.abs(found - held.sum() / len(found)) < 1).all()
 
 
-def test_seeds_choose_other_units_all_alike() -> None:
-    chosen = np.array([chosen_units(50, Sample(units=10, seed=seed)) for seed in range(300)])
-    assert len({row.tobytes() for row in chosen}) == 300
-    # Each unit is drawn with probability 1/5: 60 times, with a standard deviation of 7.
-    assert chosen.sum(axis=0).min() > 35
-    assert chosen.sum(axis=0).max() < 85
+def statements_of(pack: str, sample: Sample | None) -> pl.DataFrame:
+    """The statements of a pack that comes with the project, a row for each value that fills one."""
+    folder = ROOT / "word_lists/statements"
+    files = PackFiles(folder / f"{pack}.csv", folder / "domains", False, 1, sample, None, "{statement}")
+    instances = whole(stage_of("statement", "expand").expand(stage_of("statement", "reading").read(files)[0]))
+    return instances.filter(~pl.col("negated"))
 
 
-def demo(dataset: str, sample: dict[str, int] | None) -> Config:
+@pytest.mark.parametrize("pack", ["gender", "race", "religion", "disability"])
+def test_statements_are_balanced_over_templates_and_values(pack: str) -> None:
+    every = statements_of(pack, None)
+    smaller: set[int] = set()
+    for units in sorted({30, len(every) // 3, 500, len(every) * 3 // 4}):
+        some = statements_of(pack, Sample(units=units, seed=2))
+        assert len(some) == units
+        assert smaller <= set(some["key"])
+        smaller = set(some["key"])
+        assert errors(every, some, "template") < 1
+        counts = [
+            Counter(
+                value
+                for names in zip(each["domains"], each["names"], strict=True)
+                for value in zip(*names, strict=True)
+            )
+            for each in (every, some)
+        ]
+        # Constraints leave no order in which this is below 1 at any size; see `sampled.LOOKED_AT`.
+        assert max(abs(counts[1][value] - count * units / len(every)) for value, count in counts[0].items()) < 2.2
+
+
+def test_a_share_is_a_number_of_units() -> None:
+    assert [Sample(share=share).count(30) for share in (0.001, 0.1, 0.5, 1)] == [1, 3, 15, 30]
+    assert Sample(units=7).count(5) == 5
+    assert Sample(share=0.3).count(0) == 0
+
+
+@pytest.mark.parametrize("keys", [{}, {"units": 3, "share": 0.1}])
+def test_a_sample_has_units_or_a_share(keys: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=r"datasets.religion.*sample: has .*; expected either `units` or `share`"):
+        demo("religion", keys)
+
+
+@pytest.mark.parametrize(("dataset", "name"), [("religion", "swap groups"), ("sentiment", "cases")])
+def test_a_sample_is_not_larger_than_the_design(dataset: str, name: str) -> None:
+    config = demo(dataset, {"units": 10**6})
+    message = (
+        rf"datasets.{dataset}.sample.units: 1,000,000 units, but there are only \d+ {name}; expected at most \d+, or"
+    )
+    with pytest.raises(InputError, match=message):
+        load_word_lists(config)
+    for sample in ("all", {"share": 1}, {"share": 1.0}):
+        assert load_word_lists(demo(dataset, sample)) == load_word_lists(demo(dataset, None))
+
+
+def demo(dataset: str, sample: Any) -> Config:
     content = read_config(ROOT / "config/demo.yaml")
     content["word_lists"] = str(ROOT / "word_lists")
     if sample is not None:
@@ -50,6 +197,37 @@ def expanded(config: Config, dataset: str) -> pl.DataFrame:
     instances = whole(load(stage(family, "expand")).expand(lists))
     assert load(stage(family, "reading")).asked(lists).instances == len(instances)
     return instances
+
+
+def statements(**keys: Any) -> Config:
+    """A config of a generative model and the statements about race, 3,744 with their negations."""
+    content = read_config(ROOT / "config/llm.yaml")
+    content |= {"word_lists": str(ROOT / "word_lists"), "run": {"models": ["gpt2"], "datasets": ["race-statements"]}}
+    section = {name: value for name, value in content["datasets"]["race-statements"].items() if name != "sample"}
+    content["datasets"]["race-statements"] = section | keys
+    return parse_config(content, "llm.yaml")
+
+
+def test_samples_of_statements_are_not_too_large_and_not_forgotten() -> None:
+    load_word_lists(statements())
+    message = r"race-statements.sample.units: 4,000 units, but there are only 3,744 statements with their negations"
+    with pytest.raises(InputError, match=message):
+        load_word_lists(statements(sample={"units": 4000}))
+    with pytest.raises(
+        InputError, match=r"race-statements.sample: none, and the .* models 104,832 instances; expected"
+    ):
+        load_word_lists(statements(repetitions=14))
+    (lists,) = load_word_lists(statements(repetitions=14, sample="all")).values()
+    assert lists.files.sample is None  # type: ignore[attr-defined]
+
+
+def test_statements_of_one_text_count_once_for_a_sample(tmp_path: Path) -> None:
+    templates = TEMPLATES.replace("#1 are calmer than #2.", "#1 are #2.").replace("#1 are not calmer", "#1 are not")
+    twice = {"people": "Elves,elf\nkind,elf\n", "traits": "kind,good\nmean,bad\n"}
+    some = instances_of(tmp_path, templates=templates, domains=twice, sample=Sample(units=5))
+    assert some["pair"].n_unique() == 5
+    with pytest.raises(InputError, match=r"6 units, but there are only 5 statements of different texts"):
+        instances_of(tmp_path, templates=templates, domains=twice, sample=Sample(units=6))
 
 
 @pytest.mark.parametrize(("dataset", "unit"), UNITS.items())

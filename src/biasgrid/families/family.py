@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from pydantic import Field
 
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import MOST_UNASKED, SampleOrAll
 from biasgrid.faults import Fault
 from biasgrid.model_section import Model, Tokenizer
 from biasgrid.section import Name, Section
@@ -47,7 +47,11 @@ class DatasetSection(Section):
     family: str = Field(description="what is asked and how it is measured")
     title: str = Field(description="name in plots and the report")
     shards: int = Field(1, ge=1, le=256, description="jobs that share the inference of a cell")
-    sample: Sample | None = Field(None, description="asks a random sample of it; all without it")
+    sample: SampleOrAll | None = Field(
+        None,
+        description="asks a random sample of it; all without it, which for generative models and more than "
+        f"{MOST_UNASKED:,} instances must be said: `all`",
+    )
     figures: list[Name] = Field(default_factory=list, description="names of figures of plugins to draw besides")
 
 

@@ -2,13 +2,76 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
-from biasgrid.section import Section
+from pydantic import BeforeValidator, Field, model_validator
+
+from biasgrid.faults import Fault
+from biasgrid.section import KeysError, Section
+
+MOST_UNASKED = 100_000
+"""So many instances a generative model is asked without a word about it."""
 
 
 class Sample(Section):
     """A random sample of a dataset's units: swap groups, counterfactual cases, statements with their negations."""
 
-    units: int = Field(ge=1, description="how many are asked, each with all of its instances")
+    units: int | None = Field(None, ge=1, description="how many are asked, each with all of its instances")
+    share: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        strict=False,
+        allow_inf_nan=False,
+        description="which share of all is asked, in place of `units`",
+    )
     seed: int = Field(1, ge=0, description="which ones; of one seed, smaller samples are part of larger ones")
+
+    @model_validator(mode="after")
+    def _units_or_share(self) -> Sample:
+        if (self.units is None) == (self.share is None):
+            raise KeysError("expected either `units` or `share`")
+        return self
+
+    def count(self, units: int) -> int:
+        """Returns how many units of so many are asked: at least one, at most all."""
+        asked = round(self.share * units) if self.share is not None else self.units or 0
+        return min(max(asked, 1), units)
+
+
+ALL = Sample(share=1)
+
+
+def all_or_some(value: Any) -> Any:
+    """Puts a sample that holds every unit in place of `all`."""
+    return ALL if value == "all" else value
+
+
+SampleOrAll = Annotated[Sample, BeforeValidator(all_or_some, json_schema_input_type=Sample | Literal["all"])]
+
+
+def some_of(sample: Sample | None) -> Sample | None:
+    """Returns a sample, None where it is one of all units: these are asked in their own order."""
+    return None if sample is not None and sample.share == 1 else sample
+
+
+def size_faults(key: str, sample: Sample | None, instances: int, unit: str) -> Iterator[Fault]:
+    """Yields that a dataset asks generative models more than one may have meant; see `sample_faults`."""
+    if sample is None and instances > MOST_UNASKED:
+        problem = f"none, and the dataset asks generative models {instances:,} instances"
+        yield Fault("the config", key, problem, f"`sample: {{units: N}}` of its {unit}, or `sample: all`")
+
+
+def sample_faults(key: str, sample: Sample | None, units: int, name: str) -> Iterator[Fault]:
+    """Yields a sample that is larger than what it is of.
+
+    Args:
+        key: where it stands in the config.
+        sample: the sample, None for all.
+        units: how many units there are.
+        name: what they are called.
+    """
+    if sample is not None and sample.units is not None and sample.units > units:
+        problem = f"{sample.units:,} units, but there are only {units:,} {name}"
+        yield Fault("the config", f"{key}.units", problem, f"at most {units:,}, or `sample: all`")

@@ -22,9 +22,9 @@ class Cases:
         """How many instances there are."""
         if self.pack.sample is None:
             return self.pack.instances
-        from biasgrid.families.chosen import chosen_units
+        from biasgrid.families.counterfactual.sampled import chosen_cases
 
-        chosen = chosen_units(self.pack.cases, self.pack.sample)
+        chosen = chosen_cases(self.pack, self.pack.sample)
         blocks = self.pack.blocks
         return sum(
             int(chosen[block.first_case : block.first_case + block.cases].sum()) * block.terms for block in blocks

@@ -14,10 +14,10 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.arrays import BoolArray, IntArray
-from biasgrid.families.chosen import chosen_units
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.packs.pack import JOIN, Block, Pack, Template
 from biasgrid.families.counterfactual.packs.placeholders import GroupSlot, Slot, Text
+from biasgrid.families.counterfactual.sampled import chosen_cases
 from biasgrid.families.expansion import Expansion
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.instances import TEXTS, schema_of
@@ -44,7 +44,7 @@ def expand(pack: Pack, rows: int = PART_ROWS) -> Expansion:
     repetitions, schema = Repetitions(), schema_of_pack(pack)
     tables: Iterable[pl.DataFrame] = (expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases))
     if pack.sample is not None:
-        tables = sampled(tables, chosen_units(pack.cases, pack.sample))
+        tables = sampled(tables, chosen_cases(pack, pack.sample))
     parts = (table.with_columns(repetitions.keys(digest_rows(table))).select(list(schema.columns)) for table in tables)
     return Expansion(schema, parts)
 

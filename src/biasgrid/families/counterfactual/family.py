@@ -11,6 +11,7 @@ from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
 from biasgrid.families.counterfactual.section import CounterfactualDataset
 from biasgrid.families.counterfactual.tasks import ANSWERS, CLASSIFICATION, ROW_BYTES, SORTS
 from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.sampling import sample_faults, some_of
 from biasgrid.faults import Fault, nearest, one_of
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
@@ -65,7 +66,7 @@ class Counterfactual(Family):
             biases=folder / section.groups,
             bias_types=None if section.bias_types is None else tuple(section.bias_types),
             task=section.task,
-            sample=section.sample,
+            sample=some_of(section.sample),
         )
 
     def measures(self, dataset: CounterfactualDataset) -> Mapping[str, Measure]:
@@ -102,8 +103,9 @@ class Counterfactual(Family):
                 yield from combination_faults(source, name, sort, section.measures or (), len(section.labels))
 
     def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Pack) -> Iterator[Fault]:
-        """Yields what the dataset asks that its models cannot answer."""
+        """Yields what the dataset asks that its models cannot answer, and a sample that is too large."""
         section = section_of(grid, dataset)
+        yield from sample_faults(f"datasets.{dataset}.sample", section.sample, lists.cases, "cases")
         templates = str(self.files(grid, dataset, variant).templates)
         task = next((template.task for template in lists.templates if template.task != section.task), None)
         if task is not None:

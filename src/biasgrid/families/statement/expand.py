@@ -9,11 +9,13 @@ import polars as pl
 
 from biasgrid.arrays import BoolArray, IntArray
 from biasgrid.families.expansion import Expansion
+from biasgrid.families.sampling import sample_faults
 from biasgrid.families.statement.keys import KEYS
 from biasgrid.families.statement.packs.combinations import allowed, places_of
 from biasgrid.families.statement.packs.pack import STATEMENT, Pack, Template
 from biasgrid.families.statement.sampled import chosen_of_each
 from biasgrid.families.statement.texts import texts
+from biasgrid.faults import InputError
 from biasgrid.tables.instances import schema_of
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows
 
@@ -75,9 +77,21 @@ def combinations_asked(pack: Pack) -> list[tuple[tuple[int, ...], IntArray]]:
     if not pack.files.as_original:
         kept = distinct(pack, kept)
     if pack.files.sample is not None:
-        chosen = chosen_of_each([len(combinations) for combinations in kept], pack.files.sample)
+        check_sample(pack, sum(map(len, kept)))
+        chosen = chosen_of_each(pack, kept, pack.files.sample)
         kept = [combinations[each] for combinations, each in zip(kept, chosen, strict=True)]
     return list(zip(pack.statements, kept, strict=True))
+
+
+def check_sample(pack: Pack, statements: int) -> None:
+    """Refuses a sample of more statements than there are of different texts.
+
+    Raises:
+        InputError: with how many there are.
+    """
+    sample = pack.files.sample
+    if faults := list(sample_faults("sample", sample, statements, "statements of different texts")):
+        raise InputError(faults)
 
 
 def distinct(pack: Pack, kept: Sequence[IntArray]) -> list[IntArray]:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from biasgrid.families.family import Family, Format, Grid, Question
+from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.families.statement.declared import ABOUT, DESIGN, FLAGS, MEASURES, PUBLISHED
-from biasgrid.families.statement.packs.pack import PackFiles
+from biasgrid.families.statement.packs.pack import Pack, PackFiles
 from biasgrid.families.statement.section import StatementDataset
 from biasgrid.faults import Fault
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
@@ -56,7 +57,7 @@ class Statements(Family):
             domains=folder / section.domains,
             as_original=section.mode == "apes",
             repetitions=section.repetitions,
-            sample=section.sample,
+            sample=some_of(section.sample),
             system=section.system,
             prompt=section.prompt,
         )
@@ -81,6 +82,16 @@ class Statements(Family):
             section = grid.datasets[name]
             if isinstance(section, StatementDataset):
                 yield from combination_faults(source, name, SORT, section.measures or (), classes=2)
+
+    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Pack) -> Iterator[Fault]:
+        """Yields a sample that is none or too large, not knowing yet which statements have the texts of others."""
+        from biasgrid.families.statement.packs.combinations import allowed
+
+        section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
+        counts = [len(allowed(lists, lists.templates[places[0]])) for places in lists.statements]
+        instances = sum(count * len(places) for count, places in zip(counts, lists.statements, strict=True))
+        yield from size_faults(key, section.sample, section.repetitions * instances, "statements with their negations")
+        yield from sample_faults(key, section.sample, sum(counts), "statements with their negations")
 
 
 def section_of(grid: Grid, dataset: str) -> StatementDataset:

@@ -69,10 +69,14 @@ class Design:
         return list(combinations(first_rows, 2)) if within else list(product(first_rows, second_rows))
 
     @property
+    def swap_groups(self) -> int:
+        """How many swap groups there are, whether they are asked or not."""
+        return len(self.pairs) * len(self.items) // 2
+
+    @property
     def instances(self) -> int:
         """How many instances there are: each pair is asked each item in both orders."""
-        swap_groups = len(self.pairs) * len(self.items) // 2
-        return 4 * (min(swap_groups, self.asked.units) if self.asked else swap_groups)
+        return 4 * (self.asked.count(self.swap_groups) if self.asked else self.swap_groups)
 
     @property
     def lead(self) -> str:

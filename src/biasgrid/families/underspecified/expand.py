@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import BoolArray, IntArray
-from biasgrid.families.chosen import chosen_units
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.family import OneToken
 from biasgrid.families.underspecified.design import Design, design_of
 from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.families.underspecified.sampled import chosen_groups
 from biasgrid.families.underspecified.segments import Segments, build_contexts, build_questions, ordered_pairs
 from biasgrid.families.underspecified.word_lists import WordLists
 from biasgrid.tables.instances import schema_of
@@ -69,7 +69,7 @@ class Rows:
     def asked(self) -> BoolArray | None:
         """Which swap groups are asked, None for all."""
         sample = self.design.asked
-        return None if sample is None else chosen_units(self.pairs.height * self.items.height // 4, sample)
+        return None if sample is None else chosen_groups(self.design, sample)
 
     def parts(self) -> Iterator[IntArray]:
         """Yields the pairs whose rows are a part, by their numbers; no pairs are one part without rows."""

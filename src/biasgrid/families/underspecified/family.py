@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.families.family import Family, Format, Grid, Question
+from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.families.underspecified import declared, faults
 from biasgrid.families.underspecified.design import design_of
-from biasgrid.families.underspecified.section import ALL, UnderspecifiedDataset, is_generative
+from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
 from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
 from biasgrid.faults import Fault
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
@@ -75,7 +76,7 @@ class Underspecified(Family):
             mask=grid.tokenizers[variant.removeprefix("lm-")].mask if masked else None,
             limit=section.limit.model_dump(exclude_none=True),
             pronouns=section.pronouns if masked else {},
-            sample=None if section.sample_of(variant) == ALL else section.sample_of(variant),
+            sample=some_of(section.sample_of(variant)),
             prompt=folder / chosen.prompt if chosen.prompt else None,
         )
 
@@ -102,10 +103,14 @@ class Underspecified(Family):
                 yield from combination_faults(source, name, "subjects", section.measures or (), classes=0)
 
     def list_faults(self, grid: Grid, dataset: str, variant: str, lists: WordLists) -> Iterator[Fault]:
-        """Yields clusters without a pronoun where pronouns are asked for, and more instances than one may know of."""
-        section = faults.datasets_of(grid)[dataset]
-        if is_generative(variant) and section.sample_of(variant) is None:
-            yield from faults.size_faults(dataset, design_of(lists).instances)
+        """Yields clusters without a pronoun where pronouns are asked for, and samples that are none or too large."""
+        section, design = faults.datasets_of(grid)[dataset], design_of(lists)
+        sample, key = section.sample_of(variant), f"datasets.{dataset}.sample"
+        if is_generative(variant):
+            yield from size_faults(key, sample, design.instances, "swap groups of four")
+        if section.variants[variant].sample is not None:
+            key = f"datasets.{dataset}.variants.{variant}.sample"
+        yield from sample_faults(key, sample, design.swap_groups, "swap groups")
         if not section.pronouns or not variant.startswith("lm-"):
             return
         clusters = {cluster for subjects in lists.subjects for cluster in subjects.clusters}

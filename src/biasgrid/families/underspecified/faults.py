@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from biasgrid.families.family import Grid
-from biasgrid.families.underspecified.section import MOST_UNASKED, UnderspecifiedDataset, is_generative
+from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
 from biasgrid.faults import Fault, nearest, one_of, unknown_names
 
 KINDS = {"fill-mask": "lm-", "question-answering": "qa", "text-generation": "llm"}
@@ -16,14 +16,6 @@ KINDS = {"fill-mask": "lm-", "question-answering": "qa", "text-generation": "llm
 def datasets_of(grid: Grid) -> dict[str, UnderspecifiedDataset]:
     """Returns the datasets of the family, by name."""
     return {name: section for name, section in grid.datasets.items() if isinstance(section, UnderspecifiedDataset)}
-
-
-def size_faults(dataset: str, instances: int) -> Iterator[Fault]:
-    """Yields that a dataset asks generative models more than one may have meant."""
-    if instances > MOST_UNASKED:
-        problem = f"none, and the dataset asks generative models {instances:,} instances"
-        expected = "`sample: {units: N}` of its swap groups of four, or `sample: all`"
-        yield Fault("the config", f"datasets.{dataset}.sample", problem, expected)
 
 
 def prompt_faults(source: str, dataset: str, section: UnderspecifiedDataset) -> Iterator[Fault]:

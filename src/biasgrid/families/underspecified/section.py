@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from biasgrid.families.family import DatasetSection
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import Sample, SampleOrAll
 from biasgrid.groups.section import GroupMeasure
 from biasgrid.section import Section, TargetScoring, Variant
-
-MOST_UNASKED = 100_000
-"""So many instances a generative model is asked without a word about it."""
-
-
-ALL = Sample(units=2**63 - 1)
-
-
-def all_or_some(value: Any) -> Any:
-    """Puts a sample that holds every unit in place of `all`."""
-    return ALL if value == "all" else value
-
-
-SampleOrAll = Annotated[Sample, BeforeValidator(all_or_some, json_schema_input_type=Sample | Literal["all"])]
 
 
 class Limit(Section):
@@ -81,11 +67,6 @@ class UnderspecifiedDataset(DatasetSection):
         0.1, ge=0, le=1, description="a case fails where its groups' scores differ by more; for `measures`"
     )
     limit: Limit = Field(Limit(), description="cuts the word lists down")
-    sample: SampleOrAll | None = Field(
-        None,
-        description="asks a random sample of it; all without it, which for generative models and more than "
-        f"{MOST_UNASKED:,} instances must be said: `all`",
-    )
     variants: dict[Variant, DatasetVariant] = Field(min_length=1, description="what each kind of model is asked")
 
     @property
