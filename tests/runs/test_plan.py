@@ -18,6 +18,7 @@ from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.models.fill_mask import FillMask
 from biasgrid.models.masked.one_token import are_one_token
+from biasgrid.runs.counts import Expanded
 from biasgrid.runs.estimates import Figure
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan, Plan, Rate, make_plan
@@ -132,6 +133,12 @@ def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
     encoded = back_end.encode(expanded(config, "people", "lm-tiny"), whole=False)
     assert cell.tokens.value == pytest.approx(encoded.rows.lengths.sum())
     assert len(encoded.rows.lengths) > 1.5 * PEOPLE / 2
+
+
+def test_system_texts_are_counted() -> None:
+    asked = {"system": ["Be short.", None], "text_pair": [None, "It rained."], "text": ["One?", "Two?"]}
+    table = pl.DataFrame(asked | {"candidate1": ["Yes", None]})
+    assert Expanded(table).sample(2) == [("Be short.", "One?", ["Yes"]), ("It rained.", "Two?", [])]
 
 
 def test_without_a_tokenizer_tokens_are_estimated_from_words(grid: Config) -> None:

@@ -131,6 +131,10 @@ class Results:
     def __init__(self, folder: Path):
         self.folder = folder / "results"
         content = yaml.safe_load(DEMO.read_text()) | {"results": str(self.folder)}
+        writer = {"task": "text-generation", "variant": "llm-own", "kind": "LLM", "label": "Writer", "folder": "writer"}
+        content["models"]["writer"] = writer
+        own = {"templates": "templates/gender-qa.txt", "prompt": "prompts/two-options.txt"}
+        content["datasets"]["gender"]["variants"]["llm-own"] = own
         self.config = folder / "config.yaml"
         self.config.write_text(yaml.safe_dump(content))
         self.instances = one_list(3)
@@ -205,6 +209,9 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path: Path)
         (["--variant", "qa", "--model", "none-qa"], "expected either --variant or --model"),
         (["--variant", "qa", "--log", "subj"], "--log only with --model"),
         (["--model", "none-qa", "--log", "names"], "'gender_act'"),
+        (["--model", "writer"], "models.writer: 'llm-own' is for generative models, whose lettered options UnQover's"),
+        (["--model", "writer", "--log", "subj"], "expected a variant for question answering (`qa`) or masked language"),
+        (["--variant", "llm-own"], "datasets.gender.variants.llm-own: 'llm-own' is for generative models"),
     ],
 )
 def test_wrong_arguments_get_a_message(tmp_path: Path, arguments: list[str], message: str) -> None:

@@ -128,7 +128,7 @@ class Asked(Protocol):
         """How many instances there are."""
 
     def sample(self, count: int) -> Sequence[tuple[str, str, Sequence[str]]]:
-        """Returns second text, text and candidates of about `count` instances."""
+        """Returns second text, with a system text before it, text and candidates of about `count` instances."""
 
 
 class Lists(Protocol):

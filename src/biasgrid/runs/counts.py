@@ -43,10 +43,16 @@ class Expanded:
         return len(self.table)
 
     def sample(self, count: int) -> list[tuple[str, str, list[str]]]:
-        """Returns second text, text and candidates of about `count` instances, at even distances."""
+        """Returns second text, text and candidates of about `count` instances, at even distances.
+
+        A system text stands before the second text.
+        """
         names = [name for name in self.table.columns if name.startswith("candidate")]
-        rows = self.table.gather_every(max(1, len(self.table) // count)).select("text_pair", "text", *names).rows()
-        return [(pair or "", text, [word for word in words if word is not None]) for pair, text, *words in rows]
+        some = self.table.gather_every(max(1, len(self.table) // count))
+        return [
+            ("\n\n".join(filter(None, (system, pair))), text, [word for word in words if word is not None])
+            for system, pair, text, *words in some.select("system", "text_pair", "text", *names).rows()
+        ]
 
 
 def table_facts(path: Path) -> Facts | None:

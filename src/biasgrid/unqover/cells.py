@@ -9,6 +9,7 @@ import polars as pl
 
 from biasgrid.families import underspecified
 from biasgrid.families.underspecified.faults import cell_faults, datasets_of
+from biasgrid.families.underspecified.section import is_generative
 from biasgrid.faults import Fault, InputError, nearest, one_of
 from biasgrid.runs.cells import TablesOfCells
 from biasgrid.section import Scoring
@@ -67,6 +68,7 @@ class Cells(TablesOfCells):
     def instances_of(self, variant: str) -> pl.DataFrame:
         """Reads the instances of a variant."""
         variants = self.datasets[self.dataset].variants
+        self.refuse_generative(f"datasets.{self.dataset}.variants.{variant}", variant)
         if variant not in variants:
             problem = f"unknown variant {variant!r}{nearest(variant, variants)}"
             raise InputError([Fault(str(self.path), f"datasets.{self.dataset}.variants", problem, one_of(variants))])
@@ -78,8 +80,21 @@ class Cells(TablesOfCells):
 
     def with_scoring(self, model: str) -> Answered:
         """Reads the instances that a model answers, and its predictions."""
+        if model in self.config.models:
+            self.refuse_generative(f"models.{model}", self.config.models[model].variant or "")
         tables = self.answered(model)
         return Answered(*tables, scoring=self.scoring(self.layout.predictions_of_cell(self.dataset, model)))
+
+    def refuse_generative(self, key: str, variant: str) -> None:
+        """Refuses what generative models are asked.
+
+        Raises:
+            InputError: it is.
+        """
+        if is_generative(variant):
+            problem = f"{variant!r} is for generative models, whose lettered options UnQover's files have no place for"
+            expected = "a variant for question answering (`qa`) or masked language models (`lm-...`)"
+            raise InputError([Fault(str(self.path), key, problem, expected)])
 
     def scoring(self, paths: list[Path]) -> Scoring:
         """Returns how the predictions were scored, which may not be what the config says by now.

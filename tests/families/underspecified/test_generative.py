@@ -67,7 +67,9 @@ def test_a_plan_sees_what_is_asked() -> None:
     design = design_of(WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompt=PROMPT))
     context, text, candidates = design.sample(100)[0]
     first = instances().cast({pl.Categorical: pl.String}).row(0, named=True)
-    assert (context, text, candidates) == (first["text_pair"], first["text"], ("A", "B"))
+    # A system text is read too.
+    assert context == f"{PROMPT.system}\n\n{first['text_pair']}"
+    assert (text, candidates) == (first["text"], ("A", "B"))
 
 
 def test_a_model_that_prefers_a_letter_or_an_order_has_no_bias() -> None:

@@ -52,7 +52,7 @@ def shortest_prompt(cell: Cell) -> int:
     return min(len(plain.ids(prompt)) for prompt in prompts(cell, plain))
 
 
-OPTIONS = {"letters": ["A", "B"], "words": ["Yes", "No"], "several tokens": ["the old man", "nobody", "No"]}
+OPTIONS = {"letters": ["A", "B"], "words": ["Yes", "No"], "several tokens": ["the old man", "nobody", "Yes"]}
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -178,6 +178,19 @@ def test_half_precision_is_near_and_its_drift_is_recorded(written_cell: Cells) -
     exact, rounded = ours.predict(), ours.predict(precision="bfloat16")
     assert 0 < largest_difference(exact, rounded) < 0.1
     assert 0 < ours.audit["largest_drift"] < 0.1
+
+
+def test_an_option_that_begins_another_has_what_that_one_leaves(written_cell: Cells) -> None:
+    options = ["1", "10", "100", "2"]
+    ours = written_cell(rows(*options))
+    said = ours.predict()
+    assert said["pieces"].to_list() == [[1, 2, 3, 1]] * len(said)
+    plain = PlainWriter(ours.checkpoint)
+    for found, prompt in zip(said["probabilities"], prompts(ours, plain), strict=True):
+        begins = [plain.probability(prompt, option, [option]) for option in options]
+        own = [begins[0] - begins[1], begins[1] - begins[2], *begins[2:]]
+        assert found.to_list() == pytest.approx(own, rel=1e-4, abs=1e-7)
+    assert said["mass"].to_list() == pytest.approx(said["probabilities"].list.sum().to_list(), rel=1e-5)
 
 
 def test_words_are_spelled_in_several_cases_and_letters_in_one() -> None:

@@ -96,7 +96,7 @@ class Design:
     def sample(self, count: int) -> list[tuple[str, str, tuple[str, str]]]:
         """Returns context, question and both candidates of about `count` instances, spread over pairs and items.
 
-        Articles stay as the templates have them; orders are not swapped. A design of fewer pairs with items is
+        A system text stands before the context. Articles stay as the templates have them; orders are not swapped. A design of fewer pairs with items is
         returned whole.
         """
         size = len(self.pairs) * len(self.items)
@@ -120,7 +120,8 @@ class Design:
         template = self.templates[item.template]
         named = sides[0][template.subject_form(1)], sides[1][template.subject_form(2)]
         candidates = self.prompt.letters(template) if self.prompt else named
-        return self.lead + fill(template.context), fill(self.question(item)), candidates
+        system = f"{self.prompt.system}\n\n" if self.prompt and self.prompt.system else ""
+        return system + self.lead + fill(template.context), fill(self.question(item)), candidates
 
     @property
     def sides(self) -> tuple[Subjects, Subjects]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +31,7 @@ class Reads:
         token: shape (reads,), of which token.
         option: shape (reads,), of which sequence of tokens it is a factor.
         sequences: for each sequence its instance and its place among the options.
+        begun: shape (pairs, 2), sequences that begin another one, and the other one.
     """
 
     rows: list[list[int]]
@@ -38,6 +41,7 @@ class Reads:
     token: IntArray
     option: IntArray
     sequences: list[tuple[int, int]]
+    begun: IntArray
 
     @classmethod
     def of(cls, asked: Sequence[Asked]) -> Reads:
@@ -46,7 +50,9 @@ class Reads:
         owner: list[int] = []
         reads: list[tuple[int, int, int, int]] = []
         sequences: list[tuple[int, int]] = []
+        within: list[tuple[int, int]] = []
         for number, one in enumerate(asked):
+            within += [(len(sequences) + short, len(sequences) + long) for short, long in beginnings(one.options)]
             begun = longest({tokens[:-1] for spelled in one.options for tokens in spelled} or {()})
             first = len(rows)
             rows += [[*one.context, *tokens] for tokens in begun]
@@ -61,7 +67,8 @@ class Reads:
                     sequences.append((number, place))
         row, back, token, option = np.array(sorted(reads), dtype=np.int64).reshape(-1, 4).T
         first_of = np.searchsorted(row, np.arange(len(rows) + 1))
-        return cls(rows, np.array(owner, dtype=np.int64), first_of, back, token, option, sequences)
+        pairs = np.array(within, dtype=np.int64).reshape(-1, 2)
+        return cls(rows, np.array(owner, dtype=np.int64), first_of, back, token, option, sequences, pairs)
 
     def of_rows(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         """Returns the reads of some rows, and for each the place of its row among them."""
@@ -76,6 +83,8 @@ class Reads:
     def probabilities(self, values: FloatArray, shape: tuple[int, int]) -> FloatArray:
         """Returns the probability of every option: the sum over its sequences of the product over their tokens.
 
+        Where a sequence begins that of another option, as `1` begins `10`, what the other one has is not its own.
+
         Args:
             values: shape (reads,), the log-probabilities.
             shape: (instances, options).
@@ -84,9 +93,31 @@ class Reads:
             Of that shape, 0 where there is no option.
         """
         joint = np.exp(np.bincount(self.option, values, minlength=len(self.sequences)))
+        own = joint.copy()
+        np.subtract.at(own, self.begun[:, 0], joint[self.begun[:, 1]])
         found = np.zeros(shape)
-        np.add.at(found, tuple(np.array(self.sequences, dtype=np.int64).reshape(-1, 2).T), joint)
+        np.add.at(found, tuple(np.array(self.sequences, dtype=np.int64).reshape(-1, 2).T), own.clip(min=0))
         return found
+
+
+@cache
+def beginnings(options: tuple[tuple[Tokens, ...], ...]) -> tuple[tuple[int, int], ...]:
+    """Finds sequences that begin those of other options: their places among all, the shorter one first.
+
+    Of `1`, `10` and `100` the first is not paired with the last, which is within the second one.
+    """
+    flat = [tokens for spelled in options for tokens in spelled]
+    pairs = [(short, long) for short, long in permutations(range(len(flat)), 2) if goes_on(flat[long], flat[short])]
+    return tuple(
+        (short, long)
+        for short, long in pairs
+        if not any(goes_on(flat[long], flat[other]) for one, other in pairs if one == short and other != long)
+    )
+
+
+def goes_on(tokens: Tokens, beginning: Tokens) -> bool:
+    """Says whether a sequence begins with a shorter one."""
+    return len(tokens) > len(beginning) and tokens[: len(beginning)] == beginning
 
 
 def longest(sequences: Iterable[Tokens]) -> list[Tokens]:
