@@ -25,6 +25,7 @@ from biasgrid.jobs.progress import Progress
 from biasgrid.models.generation.checks import check_causal, check_lengths, with_unknown
 from biasgrid.models.generation.noise import seeds_of
 from biasgrid.models.generation.options import Options
+from biasgrid.models.generation.parsed import parsed_choices
 from biasgrid.models.generation.prefix import Prefix, difference_behind
 from biasgrid.models.generation.prompts import Prompter
 from biasgrid.models.generation.scores import Reads, batches, read
@@ -76,7 +77,7 @@ class TextGeneration(BackEnd):
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self.generation = self.Choices(**settings.choices).generation
         # The probabilities of options are those before any thought.
-        self.prompter = Prompter(tokenizer, thinking=settings.answer == "text" and self.generation["thinking"])
+        self.prompter = Prompter(tokenizer, thinking=writes(settings) and self.generation["thinking"])
         self.options = Options(self.prompter)
         self.token_budget = tokens_of_batch(settings, model.device)
         self.shares = True
@@ -85,9 +86,9 @@ class TextGeneration(BackEnd):
 
     @classmethod
     def decisive(cls, settings: Settings) -> dict[str, Any]:
-        """Returns what decides the answers: the precision on this machine and, of texts, how they are written."""
+        """Returns what decides the answers: the precision on this machine and, where it writes, how it does."""
         precision = choose_precision(settings.precision, choose_device(settings.device))
-        return {"precision": precision, **(super().decisive(settings) if settings.answer == "text" else {})}
+        return {"precision": precision, **(super().decisive(settings) if writes(settings) else {})}
 
     @classmethod
     def runs_on(cls, settings: Settings) -> str:
@@ -119,7 +120,7 @@ class TextGeneration(BackEnd):
         """Answers a sample one row at a time, and tries on some whether a shared prefix changes anything."""
         sample = sample_of(instances)
         self.shares = False
-        if self.settings.answer == "choice":
+        if not writes(self.settings):
             alone = [self.choose(sample[row], 1) for row in range(len(sample))]
             self.audited = sample.select("instance", "key").hstack(pl.concat(alone))
         self.shares = self.is_same_behind_prefix(sample_of(sample, COMPARED_ROWS))
@@ -140,7 +141,7 @@ class TextGeneration(BackEnd):
 
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Answers some instances in batches of one length."""
-        answer = self.choose if self.settings.answer == "choice" else self.write
+        answer = self.write if self.settings.answer == "text" else self.parse if writes(self.settings) else self.choose
         return answer(instances, self.token_budget, progress.advance)
 
     def prefix(self, prompts: Sequence[list[int]]) -> Prefix:
@@ -204,6 +205,16 @@ class TextGeneration(BackEnd):
         read_tokens = pl.Series("tokens_in", [len(ids) for ids in tokens], pl.UInt32)
         return pl.DataFrame(said, schema=OF_TEXTS, orient="row").with_columns(read_tokens)
 
+    def parse(self, instances: pl.DataFrame, token_budget: int, advance: Advance) -> pl.DataFrame:
+        """Has the model write, and reads which of the candidates it chooses: answers of the kind `choice`.
+
+        Raises:
+            ModelError: a prompt is too long.
+        """
+        said = self.write(instances, token_budget, advance)
+        options = instances.select(pl.col(numbered(instances, "candidate")).cast(pl.String)).rows()
+        return parsed_choices(said, options)
+
     def check_lengths(self, lengths: Sequence[int], instances: pl.Series, written: int = 0) -> None:
         """Refuses prompts that are too long; see `checks.check_lengths`."""
         longest = longest_input(self.model, self.tokenizer)
@@ -218,6 +229,12 @@ class TextGeneration(BackEnd):
         said = answers.select(self.audited.columns)
         drift = compare_audit(said, self.audited, self.precision)
         return {**facts, "audit": drift | {"products": self.products, "token_budget": self.token_budget}}
+
+
+def writes(settings: Settings) -> bool:
+    """Says whether a model writes texts, to be answers or to have options read in them."""
+    generation = GenerationChoices(**settings.choices).generation
+    return settings.answer == "text" or generation["options"] == "parsed"
 
 
 SCORED_BY = "logits"

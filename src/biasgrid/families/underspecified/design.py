@@ -96,8 +96,8 @@ class Design:
     def sample(self, count: int) -> list[tuple[str, str, tuple[str, str]]]:
         """Returns context, question and both candidates of about `count` instances, spread over pairs and items.
 
-        A system text stands before the context. Articles stay as the templates have them; orders are not swapped. A design of fewer pairs with items is
-        returned whole.
+        A system text stands before the context. Articles stay as the templates have them; orders are not swapped. A
+        design of fewer pairs with items is returned whole.
         """
         size = len(self.pairs) * len(self.items)
         if size <= count:

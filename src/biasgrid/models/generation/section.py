@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from biasgrid.model_section import Model
@@ -9,7 +11,7 @@ from biasgrid.section import Section
 
 
 class Generation(Section):
-    """How a model writes texts; the probabilities of options do not depend on it."""
+    """How a model writes texts; where options are scored, their probabilities do not depend on it."""
 
     max_tokens: int = Field(200, ge=1, description="longest text in tokens, those of thinking included")
     temperature: float = Field(
@@ -25,6 +27,11 @@ class Generation(Section):
         le=1,
         strict=False,
         description="draws among the most probable tokens alone that have this much probability together",
+    )
+    options: Literal["scored", "parsed"] = Field(
+        "scored",
+        description="how the model chooses among options: `scored` reads their probabilities, `parsed` lets it write "
+        "and looks for the option in its text",
     )
     seed: int = Field(1, ge=0, lt=2**63, description="seed of the draws; of it and of what is asked a text depends")
     thinking: bool = Field(

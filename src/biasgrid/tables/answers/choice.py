@@ -41,12 +41,13 @@ SCHEMA = table(
         "scored_by": column(
             pl.Categorical,
             description="how a model that writes text was asked: `logits` of all tokens, of a model on this machine; "
-            "null for others",
+            "`parsed`, the option was read in a response; null for others",
             nullable=True,
         ),
         "status": column(
             pl.Categorical,
-            description="whether a response could be parsed; null where none was asked for",
+            description="whether a response could be parsed (`ok`), or why not: `length`, `empty`, `unclear`; null "
+            "where none was asked for",
             nullable=True,
         ),
         "response": column(
