@@ -1,6 +1,7 @@
 """The report: its numbers, its sentences, and that it needs nothing beside it."""
 
 import base64
+import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -170,6 +171,25 @@ def test_the_same_run_gives_the_same_page(
 ) -> None:
     pages = {report_of(RUN, figures, measures=measures, examples=examples) for _ in range(2)}
     assert len(pages) == 1
+
+
+def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl.DataFrame) -> None:
+    answered = {
+        "base-squad": {
+            "answers": 1200,
+            "scored_by": {"parsed": 1200},
+            "status": {"ok": 900, "length": 300},
+            "mass": None,
+        },
+        "base-lm": {"answers": 1000, "scored_by": {"logits": 1000}, "status": {}, "mass": 0.875},
+    }
+    assert "How it was answered" not in report_of(RUN, measures=measures)
+    page = report_of(replace(RUN, datasets=[replace(RUN.datasets[0], answered=answered)]), measures=measures)
+    _, _, section = page.partition("How it was answered")
+    cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", section.partition("</table>")[0])
+    assert cells[:7] == ["Model", "Kind", "Options", "Found", "Length", "Ok", "Answers"]
+    assert cells[7:14] == ["BERT base", "SQuAD", "parsed", "\N{EN DASH}", "25.0 %", "75.0 %", "1,200"]
+    assert cells[14:] == ["BERT base", "LM", "logits", "0.875", "0.0 %", "0.0 %", "1,000"]
 
 
 def test_names_are_escaped(measures: pl.DataFrame) -> None:

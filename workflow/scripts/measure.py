@@ -12,6 +12,7 @@ start_log(snakemake.log[0])
 
 from biasgrid.families.cell import measure_cell
 from biasgrid.references import load, stage
+from biasgrid.tables.answered import how_answered
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import EXAMPLES, MEASURES
 from biasgrid.tables.provenance import cell_provenance, provenance
@@ -28,7 +29,10 @@ measured = measure_cell(
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
 )
-facts = provenance(snakemake.config, code=snakemake.params.code, predictions=cell)
+told = how_answered(predictions)
+facts = provenance(
+    snakemake.config, code=snakemake.params.code, predictions=cell, **({"answered": told} if told else {})
+)
 write_table(measured.measures, snakemake.output.measures, MEASURES, facts)
 write_table(measured.examples, snakemake.output.examples, EXAMPLES, facts)
 if kept := snakemake.output.get("observations"):

@@ -24,6 +24,7 @@ page = build_report(
         records={Path(path).stem: read_record(path) for path in snakemake.input.records},
         imported=[Path(path) for path in snakemake.input.imported],
         instances=[Path(path) for path in snakemake.input.instances],
+        measures=[Path(path) for path in snakemake.input.measures],
         **snakemake.params.facts,
     ),
     tables=ReportTables(

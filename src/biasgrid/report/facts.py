@@ -21,7 +21,8 @@ def gather_run(
     strengths: StrengthsOfCells,
     records: Mapping[str, Mapping[str, Any]],
     imported: Sequence[Path],
-    instances: Iterable[Path],
+    instances: Sequence[Path],
+    measures: Sequence[Path],
 ) -> ReportRun:
     """Says what was run.
 
@@ -34,6 +35,7 @@ def gather_run(
         records: the record of each model's checkpoint, by name, for those that are not imported.
         imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
         instances: the instances tables, at `DATASET/VARIANT.parquet`.
+        measures: the measures of cells, at `DATASET/MODEL.parquet`.
     """
     versions = provenance()
     return ReportRun(
@@ -44,17 +46,22 @@ def gather_run(
             ReportModel(name=name, **origin(records.get(name), dumps_of(name, imported)), **of_model)
             for name, of_model in models.items()
         ],
-        datasets=[gather_dataset(name, facts, instances, imported) for name, facts in datasets.items()],
+        datasets=[gather_dataset(name, facts, instances, imported, measures) for name, facts in datasets.items()],
         strengths=strengths,
     )
 
 
 def gather_dataset(
-    name: str, facts: Mapping[str, Any], instances: Iterable[Path], imported: Iterable[Path]
+    name: str,
+    facts: Mapping[str, Any],
+    instances: Iterable[Path],
+    imported: Iterable[Path],
+    measures: Iterable[Path],
 ) -> ReportDataset:
     """Says what a dataset asks and measures, counts its instances, and names the subjects that variants dropped."""
     tables = {path.stem: path for path in instances if path.parent.name == name}
     dumps = {path.parent.name: path for path in imported if path.parents[1].name == name}
+    told = {path.stem: read_provenance(path).get("answered") for path in measures if path.parent.name == name}
     # Families that compare no subjects leave none out.
     dropped = {variant: read_provenance(path).get("dropped_subjects") for variant, path in tables.items()}
     return ReportDataset(
@@ -63,6 +70,7 @@ def gather_dataset(
         instances={variant: count_rows(path) for variant, path in tables.items()},
         dropped={variant: names for variant, names in dropped.items() if names},
         imported={model: count_rows(path) for model, path in dumps.items()},
+        answered={model: answered for model, answered in told.items() if answered},
     )
 
 

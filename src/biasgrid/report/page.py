@@ -6,6 +6,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -55,6 +56,7 @@ class ReportDataset:
         instances: how many instances each of its variants has.
         dropped: the subjects that each variant leaves out, because they are not one token.
         imported: how many instances the dump of each imported model holds.
+        answered: of generative models, what `tables.answered.how_answered` says of their answers.
     """
 
     name: str
@@ -64,6 +66,7 @@ class ReportDataset:
     instances: Mapping[str, int]
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
     imported: Mapping[str, int] = field(default_factory=dict)
+    answered: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,43 @@
+"""How generative models answered."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from small_tables import predictions_of
+
+from biasgrid.tables.answered import how_answered
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import write_table
+
+
+def written(path: Path, kind: str, **columns: list[object]) -> Path:
+    count = len(next(iter(columns.values())))
+    rows = pl.DataFrame(
+        {"instance": range(count), "key": range(count)}, schema={"instance": pl.UInt32, "key": pl.UInt64}
+    )
+    write_table(predictions_of(kind, rows, **columns), path, schema_of(kind), {})
+    return path
+
+
+def test_statuses_and_scorings_are_counted_over_shards(tmp_path: Path) -> None:
+    half = [0.5, 0.25]
+    scored = written(
+        tmp_path / "1.parquet", "choice", probabilities=[half] * 2, mass=[0.75, 0.25], scored_by=["logits"] * 2
+    )
+    parsed = written(
+        tmp_path / "2.parquet", "choice", probabilities=[[1.0, 0.0], [None] * 2, [None] * 2], mass=[None] * 3,
+        scored_by=["parsed"] * 3, status=["ok", "length", "length"], response=["A", "Well", "A man"],
+    )  # fmt: skip
+    assert how_answered([scored, parsed]) == {
+        "answers": 5, "scored_by": {"logits": 2, "parsed": 3}, "status": {"length": 2, "ok": 1}, "mass": 0.5,
+    }  # fmt: skip
+    text = written(tmp_path / "3.parquet", "text", response=["Yes", ""], status=["ok", "empty"])
+    assert how_answered([text]) == {"answers": 2, "scored_by": {}, "status": {"empty": 1, "ok": 1}, "mass": None}
+
+
+@pytest.mark.parametrize("kind", ["choice", "span"])
+def test_of_other_models_nothing_is_said(tmp_path: Path, kind: str) -> None:
+    half = [0.5, 0.25]
+    said = {"probabilities": [half]} if kind == "choice" else {"starts": [half], "ends": [half], "answer": ["Ann"]}
+    assert how_answered([written(tmp_path / "1.parquet", kind, **said)]) is None
