@@ -1,6 +1,7 @@
 # What the rules share: the checked config, wildcards, and functions that give inputs and parameters.
 
 import builtins
+import gc
 import os
 from functools import cache
 from pathlib import Path
@@ -40,6 +41,10 @@ except UserError as error:
 layout = Layout(grid)
 CELLS = grid.cells()
 
+# Most of what a plan is made of stays until the end: looking for garbage as often as Python does takes a tenth of its time.
+gc.freeze()
+gc.set_threshold(100_000, 50, 50)
+
 # Looked at here, because Snakemake takes whatever is there for done, and then starts nothing.
 if workflow.is_main_process:
     try:
@@ -71,11 +76,6 @@ def code_of_family(script, *stages):
     return digest_of_dataset
 
 
-def code_of_back_end(wildcards):
-    """A digest of inference with the back end of a cell's model."""
-    return code_of("predict", *modules_of(back_end_of_cell(wildcards), answer_of_cell(wildcards)))
-
-
 def family_of_dataset(wildcards):
     """The reference of the family of a dataset."""
     return grid.reference_of_family(wildcards.dataset)
@@ -84,11 +84,6 @@ def family_of_dataset(wildcards):
 def back_end_of_cell(wildcards):
     """Where the back end of a model is."""
     return grid.back_end_of(wildcards.model)
-
-
-def answer_of_cell(wildcards):
-    """The kind of a cell's answers."""
-    return grid.question(wildcards.model, wildcards.dataset).answer
 
 
 def task_of_model(wildcards):
@@ -142,9 +137,30 @@ def choices_of_cell(wildcards):
     return grid.choices(wildcards.model, wildcards.dataset)
 
 
-def what_predictions_say(wildcards):
-    """What the predictions of a cell must say of themselves."""
-    return grid.what_predictions_say(wildcards.model, wildcards.dataset)
+# Of cells there are thousands, and calling a function takes Snakemake a while: what one param can hold is one function.
+def answered(wildcards):
+    """How a cell is answered: what decides the numbers of its predictions beside model and precision."""
+    back_end, question = back_end_of_cell(wildcards), grid.question(wildcards.model, wildcards.dataset)
+    return dict(
+        back_end=back_end.path,
+        task=task_of_model(wildcards),
+        answer=question.answer,
+        choices=choices_of_cell(wildcards),
+        code=code_of("predict", *modules_of(back_end, question.answer)),
+    )
+
+
+def measured(wildcards):
+    """How a cell is measured: what decides its measures, and what its predictions must say of themselves."""
+    family, question = family_of_dataset(wildcards), grid.question(wildcards.model, wildcards.dataset)
+    return dict(
+        family=family,
+        answer=question.answer,
+        declared=declared_measures(wildcards.dataset),
+        expected=grid.what_predictions_say(wildcards.model, wildcards.dataset),
+        options=dict(question.options),
+        code=code_of("measure", stage(family, "keys"), stage(family, "measure")),
+    )
 
 
 def instances_of_cell(wildcards):
@@ -162,14 +178,10 @@ def datasets_whose_observations_are(kept):
     return "|".join(name for name in grid.datasets if grid.family(name).keeps_observations == kept) or "none"
 
 
-def declared_measures(wildcards):
+@cache
+def declared_measures(dataset):
     """What is declared of the measures of a dataset: names, headlines and limits."""
-    return Declared.of(grid.measures_of(wildcards.dataset))
-
-
-def options_of_cell(wildcards):
-    """What decides the measures of a cell."""
-    return dict(grid.question(wildcards.model, wildcards.dataset).options)
+    return Declared.of(grid.measures_of(dataset))
 
 
 def of_cells(file, *datasets):

@@ -15,12 +15,7 @@ rule measure:
     resources:
         mem_mb=3000,
     params:
-        family=family_of_dataset,
-        answer=answer_of_cell,
-        declared=declared_measures,
-        expected=what_predictions_say,
-        options=options_of_cell,
-        code=code_of_family("measure", "keys", "measure"),
+        cell=measured,
     script:
         "../workflow/scripts/measure.py"
 

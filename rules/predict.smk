@@ -23,13 +23,9 @@ rule predict:
         seconds_without_progress=round(60 * grid.inference.time_limit),
     params:
         answers=str(layout.answers()),
-        back_end=lambda wildcards: back_end_of_cell(wildcards).path,
-        task=task_of_model,
-        answer=answer_of_cell,
-        choices=choices_of_cell,
+        cell=answered,
         precision=grid.inference.precision,
         # What `auto` stands for depends on the device.
         device_of_auto=grid.inference.device if grid.inference.precision == "auto" else None,
-        code=code_of_back_end,
     script:
         "../workflow/scripts/predict.py"

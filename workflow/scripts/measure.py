@@ -18,22 +18,21 @@ from biasgrid.tables.measures import EXAMPLES, MEASURES
 from biasgrid.tables.provenance import cell_provenance, provenance
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
-cell = cell_provenance(instances, predictions, **snakemake.params.expected)
+cell = snakemake.params.cell
+said = cell_provenance(instances, predictions, **cell["expected"])
 measured = measure_cell(
-    family=snakemake.params.family,
+    family=cell["family"],
     instances_path=instances,
     prediction_paths=predictions,
-    answer=snakemake.params.answer,
-    declared=snakemake.params.declared,
-    options=snakemake.params.options,
+    answer=cell["answer"],
+    declared=cell["declared"],
+    options=cell["options"],
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
 )
 told = how_answered(predictions)
-facts = provenance(
-    snakemake.config, code=snakemake.params.code, predictions=cell, **({"answered": told} if told else {})
-)
+facts = provenance(snakemake.config, code=cell["code"], predictions=said, **({"answered": told} if told else {}))
 write_table(measured.measures, snakemake.output.measures, MEASURES, facts)
 write_table(measured.examples, snakemake.output.examples, EXAMPLES, facts)
 if kept := snakemake.output.get("observations"):
-    write_table(measured.observations, kept, load(stage(snakemake.params.family, "measure")).OBSERVATIONS, facts)
+    write_table(measured.observations, kept, load(stage(cell["family"], "measure")).OBSERVATIONS, facts)

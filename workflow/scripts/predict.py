@@ -20,7 +20,7 @@ from biasgrid.jobs.lock import one_job
 from biasgrid.models.predict import ShardFiles, predict_shard
 from biasgrid.tables.provenance import provenance
 
-answers = Path(snakemake.params.answers)
+answers, cell = Path(snakemake.params.answers), snakemake.params.cell
 shard, shards = int(snakemake.wildcards.shard), int(snakemake.wildcards.shards)
 shard_lock = one_job(answers / f"{shard}-of-{shards}.lock", snakemake.resources.seconds_without_progress)
 with shard_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_per_gpu):
@@ -35,19 +35,19 @@ with shard_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_pe
         ),
         shard,
         shards,
-        path=snakemake.params.back_end,
+        path=cell["back_end"],
         settings=Settings(
             model=snakemake.wildcards.model,
-            task=snakemake.params.task,
+            task=cell["task"],
             precision=snakemake.params.precision,
             token_budget=snakemake.resources.token_budget,
             device=snakemake.resources.device,
             seconds_without_progress=snakemake.resources.seconds_without_progress,
-            answer=snakemake.params.answer,
+            answer=cell["answer"],
             threads=snakemake.threads,
-            choices=snakemake.params.choices,
+            choices=cell["choices"],
         ),
-        provenance=provenance(snakemake.config, code=snakemake.params.code),
+        provenance=provenance(snakemake.config, code=cell["code"]),
     )
 # Snakemake would throw the shard away after a clock was set back meanwhile.
 bring_to_present(snakemake.input)

@@ -48,7 +48,7 @@ class Layout:
 
     def instances(self, dataset: str = "{dataset}", variant: str = "{variant}") -> Path:
         """Returns the instances table of a dataset's variant."""
-        return self.results / "instances" / dataset / f"{variant}.parquet"
+        return self.results.joinpath("instances", dataset, f"{variant}.parquet")
 
     def instances_of_cell(self, dataset: str, model: str) -> Path:
         """Returns the instances table that a model answers, or that its dump holds."""
@@ -58,11 +58,11 @@ class Layout:
 
     def dump(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the dump of a cell that is downloaded."""
-        return self.results / "dumps" / dataset / f"{model}.json"
+        return self.results.joinpath("dumps", dataset, f"{model}.json")
 
     def imported(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the folder of the tables that a cell's dump holds."""
-        return self.results / "imported" / dataset / model
+        return self.results.joinpath("imported", dataset, model)
 
     def predictions_of_cell(self, dataset: str, model: str) -> list[Path]:
         """Returns the predictions tables of a cell, imported or of its shards."""
@@ -79,29 +79,28 @@ class Layout:
 
     def shard(self, dataset: str = "{dataset}", model: str = "{model}", name: str = "{shard}-of-{shards}") -> Shard:
         """Returns where the files of a shard lie."""
-        cell = Path(dataset, model)
         return Shard(
-            predictions=self.results / "predictions" / cell / f"{name}.parquet",
-            timing=self.results / "timings" / cell / f"{name}.json",
+            predictions=self.results.joinpath("predictions", dataset, model, f"{name}.parquet"),
+            timing=self.results.joinpath("timings", dataset, model, f"{name}.json"),
             progress=self.answers(dataset, model) / f"{name}.json",
-            log=self.logs / "predict" / cell / f"{name}.log",
+            log=self.logs.joinpath("predict", dataset, model, f"{name}.log"),
         )
 
     def answers(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the folder of the answers that a model has given to a dataset's questions, in this run or earlier."""
-        return self.results / ".answers" / dataset / model
+        return self.results.joinpath(".answers", dataset, model)
 
     def measures(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the measures of a cell."""
-        return self.results / "measures" / dataset / f"{model}.parquet"
+        return self.results.joinpath("measures", dataset, f"{model}.parquet")
 
     def examples(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the sentences behind a cell's strongest measures."""
-        return self.results / "examples" / dataset / f"{model}.parquet"
+        return self.results.joinpath("examples", dataset, f"{model}.parquet")
 
     def observations(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns what was observed in a cell's predictions, of families that keep it."""
-        return self.results / "observations" / dataset / f"{model}.parquet"
+        return self.results.joinpath("observations", dataset, f"{model}.parquet")
 
     def summary(self, ending: str) -> Path:
         """Returns the table of the whole grid, as `parquet` or `csv`."""

@@ -168,7 +168,8 @@ def test_options_of_models_that_think_are_read_behind_the_thoughts(written_cell:
 def test_how_texts_are_written_decides_nothing_of_options(written_cell: Cells, writer: Callable[..., Path]) -> None:
     ours = written_cell(rows("A", "B"))
     ours.predict()
-    ours.predict(generation={"max_tokens": 5, "temperature": 0.0, "top_p": 1.0, "seed": 4, "thinking": True})
+    other = {"max_tokens": 5, "temperature": 0.0, "top_p": 1.0, "options": "scored", "seed": 4, "thinking": True}
+    ours.predict(generation=other)
     assert ours.timing["found"] == len(ours.instances)
     assert "generation" not in read_provenance(ours.out)
 
