@@ -2,17 +2,21 @@
 
 The plain ways read whole prompts: row by row and option by option, as a loop over a model does; and in batches of one
 length, with the logits that are needed. All give the same log-probabilities. Times are those of the processor.
+
+Memory is what a process has at most beside what it has after a few rows: the model, libraries, and what they set up. It
+is put beside the keys and values of as many tokens as a batch may have, those of the prefix counted for every row.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from stopwatch import print_table
+from stopwatch import measure, print_table
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from biasgrid.engine.hardware import use_one_dnn
@@ -23,6 +27,9 @@ from biasgrid.models.generation.scores import Reads, batches, read
 ROWS = 64
 PREFIX, OWN = 200, (8, 16)
 TOKEN_BUDGET = 4096
+BUDGETS = (1024, 4096, 16384)
+ROWS_OF_MEMORY = 512
+LAYERS, WIDTH, BYTES = 6, 384, 4
 LARGEST_DIFFERENCE = 1e-4
 VOCABULARY = 32_000
 
@@ -30,16 +37,16 @@ VOCABULARY = 32_000
 def make_model() -> Any:
     """A random Llama of 34 million parameters, with weights so large that rows differ."""
     torch.manual_seed(0)
-    sizes = {"hidden_size": 384, "intermediate_size": 1024, "num_hidden_layers": 6, "num_attention_heads": 6}
+    sizes = {"hidden_size": WIDTH, "intermediate_size": 1024, "num_hidden_layers": LAYERS, "num_attention_heads": 6}
     return LlamaForCausalLM(LlamaConfig(vocab_size=VOCABULARY, initializer_range=0.05, **sizes)).eval()
 
 
-def make_rows(longest: int) -> list[Asked]:
+def make_rows(longest: int, count: int = ROWS) -> list[Asked]:
     """Prompts with a common prefix, each with two options of 1 to `longest` tokens."""
     draw = np.random.default_rng(1)
     shared = draw.integers(5, VOCABULARY, PREFIX).tolist()
     rows = []
-    for _ in range(ROWS):
+    for _ in range(count):
         own = draw.integers(5, VOCABULARY, draw.integers(OWN[0], OWN[1] + 1)).tolist()
         options = [tuple(draw.integers(5, VOCABULARY, draw.integers(1, longest + 1)).tolist()) for _ in range(2)]
         rows.append(Asked([*shared, *own], tuple((option,) for option in options)))
@@ -72,20 +79,42 @@ def behind_prefix(model: Any, rows: Sequence[Asked]) -> list[float]:
     return scored(model, rows, Prefix.of_all(model, [row.context for row in rows]))
 
 
-def scored(model: Any, rows: Sequence[Asked], prefix: Prefix) -> list[float]:
+def scored(model: Any, rows: Sequence[Asked], prefix: Prefix, token_budget: int = TOKEN_BUDGET) -> list[float]:
     """Log-probabilities of all options, as the back end computes them."""
     reads = Reads.of(rows)
     values = np.zeros(len(reads.token))
-    for batch in batches(reads.rows, 0, TOKEN_BUDGET):
+    for batch in batches(reads.rows, 0, token_budget):
         which, found = read(model, reads, prefix, batch)
         values[which] = found
     return list(np.bincount(reads.option, values))
 
 
-def largest_batch(rows: Sequence[Asked]) -> int:
+def largest_batch(rows: Sequence[Asked], token_budget: int = TOKEN_BUDGET) -> int:
     """The most tokens of which a batch holds keys and values."""
     reads = Reads.of(rows)
-    return max(sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, 0, TOKEN_BUDGET))
+    return max(sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, 0, token_budget))
+
+
+def seconds_behind_prefix(token_budget: int, count: int) -> float:
+    """Asks some rows behind their prefix, in a process that has nothing else to do."""
+    torch.set_num_threads(1)
+    model, rows = make_model(), make_rows(3, ROWS_OF_MEMORY)
+    use_one_dnn(model)
+    start = time.process_time()
+    scored(model, rows[:count], Prefix.of_all(model, [row.context for row in rows[:count]]), token_budget)
+    return time.process_time() - start
+
+
+def memory_lines() -> Iterator[list[str]]:
+    """Measures memory at several budgets; a batch of a few rows before them is not counted."""
+    per_token = 2 * LAYERS * WIDTH * BYTES
+    _, before = measure(partial(seconds_behind_prefix, 256, 4))
+    for budget in BUDGETS:
+        _, peak = measure(partial(seconds_behind_prefix, budget, ROWS_OF_MEMORY))
+        allowed = budget * per_token / 1e6
+        batch = largest_batch(make_rows(3, ROWS_OF_MEMORY), budget)
+        assert batch <= budget, batch
+        yield [str(budget), str(batch), f"{allowed:.0f}", f"{peak - before:.0f}", f"{(peak - before) / allowed:.2f}"]
 
 
 WAYS: dict[str, Callable[[Any, Sequence[Asked]], list[float]]] = {
@@ -119,6 +148,9 @@ def main() -> None:
     use_one_dnn(model)
     header = ["options of", "way", "rows/s", "the last way is faster by", "largest difference", "tokens of a batch"]
     print_table(header, list(lines(model)))
+    print()
+    header = ["token budget", "tokens of a batch", "MB of their keys and values", "MB at most", "of these"]
+    print_table(header, list(memory_lines()))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ TOKENS = ["<s>", "</s>", "<unk>", "<|system|>", "<|user|>", "<|assistant|>"]
 THOUGHTS = ["<think>", "</think>"]
 
 
-def make_tokenizer(template: str | None = None) -> PreTrainedTokenizerFast:
+def make_tokenizer(template: str | None = None, positions: int = 256) -> PreTrainedTokenizerFast:
     """Trains byte pairs, with `<s>` before a text."""
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -56,20 +56,20 @@ def make_tokenizer(template: str | None = None) -> PreTrainedTokenizerFast:
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
     )
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend, model_max_length=256, bos_token="<s>", eos_token="</s>", unk_token="<unk>",
+        tokenizer_object=backend, model_max_length=positions, bos_token="<s>", eos_token="</s>", unk_token="<unk>",
         pad_token="</s>", additional_special_tokens=TOKENS[3:],
     )  # fmt: skip
     tokenizer.chat_template = template
     return tokenizer
 
 
-def save_writer(folder: Path, architecture: str = "llama", template: str | None = None) -> Path:
+def save_writer(folder: Path, architecture: str = "llama", template: str | None = None, positions: int = 256) -> Path:
     """Writes a causal language model whose random weights are large enough for its answers to differ."""
-    tokenizer = make_tokenizer(template)
+    tokenizer = make_tokenizer(template, positions)
     config = AutoConfig.for_model(
         architecture, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        vocab_size=len(tokenizer), max_position_embeddings=256, initializer_range=0.2, bos_token_id=0, eos_token_id=1,
-        **SIZES[architecture],
+        vocab_size=len(tokenizer), max_position_embeddings=positions, initializer_range=0.2,
+        bos_token_id=0, eos_token_id=1, **SIZES[architecture],
     )  # fmt: skip
     torch.manual_seed(1)
     model = AutoModelForCausalLM.from_config(config)
