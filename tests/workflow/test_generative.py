@@ -10,6 +10,7 @@ import yaml
 from documents import read_document, shown_files, table_with, write_files
 from project import Project
 from shared import made_once
+from shards import Cell
 from tiny_writers import CHAT_TEMPLATE, save_writer
 
 import biasgrid
@@ -26,7 +27,7 @@ CONFIG = yaml.safe_load(FILES["config/leaders.yaml"])
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the example makes with a tiny model in place of the one on the hub, and once more in shards."""
+    """What the example makes with a tiny model in place of the one on the hub."""
     return made_once(tmp_path_factory, "worked-generative", make_example) / "project" / CONFIG["results"]
 
 
@@ -35,20 +36,13 @@ def make_example(folder: Path) -> None:
     source = {"checkpoint", "revision"}
     model = {key: value for key, value in CONFIG["models"]["small"].items() if key not in source}
     model["folder"] = str(writer)
-    datasets = CONFIG["datasets"] | {"in-shards": CONFIG["datasets"]["written"] | {"shards": 3, "sample": "all"}}
-    parsed = model | {"label": "Parsed", "generation": model["generation"] | {"options": "parsed"}}
-    content = CONFIG | {
-        "models": {"small": model, "parsed": parsed},
-        "datasets": datasets,
-        "run": {"models": ["small", "parsed"], "datasets": list(datasets)},
-    }
-    project = Project.create(folder / "project", content)
+    project = Project.create(folder / "project", CONFIG | {"models": {"small": model}})
     write_files(project.folder, FILES)
     project.run()
 
 
-def answers(results: Path, dataset: str, kind: str, model: str = "small") -> pl.DataFrame:
-    tables = sorted((results / "predictions" / dataset / model).glob("*.parquet"))
+def answers(results: Path, dataset: str, kind: str) -> pl.DataFrame:
+    tables = sorted((results / "predictions" / dataset / "small").glob("*.parquet"))
     return pl.concat(read_table(path, schema_of(kind)) for path in tables).cast({pl.Categorical: pl.String})
 
 
@@ -89,30 +83,22 @@ def test_it_measures_what_it_shows(results: Path) -> None:
     assert answers(results, "scored", "choice")["scored_by"].unique().to_list() == ["logits"]
 
 
-def test_texts_are_the_same_in_whatever_shard_and_sample(results: Path) -> None:
-    some, every = (answers(results, name, "text") for name in ("written", "in-shards"))
-    assert (len(some), len(every)) == (40, 80)
-    assert every["response"].n_unique() > 40
-    both = some.join(every, on="key", suffix=" in shards")
-    assert len(both) == 40
-    for name in ("response", "status", "tokens_in", "tokens_out"):
-        assert both[name].equals(both[f"{name} in shards"], null_equal=True)
-
-
-def test_options_that_are_parsed_leave_open_what_is_not_said(results: Path) -> None:
-    said = answers(results, "occupations", "choice", "parsed")
-    assert said["scored_by"].unique().to_list() == ["parsed"]
-    assert said["response"].null_count() == 0
-    known = said["probabilities"].list.drop_nulls().list.len() == 2
-    assert (said["status"] == "ok").equals(known)
-    measures = biasgrid.open(results).measures("occupations", "parsed")
-    assert measures.filter(measure="coverage")["value"].item() < 1
+def test_texts_are_those_of_one_shard_in_other_batches(results: Path, tmp_path: Path) -> None:
+    in_shards = answers(results, "written", "text")
+    assert in_shards["response"].n_unique() > 20
+    instances = read_instances(results / "instances/written/statements.parquet", KEYS)
+    whole = Cell(tmp_path, "text-generation", instances, results.parents[2] / "writer")
+    generation = read_provenance(results / "measures/written/small.parquet")["predictions"]["generation"]
+    said = whole.predict(answer="text", generation=generation, token_budget=300)
+    assert len(said) == len(in_shards) == 40
+    for name in ("key", "response", "status", "tokens_in", "tokens_out"):
+        assert said[name].cast(in_shards[name].dtype).equals(in_shards[name]), name
 
 
 def test_the_report_says_how_it_was_answered(results: Path) -> None:
     told = read_provenance(results / "measures/written/small.parquet")["answered"]
     assert told["answers"] == sum(told["status"].values()) == 40
     page = (results / "report/index.html").read_text()
-    assert page.count("How it was answered") == 4
-    assert all(f"<td>{way}</td>" in page for way in ("logits", "parsed", "none"))
+    assert page.count("How it was answered") == 3
+    assert all(f"<td>{way}</td>" in page for way in ("logits", "none"))
     assert "Length" in page
