@@ -9,8 +9,8 @@ import pytest
 import yaml
 from documents import read_document, shown_files, table_with, write_files
 from project import Project
-from shared import made_once
 from shards import Cell
+from shared import made_once
 from tiny_writers import CHAT_TEMPLATE, save_writer
 
 import biasgrid
