@@ -26,6 +26,7 @@ rule all:
     input:
         # Named here, so that those which a failed job has taken away are made again though a summary is there.
         of_cells(layout.measures),
+        of_cells(layout.statistics),
         layout.summary("csv"),
         layout.report,
         layout.manifest,

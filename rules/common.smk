@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.config import frames_of_cell, load_word_lists, parse_config, read_config
 from biasgrid.faults import UserError
 from biasgrid.files import bring_to_present
 from biasgrid.jobs.code_digest import code_digest
@@ -16,7 +16,7 @@ from biasgrid.jobs.ending import end_jobs_at_sigterm
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.resubmission import tries
 from biasgrid.models.back_ends import modules_of
-from biasgrid.references import stage
+from biasgrid.references import exists, stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.remembered import remember_configs
@@ -161,6 +161,33 @@ def measured(wildcards):
         options=dict(question.options),
         code=code_of("measure", stage(family, "keys"), stage(family, "measure")),
     )
+
+
+def assessed(wildcards):
+    """How a cell's measures are assessed: what decides how sure they are."""
+    family, question = family_of_dataset(wildcards), grid.question(wildcards.model, wildcards.dataset)
+    return dict(
+        family=family,
+        answer=question.answer,
+        headlines=declared_measures(wildcards.dataset).headlines,
+        units=units_of_measures(wildcards.dataset),
+        options=dict(question.options),
+        frames=frames_of_cell(grid, word_lists, wildcards.model, wildcards.dataset),
+        settings=grid.statistics.model_dump(),
+        code=code_of("statistics", *stages_of_statistics(family)),
+    )
+
+
+@cache
+def units_of_measures(dataset):
+    """The units of those measures of a dataset that other templates might have given another value."""
+    return {name: one.unit for name, one in grid.measures_of(dataset).items() if "template" in one.design}
+
+
+@cache
+def stages_of_statistics(family):
+    """The modules of a family that its statistics are made with."""
+    return [each for each in (stage(family, name) for name in ("keys", "measure", "statistics")) if exists(each)]
 
 
 def instances_of_cell(wildcards):

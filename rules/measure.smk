@@ -30,6 +30,30 @@ use rule measure as measure_and_keep with:
         dataset=datasets_whose_observations_are(kept=True),
 
 
+# How sure the measures are: no model is asked, and nothing else runs again, where its settings change.
+rule statistics:
+    input:
+        instances=instances_of_cell,
+        predictions=predictions_of_cell,
+        measures=layout.measures(),
+    output:
+        statistics=layout.statistics(),
+        variances=layout.variances(),
+        frames=layout.frames(),
+        by_template=layout.by_template(),
+    log:
+        layout.log("statistics", "{dataset}", "{model}"),
+    localrule: True
+    conda:
+        "../envs/biasgrid.yaml"
+    resources:
+        mem_mb=3000,
+    params:
+        cell=assessed,
+    script:
+        "../workflow/scripts/statistics.py"
+
+
 rule summary:
     input:
         measures=of_cells(layout.measures),

@@ -62,6 +62,11 @@ def stage(reference: str, name: str) -> str:
     return f"{reference}.{name}" if spec is not None and spec.submodule_search_locations is not None else reference
 
 
+def exists(reference: str) -> bool:
+    """Says whether there is a module, without importing it."""
+    return Path(reference).exists() if is_path(reference) else find_spec(reference) is not None
+
+
 def is_path(reference: str) -> bool:
     """Says whether a reference is a path."""
     return "/" in reference or reference.endswith(".py")

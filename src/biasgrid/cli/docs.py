@@ -19,6 +19,7 @@ from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_tabl
 from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.schema import table
+from biasgrid.tables.statistics import TABLES as TABLES_OF_STATISTICS
 
 FAMILIES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
 DOCUMENTS = (
@@ -38,6 +39,7 @@ SCHEMAS = {
     "EXAMPLES": EXAMPLES,
     "SUMMARY": SUMMARY,
     "PLANTED": PLANTED,
+    **{schema.name.upper(): schema for schema in TABLES_OF_STATISTICS.values()},
 }
 """All schemas, by the names of their constants or, of predictions, of their answer kinds."""
 

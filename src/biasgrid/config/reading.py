@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from biasgrid.families.family import Lists
 from biasgrid.faults import Fault, InputError
 from biasgrid.reading import HALF_CHARACTER, read_text
 from biasgrid.references import load, stage
+from biasgrid.statistics.frames import frames_of
 from biasgrid.wording import as_fault
 
 
@@ -93,8 +94,48 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
     for dataset, variant in config.needed_variants:
         reading = load(stage(config.reference_of_family(dataset), "reading"))
         content, found = reading.read(config.files(dataset, variant))
-        faults += found or config.family(dataset).list_faults(config, dataset, variant, content)
+        faults += found or [
+            *config.family(dataset).list_faults(config, dataset, variant, content),
+            *frame_faults(config, dataset, content),
+        ]
         lists[dataset, variant] = content
     if faults:
         raise InputError(dict.fromkeys(faults))
     return lists
+
+
+def frame_faults(config: Config, dataset: str, content: Lists) -> Iterator[Fault]:
+    """Yields a template that a dataset puts into a frame and does not have."""
+    chosen, texts = config.datasets[dataset].template_frames, config.family(dataset).frame_texts(content)
+    last = max((number for frame in chosen for number in frame), default=-1) if isinstance(chosen, list) else -1
+    if texts and last >= len(texts):
+        where = f"datasets.{dataset}.template_frames"
+        yield Fault(where, "", f"there is no template {last}", f"numbers from 0 to {len(texts) - 1}")
+
+
+def frames_of_cell(config: Config, lists: Mapping[tuple[str, str], Lists], model: str, dataset: str) -> list[int]:
+    """Returns the frame of each template of a cell, by number.
+
+    Args:
+        config: the config.
+        lists: from `load_word_lists`.
+        model: the model's name; of dumps the word lists are read where they are there, and `auto` else makes a frame
+            of each template.
+        dataset: the dataset's name.
+    """
+    variant, family = config.question(model, dataset).variant, config.family(dataset)
+    content = lists.get((dataset, variant))
+    if content is None:
+        content = lists_of_dump(config, dataset, variant)
+    texts = family.frame_texts(content) if content is not None else []
+    return frames_of(texts, config.datasets[dataset].template_frames)
+
+
+def lists_of_dump(config: Config, dataset: str, variant: str) -> Lists | None:
+    """Reads the word lists of a variant that is not expanded, None where they are not there or not right."""
+    try:
+        files = config.files(dataset, variant)
+    except KeyError:
+        return None
+    content, faults = load(stage(config.reference_of_family(dataset), "reading")).read(files)
+    return None if faults else content

@@ -29,6 +29,7 @@ from biasgrid.families.family import DatasetSection, Family, Question
 from biasgrid.model_section import Model, Tokenizer
 from biasgrid.models.back_ends import Entry
 from biasgrid.section import FOLDER, KeysError, Name, Scoring, Section
+from biasgrid.statistics.section import Statistics
 from biasgrid.tables.measure import Measure
 
 
@@ -109,6 +110,7 @@ class Config(Section):
         description="limits of validity flags in place of the usual ones, by the names in docs/validity.md, such as "
         "`unknown_tokens: 0.2`",
     )
+    statistics: Statistics = Field(Statistics(), description="how sure measures are: intervals and tests")
     planted: Planted | None = Field(None, description="planted bias, for models with `train.planted`")
     tokenizers: dict[Name, Tokenizer] = Field(default_factory=dict, description="families of tokenizers, by name")
     plugins: list[str] = Field(

@@ -64,11 +64,8 @@ def measure_cell(
         IncompleteCell: not every instance has exactly one prediction.
         UserError: the family measured what it does not declare, or made a table of other columns or types.
     """
-    keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
-    read, said = (getattr(stages, name, None) for name in ("READ", "SAID"))
-    observations = stages.observe(
-        *read_cell(instances_path, prediction_paths, keys, answer, f"{model} on {dataset}", read, said), options
-    )
+    stages = load(stage(family, "measure"))
+    observations = observe_cell(family, instances_path, prediction_paths, answer, options, f"{model} on {dataset}")
     measures = stages.measure(observations, options)
     tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
     cell = MeasuredCell(*tables, observations, measures, options)
@@ -89,6 +86,27 @@ def measure_cell(
             f"the family {family} made a table that does not fit its schema ({reason}); expected columns as "
             "docs/outputs.md tells of measures and examples"
         ) from error
+
+
+def observe_cell(
+    family: str,
+    instances_path: Path,
+    prediction_paths: Sequence[Path],
+    answer: str,
+    options: Mapping[str, Any],
+    name: str,
+) -> pl.DataFrame:
+    """Reads a cell and says what each thing that is measured was answered; see `measure_cell`.
+
+    Raises:
+        TableError: a file does not fit its schema, or its rows contradict each other.
+        IncompleteCell: not every instance has exactly one prediction.
+    """
+    keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
+    read, said = (getattr(stages, columns, None) for columns in ("READ", "SAID"))
+    tables = read_cell(instances_path, prediction_paths, keys, answer, name, read, said)
+    observations: pl.DataFrame = stages.observe(*tables, options)
+    return observations
 
 
 def check_declared(measures: pl.DataFrame, declared: Collection[str], family: str) -> None:

@@ -17,6 +17,7 @@ from biasgrid.families.sampling import MOST_UNASKED, SampleOrAll
 from biasgrid.faults import Fault
 from biasgrid.model_section import Model, Tokenizer
 from biasgrid.section import Name, Section
+from biasgrid.statistics.section import TemplateFrames
 from biasgrid.tables.measure import Measure
 
 if TYPE_CHECKING:
@@ -51,6 +52,11 @@ class DatasetSection(Section):
         None,
         description="asks a random sample of it; all without it, which for generative models and more than "
         f"{MOST_UNASKED:,} instances must be said: `all`",
+    )
+    template_frames: TemplateFrames = Field(
+        "auto",
+        description="which templates are rewordings of one, and so one piece of evidence: `auto` (those that differ in "
+        "the gender of their words alone), `none`, or lists of template numbers from 0, such as `[[0, 1], [2, 3]]`",
     )
     figures: list[Name] = Field(default_factory=list, description="names of figures of plugins to draw besides")
 
@@ -198,6 +204,14 @@ class Family(ABC):
 
     def about(self, dataset: Any) -> Sequence[str]:
         """Returns what is asked and compared, a paragraph each."""
+        return ()
+
+    def frame_texts(self, lists: Any) -> Sequence[str]:
+        """Returns what each template says, by number: those that say the same, but for gender, are one frame.
+
+        Args:
+            lists: from `read`.
+        """
         return ()
 
     def figures(self, dataset: Any) -> Sequence[str]:

@@ -102,6 +102,22 @@ class Layout:
         """Returns what was observed in a cell's predictions, of families that keep it."""
         return self.results.joinpath("observations", dataset, f"{model}.parquet")
 
+    def statistics(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns how sure a cell's measures are."""
+        return self.results / "statistics" / dataset / f"{model}.parquet"
+
+    def variances(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns where the variance of a cell is."""
+        return self.results / "variances" / dataset / f"{model}.parquet"
+
+    def frames(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the frames of a cell, and what it is without each of them."""
+        return self.results / "frames" / dataset / f"{model}.parquet"
+
+    def by_template(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the means of a cell by template, from which statistics can be computed anew."""
+        return self.results / "by_template" / dataset / f"{model}.parquet"
+
     def summary(self, ending: str) -> Path:
         """Returns the table of the whole grid, as `parquet` or `csv`."""
         return self.results / f"summary.{ending}"
@@ -130,9 +146,10 @@ class Layout:
     def made(self) -> set[str]:
         """The files and folders in the folder of results that a run makes."""
         tables = self.instances(), self.measures(), self.examples(), self.observations(), self.planted()
+        of_statistics = self.statistics(), self.variances(), self.frames(), self.by_template()
         others = self.dump(), self.imported(), self.trained(), self.figures(), self.report, *map(self.record, RECORDS)
         shard, summaries = self.shard(), map(self.summary, ("parquet", "csv"))
-        paths = (*tables, *others, shard.predictions, shard.timing, *summaries)
+        paths = (*tables, *of_statistics, *others, shard.predictions, shard.timing, *summaries)
         return {path.relative_to(self.results).parts[0] for path in paths}
 
     @property

@@ -13,6 +13,7 @@ from biasgrid.files import read_made
 from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.statistics import STATISTICS
 
 
 class Results:
@@ -39,6 +40,10 @@ class Results:
     def measures(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
         """Returns all measures of some cells, those of all by default: columns of `MEASURES`."""
         return self._cells("measures", dataset, model, MEASURES)
+
+    def statistics(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
+        """Returns how sure the measures of some cells are: columns of `STATISTICS`."""
+        return self._cells("statistics", dataset, model, STATISTICS)
 
     def examples(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
         """Returns the sentences behind the strongest measures of some cells: columns of `EXAMPLES`."""

@@ -78,6 +78,10 @@ class Counterfactual(Family):
         """Tells of the cases and of the comparison of groups."""
         return ABOUT, ABOUT_GROUPS
 
+    def frame_texts(self, lists: Pack) -> Sequence[str]:
+        """Returns the inputs of each template."""
+        return ["".join(str(part) for text in template.inputs for part in text) for template in lists.templates]
+
     def figures(self, dataset: CounterfactualDataset) -> Sequence[str]:
         """Names the figures of groups."""
         return FIGURES

@@ -72,6 +72,11 @@ class Statements(Family):
         """Tells of the statements and of the comparison of groups."""
         return ABOUT, ABOUT_GROUPS
 
+    def frame_texts(self, lists: Pack) -> Sequence[str]:
+        """Returns the text of each template, for negations that of what they negate."""
+        stated = {negation: place for place, negation in lists.negations.items()}
+        return [lists.templates[stated.get(place, place)].text for place in range(len(lists.templates))]
+
     def figures(self, dataset: StatementDataset) -> Sequence[str]:
         """Names the family's figures and those of groups."""
         return (*FIGURES, *GROUP_FIGURES)

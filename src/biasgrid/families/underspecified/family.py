@@ -88,6 +88,10 @@ class Underspecified(Family):
         """Tells of the questions, and of groups if the dataset compares them."""
         return declared.about(dataset)
 
+    def frame_texts(self, lists: WordLists) -> Sequence[str]:
+        """Returns context and both questions of each template."""
+        return [template.text for template in lists.templates]
+
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""
         return (*FIGURES, *GROUP_FIGURES) if dataset.compares_groups else FIGURES

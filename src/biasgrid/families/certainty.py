@@ -1,0 +1,108 @@
+"""The stage `statistics`, the same for all families: how sure the measures of a cell are.
+
+A family whose observations have a column `template` gets intervals of the measures that declare `template` in their
+`design`: the cell is measured anew without each frame. One that can say more has a function `statistics`, in a module
+of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.cell import observe_cell
+from biasgrid.references import exists, load, stage
+from biasgrid.statistics.cell import Found, Settings
+from biasgrid.statistics.recomputed import recomputed
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measure import NOT_MEASURABLE
+from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.statistics import OVERS, ROW, TABLES, UNKNOWN
+from biasgrid.tables.validity import are_headlines
+
+NUMBERS = ("value", "low", "high", "selected_low", "selected_high", "se", "df", "p", "q", "holm", "floor")
+
+
+def statistics_of_cell(
+    family: str,
+    instances_path: Path,
+    prediction_paths: Sequence[Path],
+    answer: str,
+    options: Mapping[str, Any],
+    measures: pl.DataFrame,
+    headlines: Mapping[str, str],
+    settings: Settings,
+) -> Found:
+    """Says how sure the measures of a cell are.
+
+    Args:
+        family: the reference of the dataset's family.
+        instances_path: the dataset's instances.
+        prediction_paths: the predictions of all shards, in any order.
+        answer: the kind of the answers.
+        options: what decides the measures, see `Question`.
+        measures: the cell's measures (schema `MEASURES`).
+        headlines: the options of the measures that stand in the summary; of a cell whose headlines are withheld, theirs
+            are too.
+        settings: frames, level and the like.
+
+    Returns:
+        Tables of the schemas in `TABLES`.
+
+    Raises:
+        TableError: a file does not fit its schema, or its rows contradict each other.
+        IncompleteCell: not every instance has exactly one prediction.
+    """
+    model, dataset = measures.select("model", "dataset").row(0)
+    observations = observe_cell(family, instances_path, prediction_paths, answer, options, f"{model} on {dataset}")
+    found = find(family, observations, measures, options, settings)
+    statistics = withheld(with_all(found.statistics, measures, settings), measures, headlines)
+    tables = found._replace(statistics=statistics)._asdict()
+    return Found(**{name: fitted(tables[name], name, model, dataset) for name in TABLES})
+
+
+def find(
+    family: str, observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+) -> Found:
+    """Lets the family say how sure its measures are, or measures the cell anew without each frame."""
+    reference = stage(family, "statistics")
+    own = getattr(load(reference), "statistics", None) if exists(reference) else None
+    if own is not None:
+        found: Found = own(observations, measures, options, settings)
+        return found
+    return Found(recomputed(load(stage(family, "measure")).measure, observations, options, settings))
+
+
+def with_all(rows: pl.DataFrame, measures: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+    """Adds a row for each measure and `over` of which nothing can be said."""
+    measured = measures.filter(pl.col("measure").is_in(list(settings.units))).select(*ROW, "value", "n")
+    overs = pl.DataFrame({"over": OVERS})
+    known = pl.concat([empty_table(TABLES["statistics"]).drop("model", "dataset"), rows], how="diagonal_relaxed")
+    unknown = measured.join(overs, how="cross").join(known, on=[*ROW, "over"], how="anti", nulls_equal=True)
+    silent = unknown.with_columns(frames=pl.lit(0, pl.Int64), method=pl.lit(UNKNOWN))
+    places = {over: place for place, over in enumerate(OVERS)}
+    order = pl.col("over").replace_strict(places, return_dtype=pl.Int64)
+    return pl.concat([known, silent], how="diagonal_relaxed").sort("measure", "options", *MEASURE_KEYS, order)
+
+
+def withheld(rows: pl.DataFrame, measures: pl.DataFrame, headlines: Mapping[str, str]) -> pl.DataFrame:
+    """Takes the numbers of headlines away where the cell's are withheld."""
+    if not measures["flag"].drop_nulls().str.starts_with(NOT_MEASURABLE).any():
+        return rows
+    return rows.with_columns(
+        *(pl.when(~are_headlines(headlines)).then(name).alias(name) for name in NUMBERS),
+        method=pl.when(are_headlines(headlines)).then(pl.lit(UNKNOWN)).otherwise("method"),
+    )
+
+
+def fitted(rows: pl.DataFrame, name: str, model: str, dataset: str) -> pl.DataFrame:
+    """Returns rows in the columns and types of a table, NaN as null."""
+    if rows.is_empty():
+        return empty_table(TABLES[name])
+    empty = empty_table(TABLES[name])
+    named = rows.with_columns(model=pl.lit(model), dataset=pl.lit(dataset)).cast({pl.Categorical: pl.String})
+    table = pl.concat([empty, named], how="diagonal_relaxed").cast(empty.schema).select(empty.columns)
+    return table.with_columns(pl.col(pl.Float64).fill_nan(None))

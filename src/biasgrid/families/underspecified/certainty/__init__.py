@@ -1,0 +1,1 @@
+"""How sure the measures of underspecified questions are."""

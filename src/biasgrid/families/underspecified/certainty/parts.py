@@ -1,0 +1,214 @@
+"""How sure gamma, eta and win_ratio of the parts of a cell are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.families.underspecified.certainty.sums import Groups
+from biasgrid.families.underspecified.measure import PARTS
+from biasgrid.groups.records import ratio
+from biasgrid.statistics.cell import Settings
+from biasgrid.statistics.discovery import false_discovery_rates, holm, selected_ends
+from biasgrid.statistics.intervals import Source, ends, half_width, p_values
+from biasgrid.statistics.jackknife import jackknife_of_means
+from biasgrid.statistics.moderated import Prior, moderated
+from biasgrid.tables.statistics import UNKNOWN
+
+RANGES = {"gamma": (-1.0, 1.0), "eta": (-1.0, 1.0), "win_ratio": (0.0, 1.0)}
+TESTED = "gamma"
+"""The measure that is tested; tests of the others would only ask the same again."""
+
+
+class Reduced(NamedTuple):
+    """Sums over all partners and over all frames, of C or of counts.
+
+    Attributes:
+        by_frame: shape (subjects, attributes, frames).
+        by_partner: shape (subjects, partners, attributes).
+    """
+
+    by_frame: FloatArray
+    by_partner: FloatArray
+
+    @classmethod
+    def of(cls, sums: FloatArray, across: BoolArray | None) -> Reduced:
+        """Sums, over partners of other clusters alone where `across` says which these are."""
+        if across is not None:
+            sums = sums * across[:, :, None, None]
+        return cls(sums.sum(axis=1), sums.sum(axis=3))
+
+
+class Kind(NamedTuple):
+    """Parts that are about the same keys.
+
+    Attributes:
+        keys: the keys.
+        rows: shape (rows, subjects), which subjects each row takes together.
+        columns: shape (columns, attributes), which attributes each column takes together.
+        row_names: the names of the rows.
+        column_names: those of the columns, none where all attributes are taken together.
+    """
+
+    keys: Sequence[str]
+    rows: FloatArray
+    columns: FloatArray
+    row_names: pl.Series
+    column_names: pl.Series | None
+
+    @property
+    def is_of_clusters(self) -> bool:
+        """Whether rows are clusters of subjects."""
+        return "subject_cluster" in self.keys
+
+    def by_frame(self, sums: Reduced) -> FloatArray:
+        """Returns sums of shape (rows x columns, frames)."""
+        of_rows = np.tensordot(self.rows, sums.by_frame, axes=1)
+        return flat(np.einsum("qa,raf->rqf", self.columns, of_rows, optimize=True))
+
+    def by_others(self, sums: Reduced) -> FloatArray:
+        """Returns sums of shape (rows x columns, partners)."""
+        of_columns = np.tensordot(sums.by_partner, self.columns.T, axes=1)
+        return flat(np.swapaxes(np.tensordot(self.rows, of_columns, axes=1), 1, 2))
+
+    def by_names(self, sums: Reduced) -> FloatArray:
+        """Returns sums of shape (rows x columns, subjects of the row)."""
+        of_subjects = sums.by_partner.sum(axis=1) @ self.columns.T
+        return flat(self.rows[:, None, :] * of_subjects.T[None])
+
+    def by_attributes(self, sums: Reduced) -> FloatArray:
+        """Returns sums of shape (rows x columns, attributes)."""
+        of_rows = self.rows @ sums.by_partner.sum(axis=1)
+        return flat(of_rows[:, None, :] * self.columns[None])
+
+    def subject_sources(self, sums: Reduced, counts: Reduced) -> list[Source]:
+        """Returns how much parts vary with partners; those of clusters with their names and those of the others."""
+        found = [jackknifed(self.by_others(sums), self.by_others(counts))]
+        if self.is_of_clusters:
+            found.insert(0, jackknifed(self.by_names(sums), self.by_names(counts)))
+        return found
+
+    def attribute_sources(self, sums: Reduced, counts: Reduced) -> list[Source]:
+        """Returns how much parts vary with attributes, where they take several together."""
+        if "attribute" in self.keys:
+            return []
+        return [jackknifed(self.by_attributes(sums), self.by_attributes(counts))]
+
+    def names(self) -> pl.DataFrame:
+        """Returns the keys of all parts, row by row."""
+        columns = 1 if self.column_names is None else len(self.column_names)
+        found = {self.keys[0]: self.row_names.gather(np.repeat(np.arange(len(self.row_names)), columns))}
+        if self.column_names is not None:
+            found[self.keys[1]] = self.column_names.gather(np.tile(np.arange(columns), len(self.row_names)))
+        return pl.DataFrame(found)
+
+
+def flat(sums: FloatArray) -> FloatArray:
+    """Returns rows and columns as one axis."""
+    return np.ascontiguousarray(sums).reshape(-1, sums.shape[-1])
+
+
+def jackknifed(sums: FloatArray, counts: FloatArray) -> Source:
+    """Returns the jackknife variance over units, with their number less 1 as degrees of freedom."""
+    variance, units = jackknife_of_means(sums, counts)
+    return Source(variance, (units - 1).astype(np.float64))
+
+
+def membership(places: IntArray, count: int) -> FloatArray:
+    """Returns which things belong to which of some clusters, shape (clusters, things)."""
+    return np.asarray(np.arange(count)[:, None] == places[None], dtype=np.float64)
+
+
+def kinds_of(groups: Groups) -> Iterator[Kind]:
+    """Yields the kinds of parts that a cell has."""
+    subjects = {
+        "subject": (np.eye(len(groups.subjects)), groups.subjects),
+        "subject_cluster": (membership(groups.clusters[1], len(groups.clusters[0])), groups.clusters[0]),
+    }
+    sorts, sort_of = groups.attribute_clusters
+    attributes = {
+        None: (np.ones((1, len(groups.attributes))), None),
+        "attribute": (np.eye(len(groups.attributes)), groups.attributes),
+        "attribute_cluster": (membership(sort_of, len(sorts)), sorts),
+    }
+    for keys in PARTS:
+        rows, row_names = subjects[keys[0]]
+        columns, column_names = attributes[keys[1] if len(keys) > 1 else None]
+        if len(rows) and len(columns):
+            yield Kind(keys, rows, columns, row_names, column_names)
+
+
+def statistics_of_parts(groups: Groups, settings: Settings) -> tuple[pl.DataFrame, Prior]:
+    """Returns rows of `STATISTICS` of all parts, and the prior of the variances of associations.
+
+    Args:
+        groups: the swap groups.
+        settings: level and how discoveries are controlled.
+    """
+    clusters = groups.clusters[1]
+    across = (clusters[:, None] != clusters[None]) & (clusters[:, None] >= 0) & (clusters[None] >= 0)
+    tables, priors = [], {}
+    counts = {is_of: Reduced.of(groups.counts, across if is_of else None) for is_of in (False, True)}
+    for measure in RANGES:
+        whole = groups.sums_of(measure)
+        sums = {is_of: Reduced.of(whole, across if is_of else None) for is_of in (False, True)}
+        for kind in kinds_of(groups):
+            of = kind.is_of_clusters
+            rows, prior = statistics_of_kind(measure, kind, sums[of], counts[of], settings)
+            tables.append(rows)
+            priors[measure, tuple(kind.keys)] = prior
+    return pl.concat(tables, how="diagonal"), priors[TESTED, ("subject", "attribute")]
+
+
+def statistics_of_kind(
+    measure: str, kind: Kind, sums: Reduced, counts: Reduced, settings: Settings
+) -> tuple[pl.DataFrame, Prior]:
+    """Returns rows of `STATISTICS` of the parts of a kind, and the prior of their variances over frames."""
+    by_frame, of_frames = kind.by_frame(sums), kind.by_frame(counts)
+    variance, frames = jackknife_of_means(by_frame, of_frames)
+    templates, prior = moderated(variance, frames.astype(np.float64))
+    subjects, attributes = kind.subject_sources(sums, counts), kind.attribute_sources(sums, counts)
+    n = of_frames.sum(axis=1)
+    there = n > 0
+    known = kind.names().with_columns(
+        measure=pl.lit(measure), value=ratio(by_frame.sum(axis=1), n), n=n.astype(np.int64), frames=frames
+    )
+    sources = {"templates": [templates], "subjects": subjects, "all": [templates, *subjects, *attributes]}
+    parts = []
+    for over, some in sources.items():
+        chosen = [Source(each.variance[there], each.df[there]) for each in some]
+        parts.append(with_intervals(known.filter(pl.Series(there)), measure, over, chosen, prior, settings))
+    return pl.concat(parts, how="diagonal").with_columns(options=pl.lit("")), prior
+
+
+def with_intervals(
+    parts: pl.DataFrame, measure: str, over: str, sources: list[Source], prior: Prior, settings: Settings
+) -> pl.DataFrame:
+    """Adds intervals and, of the measure that is tested, p, q and Holm's correction of parts of one kind."""
+    values, within = parts["value"].to_numpy(), RANGES[measure]
+    low, high = ends(values, half_width(sources, settings.alpha), within)
+    columns = {"low": low, "high": high}
+    if len(sources) == 1:
+        columns |= {"se": np.sqrt(sources[0].variance), "df": np.where(np.isnan(low), np.nan, sources[0].df)}
+    if measure == TESTED:
+        p = p_values(values, sources)
+        q = false_discovery_rates(p, settings.fdr)
+        chosen = selected_ends(values, q, sources, within, settings.alpha)
+        columns |= {"p": p, "q": q, "holm": holm(p), "selected_low": chosen[0], "selected_high": chosen[1]}
+    method = "combined" if len(sources) > 1 else method_of(over, prior)
+    return parts.with_columns(
+        over=pl.lit(over),
+        method=pl.when(pl.Series(np.isnan(low))).then(pl.lit(UNKNOWN)).otherwise(pl.lit(method)),
+        **{name: pl.Series(column) for name, column in columns.items()},
+    )
+
+
+def method_of(over: str, prior: Prior) -> str:
+    """Names how an interval over one thing was found."""
+    if over != "templates":
+        return "jackknife t"
+    return "moderated t" if prior.df > 0 else "t"

@@ -1,0 +1,150 @@
+"""Sums over the swap groups of a cell, from which all of its statistics are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from biasgrid.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.families.underspecified.measure import enumerated
+from biasgrid.statistics.frames import frames_of_templates
+
+Names = tuple[pl.Series, IntArray]
+"""Names, and of each thing its place among them, -1 where it has none."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The swap groups of a cell, all answered.
+
+    Attributes:
+        subjects: names of subjects, of two lists those of the first before those of the second.
+        attributes: names of attributes.
+        clusters: names of the clusters of subjects, and that of each subject.
+        attribute_clusters: the same of attributes.
+        firsts: of two lists, how many subjects are of the first; None for one list.
+        one: shape (groups,), the subject x1.
+        other: shape (groups,), the subject x2.
+        attribute: shape (groups,).
+        frame: shape (groups,).
+        comparison: shape (groups,), C(x1, x2).
+    """
+
+    subjects: pl.Series
+    attributes: pl.Series
+    clusters: Names
+    attribute_clusters: Names
+    firsts: int | None
+    one: IntArray
+    other: IntArray
+    attribute: IntArray
+    frame: IntArray
+    comparison: FloatArray
+
+    @classmethod
+    def of(cls, observations: pl.DataFrame, frames: Sequence[int]) -> Groups:
+        """Looks at the observations of a cell.
+
+        Args:
+            observations: from `comparisons.compare_subjects`, those that were answered.
+            frames: the frame of each template, by number.
+        """
+        names, codes = coded(observations, "subject1", "subject2")
+        clusters, of_codes = coded(observations, "cluster1", "cluster2")
+        cluster_of = placed(codes, of_codes, len(names))
+        is_second = second_list(codes, cluster_of)
+        order = np.argsort(is_second, kind="stable")
+        one, other = np.split(np.argsort(order)[codes], 2)
+        attributes, attribute = coded(observations, "attribute", "attribute")
+        sorts, of_attributes = coded(observations, "attribute_cluster", "attribute_cluster")
+        return cls(
+            subjects=names.gather(order),
+            attributes=attributes,
+            clusters=(clusters, cluster_of[order]),
+            attribute_clusters=(sorts, placed(attribute, of_attributes, len(attributes))),
+            firsts=int((~is_second).sum()) if is_second.any() else None,
+            one=one,
+            other=other,
+            attribute=attribute[: len(observations)],
+            frame=frames_of_templates(observations["template"].to_numpy().astype(np.int64), frames),
+            comparison=observations["comparison"].to_numpy(),
+        )
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """How many subjects, partners, attributes and frames there are."""
+        return len(self.subjects), len(self.subjects), len(self.attributes), self.frames
+
+    @cached_property
+    def frames(self) -> int:
+        """How many frames there are."""
+        return int(self.frame.max()) + 1
+
+    @cached_property
+    def _places(self) -> tuple[IntArray, IntArray]:
+        return tuple(  # type: ignore[return-value]
+            np.ravel_multi_index((x, y, self.attribute, self.frame), self.shape)
+            for x, y in ((self.one, self.other), (self.other, self.one))
+        )
+
+    def sums(self, forward: FloatArray | None, backward: FloatArray | None) -> FloatArray:
+        """Sums what is seen from either subject; shape (subjects, partners, attributes, frames).
+
+        Args:
+            forward: shape (groups,), what x1 sees; None to count.
+            backward: shape (groups,), what x2 sees.
+        """
+        size = int(np.prod(self.shape))
+        there, back = (
+            np.bincount(place, values, minlength=size)
+            for place, values in zip(self._places, (forward, backward), strict=True)
+        )
+        return (there + back).reshape(self.shape).astype(np.float64)
+
+    def sums_of(self, measure: str) -> FloatArray:
+        """Returns the sums of C, of its sign, or of whether it is positive: what `measure` is the mean of."""
+        if measure == "gamma":
+            return self.sums(self.comparison, -self.comparison)
+        if measure == "eta":
+            sign = np.sign(self.comparison)
+            return self.sums(sign, -sign)
+        return self.sums((self.comparison > 0).astype(np.float64), (self.comparison < 0).astype(np.float64))
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """How many comparisons there are, shape (subjects, partners, attributes, frames)."""
+        return self.sums(None, None)
+
+
+def coded(observations: pl.DataFrame, one: str, other: str) -> Names:
+    """Returns what `enumerated` does, in 64 bits."""
+    names, codes = enumerated(observations, one, other)
+    return names, codes.astype(np.int64)
+
+
+def placed(codes: IntArray, values: IntArray, count: int) -> IntArray:
+    """Returns the value of each code, -1 where it has none."""
+    found = np.full(count, -1, dtype=np.int64)
+    found[codes] = values
+    return found
+
+
+def second_list(codes: IntArray, cluster_of: IntArray) -> BoolArray:
+    """Says of each subject whether it is of a second list, whose subjects are compared with those of the first alone.
+
+    Args:
+        codes: shape (2 groups,), x1 of all groups and below x2.
+        cluster_of: shape (subjects,).
+    """
+    one, other = np.split(codes, 2)
+    second = np.zeros(len(cluster_of), dtype=np.bool_)
+    clusters = np.unique(cluster_of)
+    if len(clusters) == 2 and clusters[0] >= 0 and (cluster_of[one] != cluster_of[other]).all():
+        second = cluster_of == clusters[1]
+    elif len(cluster_of) > 2 and not np.isin(one, other).any():
+        second[np.unique(other)] = True
+    return second

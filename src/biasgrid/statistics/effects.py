@@ -1,0 +1,30 @@
+"""How large an effect must be to be found."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import stdtrit
+
+POWER = 0.8
+MOST_FRAMES = 1000
+
+
+def minimal_effect(variance: float, prior_df: float, frames: int, alpha: float = 0.05) -> float:
+    """Returns the smallest size of a number that is found in 80 % of cells; NaN for fewer than two frames.
+
+    Args:
+        variance: of a frame's value.
+        prior_df: what the prior of the variances is worth; see `moderated.Prior`.
+        frames: how many frames there are.
+        alpha: from what p on it is found.
+    """
+    if frames < 2:
+        return float("nan")
+    df = prior_df + frames - 1
+    return float((stdtrit(df, 1 - alpha / 2) + stdtrit(df, POWER)) * np.sqrt(variance / frames))
+
+
+def frames_for(effect: float, variance: float, prior_df: float, alpha: float = 0.05) -> int | None:
+    """Returns how many frames an effect needs to be found; see `minimal_effect`. None where a thousand do not do."""
+    found = (n for n in range(2, MOST_FRAMES + 1) if minimal_effect(variance, prior_df, n, alpha) <= effect)
+    return next(found, None)

@@ -1,0 +1,67 @@
+"""Reads the golden numbers of the statistics, those beside the repository or the small copies of some of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from biasgrid.families.underspecified.comparisons import compare_subjects
+
+BESIDE = Path(__file__).parents[3] / "shared" / "golden" / "statistics"
+COPIES = Path(__file__).parent / "golden_statistics"
+FOLDER = BESIDE if BESIDE.is_dir() else COPIES
+"""The copies are of `functions`, `groups`, `one-template` and `two-sorts-of-templates`."""
+RELATIVE, ABSOLUTE = 1e-8, 1e-10
+LEAST_P = 1e-12
+
+
+def needs(name: str) -> Any:
+    """A test's parameter that is skipped where there is no such golden file."""
+    there = (FOLDER / f"{name}.json").is_file()
+    return pytest.param(name, marks=pytest.mark.skipif(not there, reason=f"no golden file {name}.json"))
+
+
+def numbers_of(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    return content
+
+
+def observations_of(name: str) -> pl.DataFrame:
+    """The swap groups of a golden cell."""
+    rows = pl.read_parquet(FOLDER / f"{name}.parquet").with_row_index("instance")
+    instances = rows.with_columns(
+        pl.col("subject1", "subject2", "cluster1", "cluster2", "attribute").cast(pl.Categorical),
+        attribute_cluster=pl.lit(None, pl.Categorical),
+    )
+    predictions = rows.select("instance", probabilities=pl.concat_list("score1", "score2"))
+    return compare_subjects(instances, predictions, "exact")
+
+
+def frames_of_golden(numbers: dict[str, Any], templates: int) -> list[int]:
+    """The frame of each template."""
+    if numbers["families"] is None:
+        return list(range(templates))
+    found = {number: place for place, family in enumerate(numbers["families"]) for number in family}
+    return [found[number] for number in range(templates)]
+
+
+def as_array(values: Any) -> np.ndarray[Any, Any]:
+    """Golden numbers: null is NaN, "inf" infinity."""
+    listed = values if isinstance(values, list) else [values]
+    return np.array([np.nan if value is None else float(value) for value in listed])
+
+
+def assert_golden(found: Any, expected: Any, what: str) -> None:
+    """Compares numbers within the tolerances of the golden files' README."""
+    numbers, golden = np.atleast_1d(np.asarray(found, dtype=np.float64)), as_array(expected)
+    small = golden < LEAST_P
+    tolerance = np.where(small & what.endswith(("_p", "_q", "_holm")), 1e-6, RELATIVE)
+    with np.errstate(invalid="ignore"):
+        close = np.abs(numbers - golden) <= np.maximum(ABSOLUTE, tolerance * np.abs(golden))
+    close |= (numbers == golden) | (np.isnan(numbers) & np.isnan(golden))
+    assert close.all(), (what, numbers[~close][:5], golden[~close][:5])

@@ -1,0 +1,39 @@
+"""Rule statistics: instances, predictions and measures of a cell -> how sure these are, and where its variance is."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+from biasgrid.jobs.logs import start_log
+
+start_log(snakemake.log[0])
+
+from biasgrid.families.certainty import statistics_of_cell
+from biasgrid.statistics.cell import Settings
+from biasgrid.tables.files import read_provenance, read_table, write_table
+from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.provenance import provenance
+from biasgrid.tables.statistics import TABLES
+
+cell = snakemake.params.cell
+tables = statistics_of_cell(
+    family=cell["family"],
+    instances_path=Path(snakemake.input.instances),
+    prediction_paths=[Path(path) for path in snakemake.input.predictions],
+    answer=cell["answer"],
+    options=cell["options"],
+    measures=read_table(snakemake.input.measures, MEASURES),
+    headlines=cell["headlines"],
+    settings=Settings(frames=cell["frames"], units=cell["units"], **cell["settings"]),
+)
+facts = provenance(
+    snakemake.config,
+    code=cell["code"],
+    frames=cell["frames"],
+    statistics=cell["settings"],
+    measures=read_provenance(snakemake.input.measures),
+)
+for name, schema in TABLES.items():
+    write_table(getattr(tables, name), snakemake.output[name], schema, facts)
