@@ -20,10 +20,13 @@ RELATIVE, ABSOLUTE = 1e-8, 1e-10
 LEAST_P = 1e-12
 
 
-def needs(name: str) -> Any:
-    """A test's parameter that is skipped where there is no such golden file."""
-    there = (FOLDER / f"{name}.json").is_file()
-    return pytest.param(name, marks=pytest.mark.skipif(not there, reason=f"no golden file {name}.json"))
+def all_of(names: list[str]) -> list[Any]:
+    """Parameters of tests, of which those are skipped that there are no golden files of."""
+    there = {name: (FOLDER / f"{name}.json").is_file() for name in names}
+    return [
+        pytest.param(name, marks=pytest.mark.skipif(not there[name], reason=f"no golden file {name}.json"))
+        for name in names
+    ]
 
 
 def numbers_of(name: str) -> dict[str, Any]:

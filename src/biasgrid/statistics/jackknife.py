@@ -11,14 +11,20 @@ ROUNDING = 1e-13
 """Values that differ by no more are the same but for rounding: their variance is 0."""
 
 
-def left_out(sums: FloatArray, counts: FloatArray) -> FloatArray:
+def left_out(
+    sums: FloatArray, counts: FloatArray, total: FloatArray | None = None, count: FloatArray | None = None
+) -> FloatArray:
     """Returns the mean without each unit, shape of `sums`; NaN where a unit has nothing, or nothing is left.
 
     Args:
         sums: shape (..., units), the sum of the values of each unit.
         counts: shape (..., units), how many there are.
+        total: shape (..., 1), the sum over all, where units share values; without it that over units.
+        count: the same of `counts`.
     """
-    without: FloatArray = ratio(sums.sum(axis=-1, keepdims=True) - sums, counts.sum(axis=-1, keepdims=True) - counts)
+    total = sums.sum(axis=-1, keepdims=True) if total is None else total
+    count = counts.sum(axis=-1, keepdims=True) if count is None else count
+    without: FloatArray = ratio(total - sums, count - counts)
     return np.where(counts > 0, without, np.nan)
 
 

@@ -50,12 +50,16 @@ def relabel(values: FloatArray, counts: FloatArray, firsts: int | None, most: in
     subjects, _, frames = values.shape
     if frames < 2:
         return Relabelled(float("nan"), 0, exact=False)
-    weighted = np.moveaxis(np.where(counts > 0, values, 0) * counts, -1, 0)
-    weights = np.moveaxis(counts, -1, 0)
-    asked = np.ascontiguousarray(np.stack([weighted, weights], axis=-1))
-    exact = (frames - 1) * np.log(float(factorial(min(subjects, 20)))) <= np.log(MOST_TRIED)
+    # Shares of frames: subjects of one list have other numbers of partners than those of the other.
+    shares = np.nan_to_num(ratio(counts, counts.sum(axis=-1, keepdims=True)))
+    weighted = np.where(counts > 0, values, 0) * shares
+    asked = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))
+    # The same order in all frames changes nothing in one list; in two it changes who is of which.
+    fixed = 1 if firsts is None else 0
+    exact = (frames - fixed) * np.log(float(factorial(min(subjects, 20)))) <= np.log(MOST_TRIED)
     size = max(1, AT_ONCE // values.size)
-    orders = all_orders(subjects, frames, size) if exact else drawn_orders(subjects, frames, size, most, seed)
+    drawn = drawn_orders(subjects, frames, fixed, size, most, seed)
+    orders = all_orders(subjects, frames, fixed, size) if exact else drawn
     observed = mu_of(asked, np.tile(np.arange(subjects), (1, frames, 1)), firsts)[0]
     at_least = total = 0
     for some in orders:
@@ -65,27 +69,28 @@ def relabel(values: FloatArray, counts: FloatArray, firsts: int | None, most: in
     return Relabelled(p, total, bool(exact))
 
 
-def all_orders(subjects: int, frames: int, size: int) -> Iterator[IntArray]:
-    """Yields all orders of the subjects in the frames but the first, some at a time.
+def all_orders(subjects: int, frames: int, fixed: int, size: int) -> Iterator[IntArray]:
+    """Yields all orders of the subjects in the frames, some at a time; those of the first `fixed` frames stay.
 
     Yields:
         Shape (orders, frames, subjects).
     """
     each = np.array(list(permutations(range(subjects))))
-    shape = (len(each),) * (frames - 1)
+    shape = (len(each),) * (frames - fixed)
     for start in range(0, prod(shape), size):
         numbers = np.arange(start, min(start + size, prod(shape)))
-        others = [each[number] for number in np.unravel_index(numbers, shape)]
-        yield np.stack([np.broadcast_to(each[0], others[0].shape), *others], axis=1)
+        orders = np.tile(np.arange(subjects), (len(numbers), frames, 1))
+        for frame, number in enumerate(np.unravel_index(numbers, shape), start=fixed):
+            orders[:, frame] = each[number]
+        yield orders
 
 
-def drawn_orders(subjects: int, frames: int, size: int, count: int, seed: int) -> Iterator[IntArray]:
+def drawn_orders(subjects: int, frames: int, fixed: int, size: int, count: int, seed: int) -> Iterator[IntArray]:
     """Yields random orders, as `all_orders` does."""
     random = np.random.default_rng(seed)
     for start in range(0, count, size):
-        some = min(size, count - start)
-        orders = np.tile(np.arange(subjects), (some, frames, 1))
-        orders[:, 1:] = random.permuted(orders[:, 1:], axis=-1)
+        orders = np.tile(np.arange(subjects), (min(size, count - start), frames, 1))
+        orders[:, fixed:] = random.permuted(orders[:, fixed:], axis=-1)
         yield orders
 
 
@@ -93,7 +98,7 @@ def mu_of(asked: FloatArray, orders: IntArray, firsts: int | None) -> FloatArray
     """Returns mu of each order.
 
     Args:
-        asked: shape (frames, subjects, attributes, 2), values times counts, and counts.
+        asked: shape (frames, subjects, attributes, 2), values times their weights, and the weights.
         orders: shape (orders, frames, subjects), whose values each subject gets.
         firsts: see `relabel`.
     """

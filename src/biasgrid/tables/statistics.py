@@ -57,11 +57,15 @@ VARIANCES = table(
     "variances",
     {
         **CELL,
-        "block": column(pl.UInt16, description="attributes that are asked in the same frames, usually one block"),
+        "block": column(
+            pl.UInt16,
+            description="attributes that are asked in the same frames, usually one block; null of the whole cell",
+            nullable=True,
+        ),
         "name": column(
             pl.String,
             description="a source of variance (`association`, `association x frame`, ...) or an index made of them "
-            "(`template_share`, `reliability`, `templates_for_0.8`, `noise_sd`, `mde`, `mde_fdr`)",
+            "(`template_share`, `reliability`, `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`)",
         ),
         "value": number("the variance in C, or the index"),
         "share": number("the share of a source among the variances that are not negative"),

@@ -110,6 +110,56 @@ MEASURES = {
     ),
 }
 
+NOT_OF_NOISE = "exact: it is told with an interval, and may fall below 0 where there is next to nothing"
+STATISTICS = {
+    "mu_excess": Measure(
+        title="bias intensity beyond noise",
+        symbol="μ*",
+        meaning="mu without what differences between templates alone add to it: the root of mu² less floor²",
+        is_not="comparable between unlike lists of attributes: for that there is strength",
+        source="",
+        unit="difference",
+        fair=0,
+        headline="",
+        design=DESIGN,
+    ),
+    "mu_held_out": Measure(
+        title="bias intensity, held out",
+        symbol="μ, held out",
+        meaning="the attribute with the largest association of each subject is chosen in all frames but one and "
+        "measured in that one; the mean over subjects and frames is 0 for noise",
+        is_not="mu: it is smaller, since what is chosen is not always right",
+        source="",
+        unit="difference",
+        fair=0,
+        design=DESIGN,
+    ),
+    "eta_excess": Measure(
+        title="bias consistency beyond noise",
+        symbol="η*",
+        meaning="eta of the cell without what differences between templates alone add to it",
+        is_not=NOT_OF_NOISE,
+        source="",
+        unit="difference",
+        fair=0,
+        headline="",
+        design=DESIGN,
+    ),
+    "strength": Measure(
+        title="strength",
+        symbol="strength",
+        meaning="size (root mean square) of the associations of subjects with attributes, without noise: does not "
+        "depend on how many templates, subjects or attributes are asked",
+        is_not="of single associations, which may be much larger",
+        source="",
+        unit="difference",
+        fair=0,
+        headline="",
+        design=DESIGN,
+    ),
+}
+"""What only the tables of statistics have."""
+
 FLAGS = {
     **COMMON_FLAGS,
     "neither_subject": flag(
@@ -166,7 +216,7 @@ def measures(dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:
     """Returns the measures of a dataset by name, in the order in which they are told; those of groups if it asks."""
     of_groups = measures_of_groups("subjects", dataset.failure_threshold, DESIGN) if dataset.compares_groups else {}
     covered = COVERAGE if any(is_generative(variant) for variant in dataset.variants) else {}
-    return {**MEASURES, **covered, **of_groups, **FLAGS}
+    return {**MEASURES, **STATISTICS, **covered, **of_groups, **FLAGS}
 
 
 def about(dataset: UnderspecifiedDataset) -> tuple[str, ...]:

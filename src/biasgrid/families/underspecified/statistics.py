@@ -7,9 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.underspecified.certainty.parts import statistics_of_parts
+from biasgrid.arrays import FloatArray
+from biasgrid.families.underspecified.certainty.parts import TESTED, statistics_of_parts
+from biasgrid.families.underspecified.certainty.sources import effects_of, frames_of_cell, variances_of
 from biasgrid.families.underspecified.certainty.sums import Groups
-from biasgrid.families.underspecified.comparisons import answered
+from biasgrid.families.underspecified.certainty.whole import statistics_of_whole
+from biasgrid.families.underspecified.comparisons import answered, directed
+from biasgrid.families.underspecified.measure import OF_GROUPS
 from biasgrid.statistics.cell import Found, Settings
 
 __all__ = ["statistics"]
@@ -30,5 +34,39 @@ def statistics(
     if known.is_empty():
         return Found(pl.DataFrame())
     groups = Groups.of(known, settings.frames)
-    rows, _ = statistics_of_parts(groups, settings)
-    return Found(rows)
+    parts, prior = statistics_of_parts(groups, settings)
+    whole, gamma = statistics_of_whole(groups, {name: known[name].to_numpy() for name in OF_GROUPS}, settings)
+    effects = effects_of(gamma, prior, q_of_associations(parts))
+    return Found(
+        statistics=pl.concat([parts, whole], how="diagonal_relaxed"),
+        variances=pl.concat([variances_of(groups, known, gamma), effects], how="diagonal_relaxed"),
+        frames=frames_of_cell(groups, gamma, known["template"].to_numpy()),
+        by_template=by_template(known),
+    )
+
+
+def q_of_associations(parts: pl.DataFrame) -> FloatArray:
+    """Returns the q of all associations over templates, NaN where there is none."""
+    rows = parts.filter(measure=TESTED, over="templates").drop_nulls(["subject", "attribute"])
+    q: FloatArray = rows["q"].fill_null(float("nan")).to_numpy()
+    return q
+
+
+def by_template(observations: pl.DataFrame) -> pl.DataFrame:
+    """Returns rows of `BY_TEMPLATE`: what there is to know of a cell without its predictions.
+
+    Args:
+        observations: from `comparisons.compare_subjects`, those that were answered.
+    """
+    seen = directed(observations).with_columns(
+        *(pl.concat([observations[name].cast(pl.Float64)] * 2) for name in OF_GROUPS)
+    )
+    keys = ["subject", "other_cluster", "attribute", "template"]
+    means = seen.group_by(keys).agg(
+        n=pl.len(),
+        comparison=pl.col("comparison").mean(),
+        sign=pl.col("comparison").sign().mean(),
+        wins=(pl.col("comparison") > 0).mean(),
+        **{name: pl.col(name).mean() for name in OF_GROUPS},
+    )
+    return means.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort(keys)

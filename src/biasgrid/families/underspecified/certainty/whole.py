@@ -1,0 +1,170 @@
+"""How sure the measures of a whole cell are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.families.underspecified.certainty.sums import Groups
+from biasgrid.groups.records import ratio
+from biasgrid.statistics.cell import Settings
+from biasgrid.statistics.floors import Statistic, excess_of, floor_of, held_out, statistic, strength_of
+from biasgrid.statistics.intervals import Source, ends, half_width
+from biasgrid.statistics.jackknife import jackknife, left_out
+from biasgrid.statistics.relabelling import relabel, utilities
+from biasgrid.tables.statistics import UNKNOWN
+
+FEWEST_FRAMES = 3
+"""Without one of them two are left, which noise is told by."""
+
+
+@dataclass(frozen=True)
+class ByFrame:
+    """Associations by frame.
+
+    Attributes:
+        sums: shape (subjects, attributes, frames), of C or of its sign.
+        counts: how many comparisons there are.
+    """
+
+    sums: FloatArray
+    counts: FloatArray
+
+    @property
+    def values(self) -> FloatArray:
+        """The associations in each frame, NaN where nothing was asked."""
+        return ratio(self.sums, self.counts)
+
+    @property
+    def means(self) -> FloatArray:
+        """The associations, shape (subjects, attributes)."""
+        return ratio(self.sums.sum(axis=-1), self.counts.sum(axis=-1))
+
+    @property
+    def frames(self) -> int:
+        """How many frames there are."""
+        return int(self.sums.shape[-1])
+
+    def without(self, frame: int) -> ByFrame:
+        """Returns what is left without a frame."""
+        kept = np.arange(self.frames) != frame
+        return ByFrame(self.sums[..., kept], self.counts[..., kept])
+
+    def excess(self, name: Statistic) -> float:
+        """Returns mu or eta without what noise adds."""
+        return excess_of(self.means, self.values, name)
+
+    def strength(self) -> float:
+        """Returns the size of associations without noise."""
+        return strength_of(self.sums, self.counts)
+
+
+def statistics_of_whole(
+    groups: Groups, of_groups: Mapping[str, FloatArray], settings: Settings
+) -> tuple[pl.DataFrame, ByFrame]:
+    """Returns rows of `STATISTICS` of the whole cell, and its associations by frame.
+
+    Args:
+        groups: the swap groups.
+        of_groups: by measure, shape (groups,), what it is the mean of (delta and the like).
+        settings: level, seed and the like.
+    """
+    counts = groups.counts.sum(axis=1)
+    gamma, eta = (ByFrame(groups.sums_of(name).sum(axis=1), counts) for name in ("gamma", "eta"))
+    n = len(groups.subjects)
+    rows = [
+        mu_row(gamma, groups.firsts, settings),
+        excess_row("mu_excess", gamma, lambda part: part.excess("mu"), settings),
+        {"measure": "mu_held_out", "value": held_out(gamma.sums, gamma.counts)},
+        {"measure": "eta", "value": float(statistic(eta.means, "eta")), "floor": floor_of(eta.values, "eta")},
+        excess_row("eta_excess", eta, lambda part: part.excess("eta"), settings),
+        excess_row("strength", gamma, ByFrame.strength, settings),
+    ]
+    of_cell = [{"over": "templates", "method": UNKNOWN, **row, "n": n, "frames": groups.frames} for row in rows]
+    tables = [
+        pl.DataFrame(of_cell),
+        *(means_of_groups(groups, name, each, settings) for name, each in of_groups.items()),
+    ]
+    return pl.concat(tables, how="diagonal_relaxed").with_columns(options=pl.lit("")), gamma
+
+
+def mu_row(gamma: ByFrame, firsts: int | None, settings: Settings) -> dict[str, Any]:
+    """Returns mu with its floor, and p: whether there is any association at all."""
+    found = relabel(utilities_of(gamma, firsts), gamma.counts, firsts, settings.relabellings, settings.seed)
+    method = f"relabelling ({'exact' if found.exact else found.tried})" if found.tried else UNKNOWN
+    value, floor = float(statistic(gamma.means, "mu")), floor_of(gamma.values, "mu")
+    return {"measure": "mu", "value": value, "floor": floor, "p": found.p, "method": method}
+
+
+def utilities_of(gamma: ByFrame, firsts: int | None) -> FloatArray:
+    """Returns what subjects are relabelled by: of one list its associations, of two utilities on one scale."""
+    return gamma.values if firsts is None else utilities(gamma.values, firsts)
+
+
+def excess_row(measure: str, by_frame: ByFrame, find: Callable[[ByFrame], float], settings: Settings) -> dict[str, Any]:
+    """Returns a number of the associations with its interval: jackknife over frames, of three at least."""
+    value, frames = find(by_frame), by_frame.frames
+    row = {"measure": measure, "value": value}
+    without = [find(by_frame.without(frame)) for frame in range(frames)] if frames >= FEWEST_FRAMES else [np.nan]
+    if np.isnan(without).any():
+        return row
+    variance, _ = jackknife(np.array([without]))
+    df = np.array([frames - 1.0])
+    half = float(half_width([Source(variance, df)], settings.alpha)[0])
+    interval = {"low": value - half, "high": value + half, "se": float(np.sqrt(variance[0])), "df": float(df[0])}
+    return row | interval | {"method": "jackknife t"}
+
+
+def means_of_groups(groups: Groups, measure: str, values: FloatArray, settings: Settings) -> pl.DataFrame:
+    """Returns rows of a mean over all swap groups."""
+    templates = source_of(groups.frame, values, groups.frames)
+    lists = list(sources_of_lists(groups, values))
+    attributes = source_of(groups.attribute, values, len(groups.attributes))
+    sources = {"templates": [templates], "subjects": lists, "all": [templates, *lists, attributes]}
+    mean = float(values.mean())
+    rows = []
+    for over, some in sources.items():
+        low, high = ends(np.array([mean]), half_width(some, settings.alpha), (0, 1))
+        known, method = not np.isnan(low[0]), "combined" if len(some) > 1 else "jackknife t"
+        row = {"measure": measure, "over": over, "value": mean, "low": low[0], "high": high[0]}
+        if len(some) == 1 and known:
+            row |= {"se": float(np.sqrt(some[0].variance[0])), "df": some[0].df[0]}
+        counted = {"n": len(values), "frames": groups.frames, "method": method if known else UNKNOWN}
+        rows.append(row | counted)
+    return pl.DataFrame(rows)
+
+
+def source_of(units: IntArray, values: FloatArray, count: int) -> Source:
+    """Returns how much a mean varies with units, each value being of one.
+
+    Args:
+        units: shape (values,).
+        values: shape (values,).
+        count: how many units there are.
+    """
+    sums, counts = np.bincount(units, values, minlength=count), np.bincount(units, minlength=count)
+    return as_source(left_out(sums, counts.astype(np.float64)))
+
+
+def sources_of_lists(groups: Groups, values: FloatArray) -> Iterator[Source]:
+    """Yields how much a mean over swap groups varies with the subjects of each list."""
+    count = len(groups.subjects)
+    sides, both = np.concatenate([groups.one, groups.other]), np.tile(values, 2)
+    sums = np.bincount(sides, both, minlength=count)
+    counts = np.bincount(sides, minlength=count).astype(np.float64)
+    total, number = np.array([values.sum()]), np.array([float(len(values))])
+    without = left_out(sums, counts, total, number)
+    for part in [without] if groups.firsts is None else np.split(without, [groups.firsts]):
+        yield as_source(part)
+
+
+def as_source(without: FloatArray) -> Source:
+    """Returns the jackknife variance of one number, from what it is without each unit; shape (1,)."""
+    variance, units = jackknife(without[None])
+    undefined = np.isnan(without).any()
+    return Source(np.where(undefined, np.nan, variance), (units - 1).astype(np.float64))
