@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from golden_statistics import all_of, assert_golden, frames_of_golden, numbers_of, observations_of
+from golden_statistics import FOLDER, all_of, assert_golden, frames_of_golden, numbers_of, observations_of
 
 from biasgrid.families.underspecified.statistics import statistics
+from biasgrid.groups.keyed import records_of
+from biasgrid.groups.records import SubjectOutputs
 from biasgrid.statistics import jackknife
 from biasgrid.statistics.cell import Found, Settings
 from biasgrid.statistics.discovery import false_discovery_rates, holm
@@ -20,6 +22,11 @@ from biasgrid.statistics.floors import splits
 from biasgrid.statistics.intervals import Source, half_width, p_values
 from biasgrid.statistics.jackknife import jackknife_of_means
 from biasgrid.statistics.moderated import prior_of
+from biasgrid.statistics.of_groups.dealing import deal
+from biasgrid.statistics.of_groups.differences import differences
+from biasgrid.statistics.of_groups.matrix import TermScores, scores_of_terms
+from biasgrid.statistics.of_groups.scores import failures_over_frames
+from biasgrid.tables.measure import written_options
 
 CELLS = ["within", "within-other-model", "across", "two-sorts-of-templates", "one-template", "censored"]
 WEAK = [*CELLS, "across-weak"]
@@ -206,3 +213,51 @@ def test_failure_intervals(golden: dict[str, Any]) -> None:
 def test_minimal_effects(golden: dict[str, Any]) -> None:
     found = minimal_effect(golden["s2"], float(golden["d0"]), golden["families"], golden["alpha"])
     assert_golden(found, golden["value"], "effect")
+
+
+@cache
+def golden_groups() -> tuple[dict[str, Any], TermScores]:
+    """The golden cases of three groups of three terms, and their numbers."""
+    cases = pl.read_parquet(FOLDER / "groups.parquet").with_columns(bias_type=pl.lit("letters"))
+    records = records_of(cases, SubjectOutputs(cases["score"].to_numpy().reshape(-1, 1)))
+    (scores,) = scores_of_terms(records, cases["score"].to_numpy(), records.template)
+    return numbers_of("groups"), scores
+
+
+@pytest.mark.parametrize("over", ["templates", "all"])
+def test_differences_of_groups(over: str) -> None:
+    numbers, scores = golden_groups()
+    golden, rows = numbers["pairs"], differences(scores, Settings()).filter(over=over)
+    assert rows.select("group", "other").to_dict(as_series=False) == {n: golden[n] for n in ("group", "other")}
+    assert_golden(rows["value"], golden["value"], "value")
+    for column in ("low", "high", "p", "q"):
+        assert_golden(rows[column], golden[f"{over}_{column}"], f"{over}_{column}")
+
+
+def test_dealing_terms() -> None:
+    numbers, scores = golden_groups()
+    golden, dealing = numbers["calibrated"], deal(scores, 0.1, 1999, 0)
+    assert dealing is not None
+    assert (dealing.exact, dealing.tried) == (True, golden["regroupings"])
+    names = {
+        "counterfactual": "pairwise in cases",
+        "group": "pairwise",
+        "largest_pair": "largest",
+        "largest_in_case": "largest in cases",
+    }
+    for ours, name in names.items():
+        assert_golden(dealing.found[name], [golden[ours][key] for key in ("value", "floor", "p")], name)
+
+
+def test_failures_of_groups() -> None:
+    numbers, _ = golden_groups()
+    cases = pl.read_parquet(FOLDER / "groups.parquet").with_columns(bias_type=pl.lit("letters"))
+    records = records_of(cases, SubjectOutputs(cases["score"].to_numpy().reshape(-1, 1)))
+    thresholds = sorted({each["threshold"] for each in numbers["failures"]})
+    rows = pl.concat(failures_over_frames(records, lambda templates: templates, thresholds, Settings()))
+    for golden in numbers["failures"]:
+        options = written_options(difference=golden["difference"], threshold=golden["threshold"])
+        row = rows.filter(options=options).row(0, named=True)
+        assert_golden(
+            [row[name] for name in ("value", "low", "high")], [golden[n] for n in ("value", "low", "high")], ""
+        )

@@ -80,7 +80,10 @@ def with_all(rows: pl.DataFrame, measures: pl.DataFrame, settings: Settings) -> 
     """Adds a row for each measure and `over` of which nothing can be said."""
     measured = measures.filter(pl.col("measure").is_in(list(settings.units))).select(*ROW, "value", "n")
     overs = pl.DataFrame({"over": OVERS})
-    known = pl.concat([empty_table(TABLES["statistics"]).drop("model", "dataset"), rows], how="diagonal_relaxed")
+    found = pl.concat([empty_table(TABLES["statistics"]).drop("model", "dataset"), rows], how="diagonal_relaxed")
+    known = found.join(measured, on=ROW, how="left", nulls_equal=True, maintain_order="left", suffix=" measured")
+    known = known.with_columns(pl.coalesce(f"{name} measured", name).alias(name) for name in ("value", "n"))
+    known = known.select(found.columns)
     unknown = measured.join(overs, how="cross").join(known, on=[*ROW, "over"], how="anti", nulls_equal=True)
     silent = unknown.with_columns(frames=pl.lit(0, pl.Int64), method=pl.lit(UNKNOWN))
     places = {over: place for place, over in enumerate(OVERS)}

@@ -147,7 +147,8 @@ def source_of(units: IntArray, values: FloatArray, count: int) -> Source:
         values: shape (values,).
         count: how many units there are.
     """
-    sums, counts = np.bincount(units, values, minlength=count), np.bincount(units, minlength=count)
+    sums = np.bincount(units, values, minlength=count).astype(np.float64)
+    counts = np.bincount(units, minlength=count)
     return as_source(left_out(sums, counts.astype(np.float64)))
 
 
@@ -155,7 +156,7 @@ def sources_of_lists(groups: Groups, values: FloatArray) -> Iterator[Source]:
     """Yields how much a mean over swap groups varies with the subjects of each list."""
     count = len(groups.subjects)
     sides, both = np.concatenate([groups.one, groups.other]), np.tile(values, 2)
-    sums = np.bincount(sides, both, minlength=count)
+    sums = np.bincount(sides, both, minlength=count).astype(np.float64)
     counts = np.bincount(sides, minlength=count).astype(np.float64)
     total, number = np.array([values.sum()]), np.array([float(len(values))])
     without = left_out(sums, counts, total, number)

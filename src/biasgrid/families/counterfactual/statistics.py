@@ -1,0 +1,29 @@
+"""How sure the measures of cases are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.counterfactual.records import records_of_cases
+from biasgrid.statistics.cell import Found, Settings
+from biasgrid.statistics.of_groups.table import statistics_of_groups
+
+__all__ = ["statistics"]
+
+
+def statistics(
+    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+) -> Found:
+    """Finds how sure the measures of a cell are.
+
+    Args:
+        observations: rows of `OBSERVATIONS`.
+        measures: the cell's measures.
+        options: see `measure.measure`.
+        settings: frames, level and the like.
+    """
+    records = records_of_cases(observations, options)
+    return Found(statistics_of_groups(records, options["measures"], options["failure_threshold"], settings))
