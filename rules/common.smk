@@ -180,8 +180,9 @@ def assessed(wildcards):
 
 @cache
 def units_of_measures(dataset):
-    """The units of those measures of a dataset that other templates might have given another value."""
-    return {name: one.unit for name, one in grid.measures_of(dataset).items() if "template" in one.design}
+    """The units of a dataset's measures, but for validity flags; none of what other templates would not change."""
+    told = {name: measure for name, measure in grid.measures_of(dataset).items() if measure.limit is None}
+    return {name: measure.unit if "template" in measure.design else None for name, measure in told.items()}
 
 
 @cache

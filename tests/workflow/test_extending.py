@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 import extending
+import numpy as np
 import pytest
 from project import ROOT, Project
+from scipy.special import stdtrit
 from shared import made_once
 
 import biasgrid
@@ -56,7 +58,7 @@ def test_its_names_stand_where_the_built_in_ones_do(extended: Project) -> None:
     assert "2 cells" in told(extended, "validate", config)
     assert "greetings" in told(extended, "plan", config)
     assert "2/2 done" in told(extended, "status", config)
-    assert "0.167" in told(extended, "summary", "results")
+    assert "0.094" in told(extended, "summary", "results")
     preview = told(extended, "preview", config, "--dataset", "greetings", "--model", "warm")
     assert all(word in preview for word in ("Welcome, strangers.", "0.5", "warmth"))
     page = (extended.folder / "results/report/index.html").read_text()
@@ -68,9 +70,38 @@ def test_its_measures_are_right(extended: Project) -> None:
     warmth = results.measures("greetings", "warm").filter(measure="warmth")
     assert list(warmth.columns) == list(MEASURES.columns)
     assert dict(warmth.select("group", "value").iter_rows()) == {
-        "neighbours": pytest.approx(3 / 9),
-        "strangers": pytest.approx(1 / 2),
+        "neighbours": pytest.approx((3 / 9 + 1 / 4 + 1 / 5) / 3),
+        "strangers": pytest.approx((1 / 2 + 0 + 0) / 3),
     }
+
+
+def test_its_measures_get_intervals_because_it_declares_what_they_are_of(extended: Project) -> None:
+    results = biasgrid.open(extended.folder / "results")
+    rows = results.statistics("greetings", "warm").filter(over="templates")
+    warmth = rows.filter(measure="warmth", group="strangers").row(0, named=True)
+    values = np.array([1 / 2, 0, 0])
+    half = stdtrit(2, 0.975) * values.std(ddof=1) / np.sqrt(3)
+    ends = max(0, values.mean() - half), values.mean() + half
+    assert (warmth["low"], warmth["high"]) == pytest.approx(ends)
+    assert (warmth["frames"], warmth["method"]) == (3, "jackknife t")
+    gap = rows.filter(measure="gap").row(0, named=True)
+    assert (gap["low"], gap["high"], gap["method"]) == (None, None, "none")
+
+
+def test_other_settings_of_statistics_run_these_alone(extended: Project, tmp_path: Path) -> None:
+    project = extended.clone(tmp_path / "clone")
+    config = project.read_config()
+    changes = [{"statistics": {"level": 0.9}}, {"statistics": {"fdr": "by"}}]
+    for change in changes:
+        project.write_config(config | change)
+        planned = project.planned()
+        assert planned["statistics"] == 2
+        assert not {"expand", "fetch", "predict", "measure"} & set(planned)
+    config["datasets"]["greetings"]["template_frames"] = [[0, 1], [2]]
+    project.write_config(config)
+    planned = project.planned()
+    assert planned["statistics"] == 2
+    assert not {"expand", "fetch", "predict", "measure"} & set(planned)
 
 
 @pytest.mark.parametrize(

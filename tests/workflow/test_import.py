@@ -73,7 +73,7 @@ def make_mixed(finished: Project, folder: Path) -> None:
     del config["models"]["answering-copy"]["predictions"]["gender"]["scoring"]
     config["run"]["models"] += COPIES.values()
     project.write_config(config)
-    assert cells_planned(project) == {"import_predictions": 4, "measure": 4}
+    assert cells_planned(project) == {"import_predictions": 4, "measure": 4, "statistics": 4}
     project.run()
 
 
@@ -117,7 +117,7 @@ def test_a_changed_dump_runs_only_its_cell_again(mixed: Project, tmp_path: Path)
     assert project.planned() == {}
     dump = project.folder / "dumps/masked-gender.json"
     dump.write_text(dump.read_text().replace('"start": 0.0', '"start": 0.00'))
-    assert cells_planned(project) == {"import_predictions": 1, "measure": 1}
+    assert cells_planned(project) == {"import_predictions": 1, "measure": 1, "statistics": 1}
 
 
 @needs_golden_files()

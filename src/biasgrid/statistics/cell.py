@@ -26,7 +26,7 @@ class Settings(NamedTuple):
 
     Attributes:
         frames: the frame of each template, by number; see `frames.frames_of`.
-        units: by measure, what its numbers are, of those that other templates might have given another value.
+        units: by measure, what its numbers are; None of those that other templates would not change.
         level: the coverage of intervals.
         relabellings: how many are drawn where there are too many to try all.
         seed: seed of what is drawn.
@@ -34,7 +34,7 @@ class Settings(NamedTuple):
     """
 
     frames: Sequence[int] = ()
-    units: Mapping[str, Unit] = {}
+    units: Mapping[str, Unit | None] = {}
     level: float = 0.95
     relabellings: int = 1999
     seed: int = 0
@@ -47,7 +47,8 @@ class Settings(NamedTuple):
 
     def range_of(self, measure: str) -> tuple[float, float]:
         """Returns between what a measure's numbers are."""
-        return RANGES.get(self.units[measure], EVERYTHING) if measure in self.units else EVERYTHING
+        unit = self.units.get(measure)
+        return EVERYTHING if unit is None else RANGES.get(unit, EVERYTHING)
 
 
 class Found(NamedTuple):

@@ -41,7 +41,8 @@ def recomputed(
     whole = concerned(measure(observations, options), settings)
     frame = frames_of_templates(observations["template"].to_numpy().astype(np.int64), settings.frames)
     parts = [concerned(measure(part, options), settings) for part in without_each(observations, frame)]
-    return intervals_of(whole, parts, settings)
+    repetitions = observations["repetition"].n_unique() if "repetition" in observations.columns else 1
+    return intervals_of(whole, parts, repetitions, settings)
 
 
 def without_each(observations: pl.DataFrame, frame: IntArray) -> Iterator[pl.DataFrame]:
@@ -54,7 +55,7 @@ def concerned(measures: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     """Returns those rows of measures that other templates might have given another value: none of a template's own."""
     missing = [pl.lit(None, pl.String).alias(key) for key in ROW if key not in measures.columns]
     rows = measures.with_columns(missing).filter(
-        pl.col("measure").is_in([name for name, unit in settings.units.items() if unit != "distance"]),
+        pl.col("measure").is_in([name for name, unit in settings.units.items() if unit not in (None, "distance")]),
         pl.col("template").is_null(),
     )
     texts = [pl.col(key).cast(pl.String) for key in ROW if key != "template"]
@@ -67,8 +68,17 @@ def aligned(whole: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:
     return joined.select("value", pl.col("n").fill_null(0))
 
 
-def intervals_of(whole: pl.DataFrame, parts: Sequence[pl.DataFrame], settings: Settings) -> pl.DataFrame:
-    """Returns rows of `STATISTICS` of measures, from what they are without each frame."""
+def intervals_of(
+    whole: pl.DataFrame, parts: Sequence[pl.DataFrame], repetitions: int, settings: Settings
+) -> pl.DataFrame:
+    """Returns rows of `STATISTICS` of measures, from what they are without each frame.
+
+    Args:
+        whole: the measures.
+        parts: the measures without each frame.
+        repetitions: how often each thing was asked, which makes it no more than one.
+        settings: level and units.
+    """
     tables = [aligned(whole, part) for part in parts]
     nothing = np.full((len(whole), 1), np.nan)
     without = np.stack([numbers(each, "value") for each in tables], axis=1) if tables else nothing
@@ -78,17 +88,20 @@ def intervals_of(whole: pl.DataFrame, parts: Sequence[pl.DataFrame], settings: S
     undefined = (has & np.isnan(without)).any(axis=1)
     variance, _ = jackknife(np.where(has, without, np.nan))
     frames = has.sum(axis=1)
-    return rows_of(whole, np.where(undefined, np.nan, variance), frames, settings)
+    cases = numbers(whole, "n") / repetitions
+    return rows_of(whole, cases, np.where(undefined, np.nan, variance), frames, settings)
 
 
-def rows_of(whole: pl.DataFrame, variance: FloatArray, frames: IntArray, settings: Settings) -> pl.DataFrame:
+def rows_of(
+    whole: pl.DataFrame, cases: FloatArray, variance: FloatArray, frames: IntArray, settings: Settings
+) -> pl.DataFrame:
     """Returns rows of `STATISTICS` over templates: of shares with Wilson's interval, of others with that of t."""
-    value, n = numbers(whole, "value"), numbers(whole, "n")
+    value = numbers(whole, "value")
     is_share = np.array([settings.units.get(name) == "share" for name in whole["measure"]], dtype=np.bool_)
     ranges = np.array([settings.range_of(name) for name in whole["measure"]]).reshape(-1, 2).T
     source = Source(variance, (frames - 1).astype(np.float64))
     plain = ends(value, half_width([source], settings.alpha), (ranges[0], ranges[1]))
-    wilson = effective_interval(value, n, variance, frames, settings.alpha)
+    wilson = effective_interval(value, cases, variance, frames, settings.alpha)
     low, high = (np.where(is_share, one, other) for one, other in zip(wilson, plain, strict=False))
     known = ~np.isnan(low)
     method = np.where(is_share, "effective Wilson", "jackknife t")

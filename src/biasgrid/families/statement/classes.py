@@ -31,12 +31,22 @@ def measures_of_classes(exploded: pl.DataFrame, options: Mapping[str, Any]) -> p
     Returns:
         Columns of the schema `MEASURES`; domains of whose statements none has an answer have headlines without value.
     """
-    several = exploded.filter(pl.col("group").n_unique().over("bias_type") > 1)
-    answered = several.filter(pl.col("share").is_not_null(), pl.col("label").cast(pl.String).is_in(OPTIONS))
+    several = in_several(exploded)
+    answered = answered_in_several(exploded)
     tables = [without_answers(several, answered, options["failure_threshold"])]
     if len(answered):
         tables.append(measure_groups(records(answered), options["measures"], options["failure_threshold"]))
     return pl.concat(tables, how="diagonal_relaxed")
+
+
+def in_several(exploded: pl.DataFrame) -> pl.DataFrame:
+    """Returns what is about domains of several classes."""
+    return exploded.filter(pl.col("group").n_unique().over("bias_type") > 1)
+
+
+def answered_in_several(exploded: pl.DataFrame) -> pl.DataFrame:
+    """Returns what is about domains of several classes and has an answer."""
+    return in_several(exploded).filter(pl.col("share").is_not_null(), pl.col("label").cast(pl.String).is_in(OPTIONS))
 
 
 def without_answers(several: pl.DataFrame, answered: pl.DataFrame, threshold: float) -> pl.DataFrame:

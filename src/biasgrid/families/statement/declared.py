@@ -55,6 +55,7 @@ MEASURES = {
         "macro error",
         "mean over templates of their error rates, so that each counts alike",
         NOT_OF_GROUPS,
+        "probability",
         fair=0,
         headline="",
     ),
@@ -147,6 +148,25 @@ MEASURES = {
         "what the model thinks: raise `max_tokens`",
     ),
 }
+STATISTICS = {
+    "agreement": declared(
+        "agreement",
+        "agreement",
+        "mean of (agreement with a statement - agreement with its negation) / 2, in which saying Yes to all cancels",
+        "right or wrong: it is of statements as they stand in the list",
+        "difference",
+        fair=None,
+    ),
+    "acquiescence": declared(
+        "acquiescence",
+        "acquiescence",
+        "mean agreement with statements and their negations, less 0.5: above 0 for a model that says Yes to both",
+        "bias: some models like to agree",
+        "difference",
+        fair=0,
+    ),
+}
+"""What only the tables of statistics have."""
 PUBLISHED = {
     f"apes_{name}": declared(
         f"APES, {title}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
-from biasgrid.families.statement.declared import ABOUT, DESIGN, FLAGS, MEASURES, PUBLISHED
+from biasgrid.families.statement.declared import ABOUT, DESIGN, FLAGS, MEASURES, PUBLISHED, STATISTICS
 from biasgrid.families.statement.packs.pack import Pack, PackFiles
 from biasgrid.families.statement.section import StatementDataset
 from biasgrid.faults import Fault
@@ -37,7 +37,7 @@ class Statements(Family):
     instance_bytes = 20.0
     formats: ClassVar = {"apes": Format("biasgrid.apes.commands:import_file", "biasgrid.apes.commands:export_cell")}
     sorts: ClassVar = {"text-generation": SORT}
-    own_measures = MEASURES | PUBLISHED
+    own_measures = MEASURES | STATISTICS | PUBLISHED
     flags = FLAGS
     expected = "the task of statement datasets"
 
@@ -66,7 +66,7 @@ class Statements(Family):
         """Declares the family's measures, those of groups, and what speaks against a cell."""
         published = PUBLISHED if dataset.mode == "apes" else {}
         of_groups = measures_of_groups(SORT, dataset.failure_threshold, DESIGN)
-        return {**MEASURES, **published, **of_groups, **FLAGS}
+        return {**MEASURES, **STATISTICS, **published, **of_groups, **FLAGS}
 
     def about(self, dataset: StatementDataset) -> Sequence[str]:
         """Tells of the statements and of the comparison of groups."""

@@ -14,7 +14,9 @@ from biasgrid.families.underspecified.certainty.sums import Groups
 from biasgrid.families.underspecified.certainty.whole import statistics_of_whole
 from biasgrid.families.underspecified.comparisons import answered, directed
 from biasgrid.families.underspecified.measure import OF_GROUPS
+from biasgrid.families.underspecified.records import records_of_subjects
 from biasgrid.statistics.cell import Found, Settings
+from biasgrid.statistics.of_groups.table import statistics_of_groups
 
 __all__ = ["statistics"]
 
@@ -37,8 +39,12 @@ def statistics(
     parts, prior = statistics_of_parts(groups, settings)
     whole, gamma = statistics_of_whole(groups, {name: known[name].to_numpy() for name in OF_GROUPS}, settings)
     effects = effects_of(gamma, prior, q_of_associations(parts))
+    tables = [parts, whole]
+    if options.get("measures", []) != []:
+        asked = options["measures"], options["failure_threshold"]
+        tables.append(statistics_of_groups(records_of_subjects(known), *asked, settings))
     return Found(
-        statistics=pl.concat([parts, whole], how="diagonal_relaxed"),
+        statistics=pl.concat(tables, how="diagonal_relaxed"),
         variances=pl.concat([variances_of(groups, known, gamma), effects], how="diagonal_relaxed"),
         frames=frames_of_cell(groups, gamma, known["template"].to_numpy()),
         by_template=by_template(known),

@@ -68,6 +68,8 @@ def compared(
     both = ~np.isnan(apart)
     sums = np.bincount(scores.frame[both], apart[both], minlength=frames).astype(np.float64)
     counts = np.bincount(scores.frame[both], minlength=frames).astype(np.float64)
+    if np.bincount(scores.group_of)[[one, other]].min() < 2:
+        return sums, counts, np.array(np.nan), np.array(np.nan)
     means = ratio(scores.sums[both].sum(axis=0), scores.counts[both].sum(axis=0))
     sides = [means[(scores.group_of == group) & ~np.isnan(means)] for group in (one, other)]
     if min(map(len, sides)) < 2:

@@ -1,0 +1,84 @@
+"""How sure the measures of statements are; repetitions of a statement stay within their frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.families.statement.classes import answered_in_several, records
+from biasgrid.families.statement.measure import OF_CLASSES, measures_of_parts, numbers, pairs_of
+from biasgrid.families.statement.observe import by_class
+from biasgrid.families.statement.parts import Parts
+from biasgrid.statistics.cell import Found, Settings
+from biasgrid.statistics.frames import frames_of_templates
+from biasgrid.statistics.of_groups.differences import differences
+from biasgrid.statistics.of_groups.matrix import scores_of_terms
+from biasgrid.statistics.of_groups.table import statistics_of_groups
+from biasgrid.statistics.recomputed import recomputed
+from biasgrid.tables.measure import written_options
+
+__all__ = ["statistics"]
+
+IN_CASES = written_options(score="agreement", mode="counterfactual")
+
+
+def statistics(
+    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+) -> Found:
+    """Finds how sure the measures of a cell are.
+
+    Args:
+        observations: from `observe`.
+        measures: the cell's measures.
+        options: see `measure.measure`.
+        settings: frames, level and the like.
+
+    Returns:
+        Beside the cell's measures agreement and acquiescence, of statements that have a negation, and by how much
+        classes differ in agreement.
+    """
+    tables = [recomputed(measures_of_frames, observations, options, settings)]
+    several = answered_in_several(by_class(observations))
+    if len(several):
+        asked = options["measures"], options["failure_threshold"]
+        tables.append(statistics_of_groups(records(several), *asked, settings))
+        tables += differences_of_classes(several, settings)
+    return Found(pl.concat([table for table in tables if len(table)], how="diagonal_relaxed"))
+
+
+def measures_of_frames(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Measures some of the frames of a cell: all but comparisons of classes, and what is of single templates."""
+    exploded = by_class(observations)
+    parts = [(observations, ()), *((exploded, keys) for keys in OF_CLASSES)]
+    tables = [rows for table, keys in parts for rows in (*measures_of_parts(table, keys), *agreement(table, keys))]
+    return pl.concat(tables, how="diagonal").with_columns(options=pl.lit(""))
+
+
+def agreement(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[pl.DataFrame]:
+    """Yields agreement and acquiescence of the parts of a table."""
+    pairs = pairs_of(table)
+    parts = Parts.of(pairs, keys)
+    stated, negated = (numbers(pairs, name) for name in ("share", "share negated"))
+    yield parts.rows("agreement", *parts.means((stated - negated) / 2))
+    yield parts.rows("acquiescence", *parts.means((stated + negated) / 2 - 0.5))
+
+
+def differences_of_classes(answered: pl.DataFrame, settings: Settings) -> Iterator[pl.DataFrame]:
+    """Yields by how much classes differ in agreement.
+
+    Args:
+        answered: rows of `by_class` that have an answer.
+        settings: frames, level and the like.
+    """
+    pairs = pairs_of(answered).drop_nulls(["share", "share negated"])
+    if pairs.is_empty():
+        return
+    asked = records(pairs)
+    values = (numbers(pairs, "share") - numbers(pairs, "share negated")) / 2
+    frame = frames_of_templates(asked.template.astype(np.int64), settings.frames)
+    for scores in scores_of_terms(asked, values, frame):
+        rows = differences(scores, settings)
+        yield rows.with_columns(measure=pl.lit("difference"), options=pl.lit(IN_CASES))
