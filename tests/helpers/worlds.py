@@ -1,0 +1,70 @@
+"""Simulated worlds: associations by frame, as arrays straight into the statistics."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from biasgrid.statistics.discovery import false_discovery_rates
+from biasgrid.statistics.intervals import half_width, p_values
+from biasgrid.statistics.jackknife import jackknife_of_means
+from biasgrid.statistics.moderated import moderated
+
+Array = npt.NDArray[np.float64]
+SUBJECTS, ATTRIBUTES = 11, 50
+
+
+class Tested(NamedTuple):
+    """What is said of associations over templates; arrays of shape (subjects x attributes,)."""
+
+    value: Array
+    half: Array
+    p: Array
+    q: Array
+
+
+def world(
+    random: np.random.Generator,
+    frames: int,
+    effects: Array | float = 0.0,
+    *,
+    subjects: int = SUBJECTS,
+    attributes: int = ATTRIBUTES,
+    shared: float = 0.5,
+    spread: float = 0.0,
+) -> Array:
+    """Associations by frame, shape (subjects, attributes, frames), with noise of sd 1.
+
+    Args:
+        random: where noise comes from.
+        frames: how many frames.
+        effects: what the frames have in common, shape (subjects, attributes).
+        subjects: how many subjects.
+        attributes: how many attributes.
+        shared: sd of what a subject's associations have in common in a frame.
+        spread: sd of ln of how noisy a subject is.
+    """
+    noise = random.normal(size=(subjects, attributes, frames))
+    noise += shared * random.normal(size=(subjects, 1, frames))
+    noisy = np.exp(spread * random.normal(size=(subjects, 1, 1)))
+    noise *= noisy
+    # Subjects are compared with each other, so that noise sums to 0 over them.
+    return np.asarray(effects)[..., None] + noise - noise.mean(axis=0, keepdims=True)
+
+
+def judged(values: Array, alpha: float = 0.05) -> Tested:
+    """Tests all associations of a world, each frame counting alike."""
+    flat = values.reshape(-1, values.shape[-1])
+    counts = np.ones_like(flat)
+    variance, frames = jackknife_of_means(flat, counts)
+    source, _ = moderated(variance, frames.astype(np.float64))
+    means = flat.mean(axis=1)
+    p = p_values(means, [source])
+    return Tested(means, half_width([source], alpha), p, false_discovery_rates(p))
+
+
+def centred(effects: Array) -> Array:
+    """Effects as associations are: subjects are compared with each other."""
+    return effects - effects.mean(axis=0, keepdims=True)
