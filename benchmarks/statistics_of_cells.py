@@ -1,0 +1,93 @@
+"""Statistics of full underspecified cells on random predictions: the time of each part, on one core."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+from collections.abc import Callable
+from typing import Any
+
+DATASETS = ("gender", "nationality", "religion")
+THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def timed(send: Any, dataset: str) -> None:
+    """Sends how many swap groups a cell has, the seconds of each part, and the peak memory before and after."""
+    from stopwatch import seconds_of
+
+    groups, frames = observed(dataset)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    seconds = {name: seconds_of(part) for name, part in parts_of(groups, frames).items()}
+    send.send((len(groups), seconds, before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
+
+
+def observed(dataset: str) -> tuple[Any, list[int]]:
+    """Returns the swap groups of a dataset as a random model answers them, and the frames of its templates."""
+    import numpy as np
+    import polars as pl
+
+    from biasgrid.config import parse_config, read_config
+    from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects
+    from biasgrid.families.underspecified.expand import expand
+    from biasgrid.families.underspecified.reading import read
+    from biasgrid.statistics.frames import frames_of
+
+    config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
+    lists, faults = read(config.files(dataset, "qa"))
+    assert not faults
+    instances = pl.concat(part.select("instance", *PLACE, *COMPARED) for part in expand(lists).parts)
+    random = np.random.default_rng(1)
+    ends = {name: pl.Series(random.random((len(instances), 2), dtype=np.float32)) for name in ("starts", "ends")}
+    predictions = instances.select("instance", **{name: each.arr.to_list() for name, each in ends.items()})
+    return compare_subjects(instances, predictions, "exact"), frames_of([each.text for each in lists.templates], "auto")
+
+
+def parts_of(observations: Any, frames: list[int]) -> dict[str, Callable[[], Any]]:
+    """Returns the parts of the statistics of a cell; each needs those before it."""
+    from biasgrid.families.underspecified.certainty.parts import statistics_of_parts
+    from biasgrid.families.underspecified.certainty.sources import effects_of, frames_of_cell, variances_of
+    from biasgrid.families.underspecified.certainty.sums import Groups
+    from biasgrid.families.underspecified.certainty.whole import statistics_of_whole
+    from biasgrid.families.underspecified.measure import OF_GROUPS
+    from biasgrid.families.underspecified.statistics import by_template, q_of_associations
+    from biasgrid.statistics.cell import Settings
+
+    settings, made = Settings(frames=frames), dict[str, Any]()
+    values = {name: observations[name].to_numpy() for name in OF_GROUPS}
+
+    def keep(name: str, work: Callable[[], Any]) -> Callable[[], None]:
+        return lambda: made.update({name: work()})
+
+    return {
+        "sums": keep("groups", lambda: Groups.of(observations, frames)),
+        "parts": keep("parts", lambda: statistics_of_parts(made["groups"], settings)),
+        "whole cell": keep("whole", lambda: statistics_of_whole(made["groups"], values, settings)),
+        "variances": lambda: (
+            variances_of(made["groups"], observations, made["whole"][1]),
+            effects_of(made["whole"][1], made["parts"][1], q_of_associations(made["parts"][0])),
+        ),
+        "frames": lambda: frames_of_cell(made["groups"], made["whole"][1], observations["template"].to_numpy()),
+        "by template": lambda: by_template(observations),
+    }
+
+
+def main() -> None:
+    from stopwatch import print_table
+
+    os.environ |= dict.fromkeys(THREADS, "1")
+    context, table, names = multiprocessing.get_context("spawn"), [], []
+    for dataset in DATASETS:
+        receive, send = context.Pipe(duplex=False)
+        process = context.Process(target=timed, args=(send, dataset))
+        process.start()
+        groups, seconds, before, peak = receive.recv()
+        process.join()
+        names = list(seconds)
+        times = [f"{each:.2f}" for each in (*seconds.values(), sum(seconds.values()))]
+        table.append([dataset, f"{groups:,}", *times, f"{peak:,.0f}", f"{before:,.0f}"])
+    print_table(["dataset", "swap groups", *names, "seconds in all", "peak MB", "before, MB"], table)
+
+
+if __name__ == "__main__":
+    main()
