@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from biasgrid.config import frames_of_cell, load_word_lists, parse_config, read_config
+from biasgrid.config import frames_of_variant, load_word_lists, parse_config, read_config
 from biasgrid.faults import UserError
 from biasgrid.files import bring_to_present
 from biasgrid.jobs.code_digest import code_digest
@@ -172,10 +172,16 @@ def assessed(wildcards):
         headlines=declared_measures(wildcards.dataset).headlines,
         units=units_of_measures(wildcards.dataset),
         options=dict(question.options),
-        frames=frames_of_cell(grid, word_lists, wildcards.model, wildcards.dataset),
+        frames=frames_of_templates(wildcards.dataset, question.variant),
         settings=grid.statistics.model_dump(),
         code=code_of("statistics", *stages_of_statistics(family)),
     )
+
+
+@cache
+def frames_of_templates(dataset, variant):
+    """The frame of each template of a dataset's variant."""
+    return frames_of_variant(grid, word_lists, dataset, variant)
 
 
 @cache

@@ -113,21 +113,18 @@ def frame_faults(config: Config, dataset: str, content: Lists) -> Iterator[Fault
         yield Fault(where, "", f"there is no template {last}", f"numbers from 0 to {len(texts) - 1}")
 
 
-def frames_of_cell(config: Config, lists: Mapping[tuple[str, str], Lists], model: str, dataset: str) -> list[int]:
-    """Returns the frame of each template of a cell, by number.
+def frames_of_variant(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str) -> list[int]:
+    """Returns the frame of each template of a dataset's variant, by number.
 
     Args:
         config: the config.
-        lists: from `load_word_lists`.
-        model: the model's name; of dumps the word lists are read where they are there, and `auto` else makes a frame
-            of each template.
+        lists: from `load_word_lists`; those of dumps are read where they are there, and `auto` else makes a frame of
+            each template.
         dataset: the dataset's name.
+        variant: the variant's name.
     """
-    variant, family = config.question(model, dataset).variant, config.family(dataset)
-    content = lists.get((dataset, variant))
-    if content is None:
-        content = lists_of_dump(config, dataset, variant)
-    texts = family.frame_texts(content) if content is not None else []
+    content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
+    texts = config.family(dataset).frame_texts(content) if content is not None else []
     return frames_of(texts, config.datasets[dataset].template_frames)
 
 
