@@ -45,12 +45,12 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
 
 def parts_of(observations: Any, frames: list[int]) -> dict[str, Callable[[], Any]]:
     """Returns the parts of the statistics of a cell; each needs those before it."""
-    from biasgrid.families.underspecified.certainty.parts import statistics_of_parts
-    from biasgrid.families.underspecified.certainty.sources import effects_of, frames_of_cell, variances_of
-    from biasgrid.families.underspecified.certainty.sums import Groups
-    from biasgrid.families.underspecified.certainty.whole import statistics_of_whole
     from biasgrid.families.underspecified.measure import OF_GROUPS
     from biasgrid.families.underspecified.statistics import by_template, q_of_associations
+    from biasgrid.families.underspecified.statistics.parts import statistics_of_parts
+    from biasgrid.families.underspecified.statistics.sources import effects_of, frames_of_cell, variances_of
+    from biasgrid.families.underspecified.statistics.sums import Groups
+    from biasgrid.families.underspecified.statistics.whole import statistics_of_whole
     from biasgrid.statistics.cell import Settings
 
     settings, made = Settings(frames=frames), dict[str, Any]()

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from biasgrid.arrays import FloatArray
-from biasgrid.families.underspecified.certainty.parts import TESTED, statistics_of_parts
-from biasgrid.families.underspecified.certainty.sources import effects_of, frames_of_cell, variances_of
-from biasgrid.families.underspecified.certainty.sums import Groups
-from biasgrid.families.underspecified.certainty.whole import statistics_of_whole
 from biasgrid.families.underspecified.comparisons import answered, directed
 from biasgrid.families.underspecified.measure import OF_GROUPS
 from biasgrid.families.underspecified.records import records_of_subjects
+from biasgrid.families.underspecified.statistics.parts import TESTED, statistics_of_parts
+from biasgrid.families.underspecified.statistics.sources import effects_of, frames_of_cell, variances_of
+from biasgrid.families.underspecified.statistics.sums import Groups
+from biasgrid.families.underspecified.statistics.whole import statistics_of_whole
 from biasgrid.statistics.cell import Found, Settings
 from biasgrid.statistics.of_groups.table import statistics_of_groups
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.families.underspecified.certainty.sums import Groups
 from biasgrid.families.underspecified.measure import PARTS
+from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.groups.records import ratio
 from biasgrid.statistics.cell import Settings
 from biasgrid.statistics.discovery import false_discovery_rates, holm, selected_ends

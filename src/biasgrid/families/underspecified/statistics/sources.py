@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import FloatArray, IntArray
-from biasgrid.families.underspecified.certainty.sums import Groups
-from biasgrid.families.underspecified.certainty.whole import ByFrame
 from biasgrid.families.underspecified.comparisons import scores_in_groups
+from biasgrid.families.underspecified.statistics.sums import Groups
+from biasgrid.families.underspecified.statistics.whole import ByFrame
 from biasgrid.statistics.discovery import LEVEL
 from biasgrid.statistics.effects import minimal_effect
 from biasgrid.statistics.floors import statistic

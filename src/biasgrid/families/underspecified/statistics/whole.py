@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import FloatArray, IntArray
-from biasgrid.families.underspecified.certainty.sums import Groups
+from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.groups.records import ratio
 from biasgrid.statistics.cell import Settings
 from biasgrid.statistics.floors import Statistic, excess_of, floor_of, held_out, statistic, strength_of

@@ -1,1 +1,0 @@
-"""How sure the measures of underspecified questions are."""
