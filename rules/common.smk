@@ -15,6 +15,7 @@ from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.ending import end_jobs_at_sigterm
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.resubmission import tries
+from biasgrid.jobs.starter import begin_starter, forget_starter
 from biasgrid.models.back_ends import modules_of
 from biasgrid.references import exists, stage
 from biasgrid.runs.audit import refuse_empty
@@ -51,6 +52,8 @@ if workflow.is_main_process:
         refuse_empty(layout)
     except UserError as error:
         raise WorkflowError(str(error)) from None
+else:
+    forget_starter()
 
 
 wildcard_constraints:
@@ -257,6 +260,7 @@ onstart:
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))
+    begin_starter()
 
 
 onerror:

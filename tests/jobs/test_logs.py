@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,7 @@ def test_memory_that_runs_out_is_one_message_that_says_what_to_do(tmp_path: Path
 
 @pytest.mark.parametrize("script", sorted((ROOT / "workflow" / "scripts").glob("*.py")), ids=lambda path: path.stem)
 def test_every_job_begins_its_log_anew(script: Path) -> None:
-    assert "\nstart_log(snakemake.log[0])\n" in script.read_text()
+    assert re.search(r"\nstart_(log|job)\(snakemake\.log\[0\][,)]", script.read_text())
 
 
 def test_an_interruption_is_no_failure(tmp_path: Path) -> None:

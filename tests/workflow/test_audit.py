@@ -72,7 +72,9 @@ def test_what_is_emptied_while_a_run_is_at_work_goes_nowhere(
     project = finished.clone(tmp_path / "clone")
     script = project.folder / f"workflow/scripts/{rule}.py"
     emptied = f"open('results/{file}', 'w').close()"
-    script.write_text(script.read_text().replace("\nstart_log", f"\n{emptied}\nstart_log"))
+    text = script.read_text()
+    script.write_text(text.replace("\nstart_job", f"\n{emptied}\nstart_job"))
+    assert script.read_text() != text
     output = project.run("--forcerun", rule, succeeds=False)
     assert f"results/{file}: the file is empty; remove {removed} and run again" in output
     assert "Traceback" not in output

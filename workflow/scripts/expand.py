@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.logs import start_log
+from biasgrid.jobs.start import MODELS, TABLES, start_job
 
-start_log(snakemake.log[0])
+start_job(snakemake.log[0], MODELS if snakemake.input.tokenizer else TABLES)
 
 from biasgrid.faults import InputError
 from biasgrid.references import load, stage

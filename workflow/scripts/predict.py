@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.logs import start_log
+from biasgrid.jobs.start import MODELS, start_job
 
-start_log(snakemake.log[0])
+start_job(snakemake.log[0], MODELS)
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 

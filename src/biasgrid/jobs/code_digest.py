@@ -26,6 +26,8 @@ WITHOUT_NUMBERS = {
     "jobs.logs",
     "jobs.progress",
     "jobs.resubmission",
+    "jobs.start",
+    "jobs.starter",
     "jobs.watchdog",
     "models.back_ends",
     "references",

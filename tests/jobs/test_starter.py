@@ -1,0 +1,202 @@
+"""Jobs that are done by copies of a process which has imported what they need; tests/workflow runs whole grids so."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from biasgrid.jobs.start import ADDRESS, FIGURES, MODELS, TABLES, TRAINING
+from biasgrid.jobs.starter import ENVIRONMENT
+
+SNAKEMAKE = """
+import os, sys, time
+from biasgrid.jobs.starter import begin_starter
+
+begin_starter()
+print(os.environ["BIASGRID_STARTER"], flush=True)
+sys.stdin.read()
+"""
+BEGIN = """
+import sys
+from biasgrid.jobs.start import hand_over
+
+hand_over(["colorsys"])
+"""
+TELL = """
+import json, os
+
+facts = {"pid": os.getpid(), "parent": os.getppid(), "folder": os.getcwd(), "argv": sys.argv, "path": sys.path[0]}
+print(json.dumps(facts | {"imported": "colorsys" in sys.modules, "told": os.environ.get("TOLD"), "name": __name__}))
+"""
+WAIT = """
+import os, time
+
+try:
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+finally:
+    open("unwound", "w").close()
+"""
+SLOW = """
+import os, time
+
+print(os.getpid(), flush=True)
+time.sleep(1)
+open("done", "w").close()
+"""
+
+
+@pytest.fixture
+def snakemake() -> Iterator[subprocess.Popen[str]]:
+    """A process that has a starter, as Snakemake has."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SNAKEMAKE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+
+
+@pytest.fixture
+def start(snakemake: subprocess.Popen[str], tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Starts a script that hands itself over."""
+    assert snakemake.stdout is not None
+    address = snakemake.stdout.readline().strip()
+
+    def started(code: str, **environment: str) -> subprocess.Popen[str]:
+        script = tmp_path / "scripts" / "job.py"
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(BEGIN + code)
+        return subprocess.Popen(
+            [sys.executable, str(script)],
+            cwd=tmp_path,
+            env=os.environ | {ADDRESS: address} | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return started
+
+
+def told(script: subprocess.Popen[str]) -> dict[str, Any]:
+    """What a script that ends well tells of itself."""
+    output, errors = script.communicate(timeout=60)
+    assert (script.returncode, errors) == (0, "")
+    return json.loads(output)
+
+
+def first_line(script: subprocess.Popen[str]) -> int:
+    """The number of the process that runs a script, which is the first that it prints."""
+    assert script.stdout is not None
+    return int(script.stdout.readline())
+
+
+def ends(pid: int) -> bool:
+    """Whether a process ends within a minute."""
+    deadline = time.monotonic() + 60
+    while psutil.pid_exists(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not psutil.pid_exists(pid)
+
+
+def test_a_copy_runs_the_script_as_it_would_run(
+    snakemake: subprocess.Popen[str], start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+):
+    script = start(TELL, TOLD="of this job")
+    facts = told(script)
+    assert facts["pid"] != script.pid
+    assert psutil.Process(facts["parent"]).ppid() == snakemake.pid
+    assert facts["imported"]
+    assert facts["folder"] == str(tmp_path)
+    assert facts["argv"] == [str(tmp_path / "scripts/job.py")]
+    assert facts["path"] == str(tmp_path / "scripts")
+    assert (facts["told"], facts["name"]) == ("of this job", "__main__")
+    assert told(start(TELL))["told"] is None
+
+
+@pytest.mark.parametrize("address", ["", f"{sys.executable}:/no/socket", "/another/python:/no/socket"])
+def test_without_a_starter_a_script_runs_by_itself(start: Callable[..., subprocess.Popen[str]], address: str):
+    script = start(TELL, **{ADDRESS: address})
+    facts = told(script)
+    assert facts["pid"] == script.pid
+    assert not facts["imported"]
+
+
+@pytest.mark.parametrize(
+    ("code", "ending", "message"),
+    [
+        ("sys.exit(3)", 3, ""),
+        ("raise ValueError('wrong')", 1, "ValueError: wrong\n"),
+        ("import os\nos.kill(os.getpid(), 9)", -9, ""),
+    ],
+)
+def test_a_script_ends_as_its_copy_does(
+    start: Callable[..., subprocess.Popen[str]], code: str, ending: int, message: str
+):
+    script = start(code)
+    _, errors = script.communicate(timeout=60)
+    assert script.returncode == ending
+    assert errors.endswith(message)
+    assert bool(errors) == bool(message)
+
+
+def test_a_copy_that_is_told_to_end_unwinds_before_its_script_ends(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+):
+    script = start("from biasgrid.jobs.ending import interrupted_by_sigterm\n\ninterrupted_by_sigterm()\n" + WAIT)
+    first_line(script)
+    script.terminate()
+    script.communicate(timeout=60)
+    assert script.returncode == -signal.SIGINT
+    assert (tmp_path / "unwound").exists()
+
+
+def test_a_script_that_is_killed_takes_its_copy_along(start: Callable[..., subprocess.Popen[str]], tmp_path: Path):
+    script = start(WAIT)
+    pid = first_line(script)
+    script.kill()
+    assert ends(pid)
+    assert not (tmp_path / "unwound").exists()
+    script.communicate(timeout=60)
+    assert told(start(TELL))
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_starter_ends_with_snakemake_and_the_last_job(
+    snakemake: subprocess.Popen[str], start: Callable[..., subprocess.Popen[str]], tmp_path: Path, killed: bool
+):
+    script = start(SLOW)
+    starter = psutil.Process(first_line(script)).ppid()
+    if killed:
+        snakemake.kill()
+    snakemake.communicate(timeout=60)
+    script.communicate(timeout=60)
+    assert script.returncode == 0
+    assert (tmp_path / "done").exists()
+    assert ends(starter)
+
+
+def test_what_is_imported_beforehand_starts_no_threads():
+    """A copy would lack them, and might wait for what they hold. Of jemalloc's own each copy gets a new one."""
+    code = f"""
+import sys
+from importlib import import_module
+from pathlib import Path
+
+for name in {sorted({*TABLES, *FIGURES, *MODELS, *TRAINING})}:
+    import_module(name)
+print(*sorted({{(task / "comm").read_text().strip() for task in list(Path("/proc/self/task").iterdir())[1:]}}))
+print("polars" in sys.modules, sys.modules["torch"].cuda.is_initialized())
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | ENVIRONMENT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split("\n")[0] in ("", "jemalloc_bg_thd")
+    assert run.stdout.split("\n")[1] == "False False"
