@@ -32,10 +32,11 @@ config_name = " and --config".join(
 try:
     check_records()
     # Snakemake has read them, but says nothing of keys that stand twice.
-    for file in workflow.configfiles:
+    for file in workflow.configfiles if workflow.is_main_process else []:
         read_config(os.path.relpath(file))
     grid = parse_config(config, config_name)
-    word_lists = load_word_lists(grid)
+    # Jobs that are submitted read the tables that were made of them.
+    word_lists = load_word_lists(grid) if workflow.is_main_process else {}
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
@@ -66,7 +67,10 @@ wildcard_constraints:
 
 @cache
 def code_of(script, *references):
-    """A digest of a script, of modules that it finds by their references, and of all that these import."""
+    """A digest of a script, of modules that it finds by their references, and of all that these import.
+
+    Parameters are functions that ask for it, because a job that was submitted needs its own alone.
+    """
     return code_digest(Path(workflow.basedir, "workflow", "scripts", f"{script}.py"), *references)
 
 

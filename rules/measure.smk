@@ -68,6 +68,6 @@ rule summary:
     params:
         models=facts_of_models(grid.run.datasets),
         headlines=headlines_of_grid(),
-        code=code_of("summary"),
+        code=lambda _: code_of("summary"),
     script:
         "../workflow/scripts/summary.py"

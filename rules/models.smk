@@ -50,7 +50,7 @@ rule train:
         corpus=lambda wildcards: CORPORA[task_of_model(wildcards)],
         labels=lambda wildcards: list(grid.models[wildcards.model].labels.values()),
         train=lambda wildcards: grid.training_of(wildcards.model),
-        code=code_of("train"),
+        code=lambda _: code_of("train"),
     script:
         "../workflow/scripts/train.py"
 
@@ -72,6 +72,6 @@ rule fetch:
         "../envs/biasgrid.yaml"
     params:
         source=source_of_record,
-        code=code_of("fetch"),
+        code=lambda _: code_of("fetch"),
     script:
         "../workflow/scripts/fetch.py"

@@ -23,7 +23,7 @@ rule report:
     params:
         facts=facts_of_report(),
         figures=list(FIGURES.values()),
-        code=code_of("report", *modules_of_figures(*FIGURES)),
+        code=lambda _: code_of("report", *modules_of_figures(*FIGURES)),
     script:
         "../workflow/scripts/report.py"
 
@@ -47,6 +47,6 @@ rule manifest:
     params:
         config=config_name,
         title=grid.title,
-        code=code_of("manifest"),
+        code=lambda _: code_of("manifest"),
     script:
         "../workflow/scripts/manifest.py"
