@@ -17,6 +17,7 @@ class Plain:
         self.tokenizer = AutoTokenizer.from_pretrained(checkpoint)
         self.mask = self.tokenizer.mask_token
         self.model = CASE_HEADS[task].from_pretrained(checkpoint).eval()
+        self.distributions: dict[tuple[int | tuple[int, ...], ...], torch.Tensor] = {}
 
     @torch.inference_mode()
     def mask_row(self, row: dict[str, Any], either_case: Sequence[int] = ()) -> dict[str, list[float]]:
@@ -70,9 +71,12 @@ class Plain:
 
     @torch.inference_mode()
     def probabilities_at(self, inputs: dict[str, list[int]], place: int) -> torch.Tensor:
-        """The distribution over the vocabulary at a place of some tokens."""
-        tensors = {name: torch.tensor([values]) for name, values in inputs.items()}
-        return self.model(**tensors).logits[0, place].softmax(dim=0)
+        """The distribution over the vocabulary at a place of some tokens, which are looked at once."""
+        asked = place, *map(tuple, inputs.values())
+        if asked not in self.distributions:
+            tensors = {name: torch.tensor([values]) for name, values in inputs.items()}
+            self.distributions[asked] = self.model(**tensors).logits[0, place].softmax(dim=0)
+        return self.distributions[asked]
 
     def pieces(self, text: str, word: str) -> tuple[list[int], int, list[int], list[int]]:
         """The ids of a text, the place of its mask, the ids of a word there, and the word that each is part of."""
