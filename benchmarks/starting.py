@@ -22,7 +22,7 @@ from stopwatch import print_table, seconds_of
 from biasgrid.jobs.start import FIGURES, MODELS, TABLES, TRAINING
 from biasgrid.jobs.starter import begin_starter
 
-ROUNDS = 2
+ROUNDS, REPEATS = 2, 3
 HERE = Path(__file__).parents[1]
 JOBS = {
     "measure": (TABLES, "biasgrid.families.cell"),
@@ -59,11 +59,13 @@ def print_starts() -> None:
         for rule, (needs, modules) in JOBS.items():
             script.write_text(SCRIPT.format(needs=needs, modules=modules))
             command, alone = [sys.executable, str(script)], {"BIASGRID_STARTER": ""}
-            by_itself = median(seconds_of_processor(command, HERE, alone) for _ in range(5))
+            by_itself = median(seconds_of_processor(command, HERE, alone) for _ in range(REPEATS))
             # The first copy waits until the starter has imported what it needs.
             subprocess.run(command, check=True, capture_output=True)
-            copies = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(5)]
-            handing_over = median(seconds_of_processor(command, HERE, {}) for _ in range(5))
+            copies = [
+                subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(REPEATS)
+            ]
+            handing_over = median(seconds_of_processor(command, HERE, {}) for _ in range(REPEATS))
             copied = handing_over + median(map(float, copies))
             rows.append([f"`{rule}`", f"{by_itself:.2f}", f"{copied:.2f}", f"{copied / by_itself:.2f}"])
     print_table(["imports of", "by itself, s", "as a copy, s", "ratio"], rows)
