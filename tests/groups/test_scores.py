@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_records import classified, records_of
@@ -80,4 +82,4 @@ def test_the_binary_average_is_refused_for_three_classes_whatever_is_predicted()
 def test_columns_of_different_lengths_are_refused() -> None:
     whole = classified({"red": [[0.5]]})
     with pytest.raises(ValueError, match="columns of"):
-        Records(**(vars(whole) | {"case": np.array([0, 1])}))
+        replace(whole, case=np.array([0, 1]))

@@ -64,7 +64,7 @@ def compare_units(scored: Scored, units: Units, distance: str, comparison: str) 
 
 def with_two_groups(values: FloatArray, units: Units) -> FloatArray:
     """Sets values of units to NaN where these have fewer than two groups."""
-    values[np.count_nonzero(units.sizes(), axis=1) < 2] = np.nan
+    values[np.count_nonzero(units.sizes, axis=1) < 2] = np.nan
     return values
 
 
@@ -76,7 +76,7 @@ def group_scores(scored: Scored, units: Units) -> FloatArray:
 def distances_of(scored: Scored, units: Units, distance: str) -> Distances:
     """Returns a distance between the groups of all units, ready to be asked for pairs."""
     if DISTANCES[distance] == "set":
-        return WassersteinDistances(scored.values[scored.defined], units)
+        return WassersteinDistances(scored.known, units)
     return AbsoluteDistances(group_scores(scored, units), scored.of_pools(units.backgrounds))
 
 

@@ -66,4 +66,4 @@ def averaged(rate: Rate, average: Average, gold: IntArray, predicted: IntArray, 
     else:
         weights = counts[2] if average == "weighted" else (counts[1] + counts[2] > 0).astype(np.float64)
         value = ratio((rate(*counts) * weights).sum(axis=1), weights.sum(axis=1))
-    return np.where(pools.sizes() > 0, value, np.nan)
+    return np.where(pools.sizes > 0, value, np.nan)

@@ -76,7 +76,7 @@ class WassersteinDistances:
         """Takes the value of each record, shape (records,), and the units of the same records."""
         order = np.lexsort((values, units.unit))
         self.values, self.unit, self.place = values[order], units.unit[order], units.place[order]
-        self.sizes = units.sizes()
+        self.sizes = units.sizes
         self.rows = [np.flatnonzero(self.place == place) for place in range(units.width)]
 
     @property

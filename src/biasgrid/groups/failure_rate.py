@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.groups.comparisons import MeanOfPairs, by_group, distances_of
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.modes import EACH_CASE
-from biasgrid.groups.records import Records, units_of
+from biasgrid.groups.records import Records
 from biasgrid.groups.scores import score_records
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measure import written_options
@@ -41,7 +41,7 @@ def case_differences(records: Records) -> pl.DataFrame:
         fewer than two groups (0 in BiaXposer, as if they were compared and the same).
     """
     scored = score_records(records, MAIN_SCORES[records.outputs.sort])
-    units = units_of(records, EACH_CASE)
+    units = records.units(EACH_CASE)
     distances = distances_of(scored, units.only(scored.defined), "absolute")
     largest, mean = np.full(len(units.bias_type), np.nan), MeanOfPairs(len(units.bias_type))
     for _, to_later in by_group(distances):

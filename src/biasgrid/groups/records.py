@@ -7,7 +7,8 @@ is one array.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -136,6 +137,7 @@ class Records:
     groups: Sequence[str]
     terms: Sequence[str]
     outputs: Outputs
+    _units: dict[Mode, Units] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         columns = (self.case, self.template, self.bias_type, self.group, self.term, self.outputs)
@@ -147,6 +149,12 @@ class Records:
         """Returns some of the records."""
         columns = {name: getattr(self, name)[rows] for name in ("case", "template", "bias_type", "group", "term")}
         return replace(self, **columns, outputs=self.outputs.only(rows))
+
+    def units(self, mode: Mode) -> Units:
+        """Returns what `units_of` makes of the records; all comparisons share it."""
+        if mode not in self._units:
+            self._units[mode] = units_of(self, mode)
+        return self._units[mode]
 
 
 @dataclass(frozen=True)
@@ -161,13 +169,14 @@ class Pools:
     of_record: IntArray
     count: int
 
+    @cached_property
     def sizes(self) -> IntArray:
-        """Returns the number of records of each pool."""
+        """The number of records of each pool, shape (pools,)."""
         return np.bincount(self.of_record, minlength=self.count)
 
     def means(self, values: FloatArray) -> FloatArray:
         """Returns the mean over each pool of one value per record, NaN where a pool is empty."""
-        return ratio(np.bincount(self.of_record, values, minlength=self.count), self.sizes())
+        return ratio(np.bincount(self.of_record, values, minlength=self.count), self.sizes)
 
 
 @dataclass(frozen=True)
@@ -193,22 +202,25 @@ class Units:
         """The number of groups of the bias type that has the most."""
         return max(len(names) for names in self.group_names)
 
-    @property
+    @cached_property
     def backgrounds(self) -> Pools:
         """The units as pools."""
         return Pools(self.unit, len(self.bias_type))
 
-    @property
+    @cached_property
     def pools(self) -> Pools:
         """The groups of all units: `width` pools for each, empty where there is no such group."""
         return Pools(self.unit * self.width + self.place, len(self.bias_type) * self.width)
 
+    @property
     def sizes(self) -> IntArray:
-        """Returns the number of records of each group, shape (units, width)."""
-        return self.pools.sizes().reshape(-1, self.width)
+        """The number of records of each group, shape (units, width)."""
+        return self.pools.sizes.reshape(-1, self.width)
 
     def only(self, chosen: BoolArray) -> Units:
         """Returns the same units with the chosen records alone."""
+        if chosen.all():
+            return self
         return replace(self, unit=self.unit[chosen], place=self.place[chosen])
 
 

@@ -99,6 +99,11 @@ class Scored:
         missing = np.isnan(self.values)
         return np.asarray(~(missing if missing.ndim == 1 else missing.any(axis=1)))
 
+    @cached_property
+    def known(self) -> FloatArray:
+        """The values of the records that have one, shape (defined records,) or (defined records, numbers)."""
+        return self.values if self.defined.all() else self.values[self.defined]
+
     def of_pools(self, pools: Pools) -> FloatArray:
         """Returns the score of pools of the records that have a value, shape (pools,), NaN where one is empty.
 
@@ -108,7 +113,7 @@ class Scored:
         reduce = SCORES[self.score].reduce
         if reduce is None:
             raise ValueError(f"{self.score} has no one number for a pool; expected a scalar score")
-        return reduce(self.values[self.defined], self.argument, pools)
+        return reduce(self.known, self.argument, pools)
 
 
 def score_records(records: Records, score: str, argument: Argument = None) -> Scored:

@@ -22,7 +22,7 @@ from biasgrid.groups.comparisons import (
     with_two_groups,
 )
 from biasgrid.groups.modes import ALL_CASES, EACH_CASE, Mode
-from biasgrid.groups.records import Units, units_of
+from biasgrid.groups.records import Units
 from biasgrid.groups.scores import Scored
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measure import written_options
@@ -59,7 +59,7 @@ def compare(scored: Scored, distance: str, comparison: str, mode: Mode) -> pl.Da
         ImpossibleCombination: see `check_combination`.
     """
     check_combination(scored.records.outputs.sort, scored.score, distance, comparison, scored.argument)
-    units = units_of(scored.records, mode)
+    units = scored.records.units(mode)
     values = compare_units(scored, units, distance, comparison)
     shared = shared_columns("distance", scored, mode, distance=distance, comparison=comparison)
     return table(shared, scored, units, mode, values)
@@ -78,7 +78,7 @@ def score_groups(scored: Scored) -> pl.DataFrame:
     Raises:
         ValueError: the score is a set score.
     """
-    units = units_of(scored.records, ALL_CASES)
+    units = scored.records.units(ALL_CASES)
     chosen = units.only(scored.defined)
     whole, by_group = scored.of_pools(chosen.backgrounds), group_scores(scored, chosen)
     shared = shared_columns("score", scored, ALL_CASES)
@@ -95,7 +95,7 @@ def spread_of_scores(scored: Scored) -> pl.DataFrame:
         The columns `COLUMNS`: a row of `score_lower` and of `score_upper` per group, with the options of the group's
         `score`. `n` counts the cases that have a value, `left_out` those that have none.
     """
-    units = units_of(scored.records, EACH_CASE)
+    units = scored.records.units(EACH_CASE)
     in_cases = group_scores(scored, units.only(scored.defined))
     return pl.concat(
         table(shared_columns(name, scored, ALL_CASES), scored, units, EACH_CASE, in_cases, partial(np.quantile, q=q))
@@ -110,7 +110,7 @@ def compare_pairs(scored: Scored, distance: str, mode: Mode) -> Iterator[pl.Data
         What `compare` makes of the comparison "pairwise", and below it what it is the mean of: the columns `COLUMNS`, a
         row per pair, with `group` and `other`; values and counts as in `compare`.
     """
-    units = units_of(scored.records, mode)
+    units = scored.records.units(mode)
     chosen = units.only(scored.defined)
     pairs = Pairs(units, scored.records.bias_types, mode, *(counted(each, mode, True) for each in (units, chosen)))
     shared = shared_columns("distance", scored, mode, distance=distance, comparison="pairwise")
@@ -202,7 +202,7 @@ def shared_columns(measure: str, scored: Scored, mode: Mode, **names: str) -> di
 
 def counted(units: Units, mode: Mode, per_group: bool) -> IntArray:
     """Returns what `n` counts, records or cases, of each unit or of each group in it."""
-    sizes = units.sizes() if per_group else units.backgrounds.sizes()
+    sizes = units.sizes if per_group else units.backgrounds.sizes
     return np.minimum(sizes, 1) if mode == EACH_CASE else sizes
 
 
