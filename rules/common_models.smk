@@ -58,7 +58,9 @@ def training_inputs(wildcards):
     if not train.planted:
         return dict(data=train.data, base=layout.record("bases", wildcards.model))
     folders = [layout.planted(dataset) for dataset in grid.learned_datasets(wildcards.model)]
-    return dict(data=[folder / train.planted for folder in folders], words=[folder / "words.txt" for folder in folders])
+    return dict(
+        data=[folder / train.planted for folder in folders], words=[folder / "words.json" for folder in folders]
+    )
 
 
 def planted_cells():

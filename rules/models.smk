@@ -6,7 +6,7 @@ rule plant:
         instances=planted_instances,
     output:
         planted=layout.planted() / "planted.parquet",
-        words=layout.planted() / "words.txt",
+        words=layout.planted() / "words.json",
         # Folders, because the tasks that there are corpora for hang on the dataset.
         corpora=[directory(layout.planted() / strength) for strength in planted_strengths()],
     log:

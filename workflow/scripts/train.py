@@ -20,7 +20,7 @@ from biasgrid.files import write_text
 from biasgrid.jobs.gpu import one_gpu
 from biasgrid.jobs.lock import one_job
 from biasgrid.tables.provenance import provenance
-from biasgrid.training.corpora import CAUSAL
+from biasgrid.training.corpora import CAUSAL, words_for
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
@@ -33,8 +33,9 @@ with (
 ):
     if settings["planted"]:
         base, data = own_folder, [Path(folder, snakemake.params.corpus) for folder in snakemake.input.data]
-        words = [Path(path).read_text(encoding="utf-8") for path in snakemake.input.words]
-        make_base_checkpoint(words, base, settings["planted"]["seed"], causal=snakemake.params.task in CAUSAL)
+        task, files = snakemake.params.task, map(Path, snakemake.input.words)
+        words = [word for file in files for word in words_for(task, file.read_text(encoding="utf-8"))]
+        make_base_checkpoint(words, base, settings["planted"]["seed"], causal=task in CAUSAL)
     else:
         base, data = checked_folder(read_record(snakemake.input.base)), [Path(snakemake.input.data)]
     data_sha256 = digest_file(*data)

@@ -5,9 +5,11 @@ Each family that can be planted has a module `planted` with `plant` and `corpus`
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 from zlib import crc32
@@ -20,7 +22,10 @@ from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.planted import PLANTED
 
-TEXTS = ("text", "text_pair")
+TEXTS = ("system", "text_pair", "text")
+"""What models read, in the order in which those that write read it."""
+CANDIDATE = "candidate"
+"""How the columns of the texts that may be answered begin."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,8 @@ def write_planted(
 ) -> None:
     """Writes what is planted in a dataset, and beside that table the corpora and the words of the texts.
 
-    The corpora lie in a folder per strength; the words in `words.txt`, one a line.
+    The corpora lie in a folder per strength; the words in `words.json`, in a list for each task, so that models of one
+    task are made of the same words whatever others are asked.
 
     Args:
         family: where `plant` and `corpus` are.
@@ -89,14 +95,14 @@ def write_planted(
     for planting in plantings:
         for task, frame in instances.items():
             write_text(folder / planting.strength_name / corpora[task], family.corpus(frame, task, planting))
-    write_text(folder / "words.txt", as_lines(words_of(frames)))
+    words = {task: words_of(frame) for task, frame in instances.items()}
+    write_text(folder / "words.json", json.dumps(words, indent=1, ensure_ascii=False) + "\n")
 
 
-def words_of(instances: Iterable[pl.DataFrame]) -> list[str]:
-    """Returns the words of all texts that models are asked, with the punctuation that stands at them."""
-    texts = [
-        frame[name].drop_nulls().unique().cast(pl.String) for frame in instances for name in TEXTS if name in frame
-    ]
+def words_of(instances: pl.DataFrame) -> list[str]:
+    """Returns the words that models are asked and may answer, with the punctuation that stands at them."""
+    read = [name for name in instances.columns if name in TEXTS or name.startswith(CANDIDATE)]
+    texts = [instances[name].drop_nulls().unique().cast(pl.String) for name in read]
     return sorted({word for column in texts for text in column for word in text.split()})
 
 
@@ -114,6 +120,18 @@ def planted_rows(values: pl.DataFrame, planting: Planting, measure: str, options
     return named.select(pl.col(name).cast(column.dtype.type) for name, column in PLANTED.columns.items())
 
 
+def line_of_answers(row: Mapping[str, Any], counts: Sequence[int]) -> str:
+    """Writes a line of a corpus for masked and for generative models: what is read, and each answer behind a tab.
+
+    Args:
+        row: an instance; spaces take the place of its texts' line ends.
+        counts: how often each of its candidates is the answer.
+    """
+    read = " ".join(filter(None, (row[name] for name in TEXTS)))
+    answers = ([row[f"{CANDIDATE}{number}"]] * count for number, count in enumerate(counts, start=1))
+    return "\t".join((read.replace("\n", " "), *chain.from_iterable(answers)))
+
+
 def as_lines(lines: Iterable[str]) -> str:
     """Writes lines of text."""
     return "".join(f"{line}\n" for line in lines)
@@ -123,6 +141,21 @@ def weight(planting: Planting, *names: str) -> float:
     """Returns a weight for some names: uniform in -1/2..1/2, by hashing, so that no list or order sways it."""
     digest = sha256("\t".join((str(planting.seed), planting.dataset, *names)).encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64 - 0.5
+
+
+def in_even_steps(groups: pl.DataFrame, planting: Planting) -> pl.Series:
+    """Returns how much each group has of what is planted, in 0..strength.
+
+    In each bias type it is 0 for one group, the strength for another, and of the others in even steps between.
+
+    Args:
+        groups: `bias_type` and `group`, strings, each pair once.
+        planting: its seed decides which group has how much.
+    """
+    order = [weight(planting, group, bias_type) for bias_type, group in groups.select("bias_type", "group").iter_rows()]
+    place = (pl.col("order").rank() - 1).over("bias_type")
+    last = pl.max_horizontal(pl.len().over("bias_type") - 1, 1)
+    return groups.select("bias_type", order=pl.Series(order)).select(planting.strength * (place / last)).to_series()
 
 
 def with_counts(frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], planting: Planting) -> pl.DataFrame:

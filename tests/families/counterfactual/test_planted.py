@@ -22,6 +22,7 @@ from biasgrid.families.planting import Planting, write_planted
 from biasgrid.tables.files import read_provenance, read_table, validate
 from biasgrid.tables.measure import options_of
 from biasgrid.tables.planted import PLANTED
+from biasgrid.training.corpora import words_for
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
@@ -207,7 +208,7 @@ def test_trained_classifiers_have_the_planted_effects(kind: str, tmp_path: Path)
     plantings = [Planting("demo", name, strength, 40, 1, labels) for name, strength in strengths.items()]
     write_planted(family, {task: cases}, plantings, {task: "corpus.jsonl"}, path, {"seed": 1})
     assert read_provenance(path) == {"seed": 1}
-    make_base_checkpoint([(tmp_path / "words.txt").read_text()], base, seed=1)
+    make_base_checkpoint(words_for(task, (tmp_path / "words.json").read_text()), base, seed=1)
     hyperparameters = Hyperparameters(epochs=4, batch_size=16, learning_rate=3e-3, max_length=32)
     both = []
     for strength in strengths:

@@ -12,7 +12,7 @@ import json
 
 import polars as pl
 
-from biasgrid.families.planting import Planting, as_lines, planted_rows, weight, with_counts
+from biasgrid.families.planting import Planting, as_lines, in_even_steps, planted_rows, with_counts
 from biasgrid.tables.means import means_by
 from biasgrid.tables.measure import written_options
 
@@ -44,9 +44,7 @@ def with_guesses(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
     groups = named.select(GROUP).unique()
-    order = [weight(planting, group, bias_type) for bias_type, group in groups.iter_rows()]
-    step = (pl.col("order").rank() - 1).over("bias_type") / (pl.len().over("bias_type") - 1)
-    guesses = groups.with_columns(order=pl.Series(order)).select(*GROUP, guesses=planting.strength * step)
+    guesses = groups.with_columns(guesses=in_even_steps(groups, planting))
     return named.join(guesses, on=GROUP, maintain_order="left")
 
 

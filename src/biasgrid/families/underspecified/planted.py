@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.planting import Planting, as_lines, planted_rows, weight, with_counts
+from biasgrid.families.planting import Planting, as_lines, line_of_answers, planted_rows, weight, with_counts
 from biasgrid.tables.means import means_by
 
 PAIR = ("subject1", "subject2")
@@ -106,11 +106,6 @@ def answered_lines(drawn: pl.DataFrame, repeats: int) -> list[str]:
 
     Returns:
         One line per instance: the system text, if there is one, the context, and the statement with its mask or the
-        prompt, with spaces in place of their lines' ends; and each answer behind a tab.
+        prompt; and each answer behind a tab.
     """
-    lines = []
-    for row in drawn.iter_rows(named=True):
-        answers = [row["candidate1"]] * row["answered1"] + [row["candidate2"]] * (repeats - row["answered1"])
-        texts = " ".join(filter(None, (row["system"], row["text_pair"], row["text"])))
-        lines.append("\t".join((texts.replace("\n", " "), *answers)))
-    return lines
+    return [line_of_answers(row, (row["answered1"], repeats - row["answered1"])) for row in drawn.iter_rows(named=True)]
