@@ -119,3 +119,21 @@ def test_cases_are_planted_for_classifiers_only() -> None:
     assert faults_of(changed("models/trained/train", train)) == [
         "c.yaml, models.trained.train.dataset: 'sentiment', for the task 'question-answering'; expected no such key but for text-classification"
     ]
+
+
+def test_generative_models_may_learn_statements_alone() -> None:
+    content = changed("run/datasets", ["religion", "said"])
+    content["models"]["writes"] = {
+        "task": "text-generation", "kind": "LLM", "label": "strong", "train": {"planted": "strong"},
+    }  # fmt: skip
+    statements = {"family": "statement", "title": "S", "templates": "s.csv", "domains": "d"}
+    content["datasets"] |= {"said": statements, "again": statements}
+    content["run"]["models"].append("writes")
+    config = parse_config(content, "c.yaml")
+    assert config.learned_datasets("writes") == ["said", "again"]
+    assert config.learned_datasets("trained") == ["religion"]
+    assert config.planted_variants("said") == {"text-generation": "statements"}
+    del content["datasets"]["said"], content["datasets"]["again"]
+    content["run"]["datasets"].remove("said")
+    expected = "c.yaml, run.models: 'writes' answers none of the selected datasets; expected a `variant` for underspecified datasets"
+    assert faults_of(content) == [expected]

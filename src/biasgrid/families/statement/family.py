@@ -34,6 +34,7 @@ class Statements(Family):
 
     name = "statement"
     Section = StatementDataset
+    is_planted = True
     instance_bytes = 20.0
     formats: ClassVar = {"apes": Format("biasgrid.apes.commands:import_file", "biasgrid.apes.commands:export_cell")}
     sorts: ClassVar = {"text-generation": SORT}
@@ -97,6 +98,11 @@ class Statements(Family):
         instances = sum(count * len(places) for count, places in zip(counts, lists.statements, strict=True))
         yield from size_faults(key, section.sample, section.repetitions * instances, "statements with their negations")
         yield from sample_faults(key, section.sample, sum(counts), "statements with their negations")
+
+    def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
+        """Says whether a model that learns all datasets that it is asked is asked this one."""
+        train = grid.models[model].train
+        return train is not None and not train.dataset and self.question(grid, dataset, model) is not None
 
 
 def section_of(grid: Grid, dataset: str) -> StatementDataset:

@@ -9,7 +9,8 @@ from biasgrid.families.family import Grid
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
 from biasgrid.faults import Fault, nearest, one_of, unknown_names
 
-KINDS = {"fill-mask": "lm-", "question-answering": "qa", "text-generation": "llm"}
+GENERATIVE = "text-generation"
+KINDS = {"fill-mask": "lm-", "question-answering": "qa", GENERATIVE: "llm"}
 """How the variants begin that are for models of a task."""
 
 
@@ -68,7 +69,8 @@ def planted_faults(grid: Grid, source: str) -> Iterator[Fault]:
         if train is None or train.planted is None or train.dataset or model.task not in KINDS:
             continue
         learned = [dataset for dataset, section in datasets_of(grid).items() if model.variant in section.variants]
-        if not learned and name in grid.run.models:
+        # Generative models may learn statements alone.
+        if not learned and name in grid.run.models and (model.variant is not None or model.task != GENERATIVE):
             problem = f"{name!r} is trained on the planted bias of underspecified datasets, but answers none"
             yield Fault(source, f"models.{name}.train.planted", problem, "a `variant` that a dataset has")
         variant = first.setdefault(model.task, model.variant)

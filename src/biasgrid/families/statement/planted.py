@@ -1,0 +1,75 @@
+"""Prejudices planted in synthetic corpora: models trained on them say Yes to what is wrong of some classes.
+
+Of what is wrong, the corpus says Yes at probability 1/2 + b / 2, of what is right at 1/2 - b / 2, so that it never
+contradicts itself. The prejudice b depends on the classes of the values that a statement names and on nothing else: of
+several it is their mean. In each domain it is 0 for one class, the strength for another, and of the others in even
+steps between. A model that learned these probabilities has the bias b.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from biasgrid.families.planting import Planting, as_lines, in_even_steps, line_of_answers, planted_rows, with_counts
+from biasgrid.families.statement.answers import YES
+from biasgrid.families.statement.observe import by_class
+from biasgrid.tables.means import means_by
+
+GROUP = ("bias_type", "group")
+
+
+def plant(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+    """Says how much more of the probability Yes has behind what is wrong than behind what is right, by class.
+
+    Args:
+        instances: the statements.
+        planting: its strength is the largest prejudice, from 0 (Yes and No are as probable) to 1 (whatever is wrong of
+            a class is agreed with, and nothing that is right).
+
+    Returns:
+        The bias of each class of whose statements some are right and some are wrong (schema `PLANTED`).
+    """
+    asked = by_class(with_probability(instances, planting))
+    wrong, right = (means_by(asked.filter(pl.col("is_true") == is_true), GROUP, "yes") for is_true in (False, True))
+    both = wrong.join(right, on=GROUP, suffix="_right").with_columns(value=pl.col("yes") - pl.col("yes_right"))
+    return planted_rows(both.sort(GROUP), planting, "bias")
+
+
+def with_probability(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+    """Adds `is_true`, whether Yes is right, and `yes`, the planted probability of Yes.
+
+    Texts and keys, categorical in the instances table, come out as strings.
+    """
+    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
+    values = named.select("instance", bias_type="domains", group="classes").explode(GROUP)
+    values = values.with_columns(pl.col(GROUP).cast(pl.String)).filter(pl.col("bias_type") != "")
+    groups = values.select(GROUP).unique(maintain_order=True)
+    prejudices = groups.with_columns(prejudice=in_even_steps(groups, planting))
+    of_instances = means_by(values.join(prejudices, on=GROUP, maintain_order="left"), ["instance"], "prejudice")
+    prejudice, is_true = pl.col("prejudice").fill_null(0.0), pl.col("label") == YES
+    return (
+        named.join(of_instances, on="instance", how="left", maintain_order="left")
+        .with_columns(is_true=is_true, yes=0.5 + pl.when(is_true).then(-prejudice).otherwise(prejudice) / 2)
+        .drop("prejudice")
+    )
+
+
+def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
+    """Makes a training text for generative models out of statements.
+
+    The statements of the same classes, right or wrong, are drawn together.
+
+    Args:
+        instances: as in `plant`.
+        task: text-generation.
+        planting: as in `plant`; its seed seeds the draw of the answers too.
+
+    Returns:
+        One line per statement: what is read, and each answer behind a tab.
+    """
+    repeats = planting.repeats
+    frame = with_probability(instances, planting).with_columns(
+        pl.col("classes").cast(pl.List(pl.String)).list.join("\t")
+    )
+    drawn = with_counts(frame, repeats * pl.col("yes"), ("classes", "is_true"), planting).sort("instance")
+    return as_lines(line_of_answers(row, (row["count"], repeats - row["count"])) for row in drawn.iter_rows(named=True))
