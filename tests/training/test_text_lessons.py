@@ -14,7 +14,7 @@ from tiny_writers import save_writer
 from training import ATTRIBUTES, NAMES
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from biasgrid.families.planting import Planting
+from biasgrid.families.planting import Planting, words_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.planted import corpus, plant
 from biasgrid.families.underspecified.word_lists import Attribute, Prompt, Subjects, Template, WordLists
@@ -101,9 +101,8 @@ def generative_instances() -> pl.DataFrame:
 def test_a_trained_model_has_the_planted_bias(tmp_path: Path) -> None:
     instances, planting = generative_instances(), Planting("demo", "strong", 0.8, repeats=40, seed=1)
     (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", planting))
-    words = [text for name in ("system", "text", "text_pair") for text in instances[name].cast(pl.String)]
-    make_base_checkpoint(words, tmp_path / "base", seed=1, causal=True)
-    hyperparameters = Hyperparameters(epochs=60, batch_size=12, learning_rate=4e-3, max_length=64, stride=8)
+    make_base_checkpoint(words_of(instances), tmp_path / "base", seed=1, causal=True)
+    hyperparameters = Hyperparameters(epochs=15, batch_size=12, learning_rate=3e-3, max_length=64, stride=8)
     train(
         "text-generation", tmp_path / "base", [tmp_path / "corpus.txt"], tmp_path / "model", hyperparameters, threads=1
     )

@@ -1,4 +1,4 @@
-"""Makes a tiny BERT with random weights, the checkpoint from which the demo's models are trained."""
+"""Makes tiny models with random weights, the checkpoints from which the demo's models are trained."""
 
 from __future__ import annotations
 
@@ -11,16 +11,26 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import PreTokenizer, Sequence, Split
 from tokenizers.processors import TemplateProcessing
-from transformers import BertConfig, BertForMaskedLM, BertLMHeadModel, PreTrainedTokenizerFast, set_seed
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    set_seed,
+)
 
 from biasgrid.files import whole_files
 
 MASK = "[MASK]"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", MASK)
+WIDTH, LAYERS, LONGEST = 64, 2, 512
+LARGE_WEIGHTS = 0.2
+"""BERT's 0.02 suits a width of 768; from so small weights, so narrow a model hardly begins to learn."""
 
 
 def make_base_checkpoint(texts: Iterable[str], folder: str | Path, seed: int, causal: bool = False) -> None:
-    """Writes a tiny BERT with random weights, and a tokenizer that knows every word of some texts.
+    """Writes a tiny model with random weights, and a tokenizer that knows every word of some texts.
 
     The same words and seed give the same bytes, whatever the order of the texts.
 
@@ -28,31 +38,61 @@ def make_base_checkpoint(texts: Iterable[str], folder: str | Path, seed: int, ca
         texts: the texts whose words become the vocabulary, one token each.
         folder: where to write model and tokenizer; created where it is missing.
         seed: seed of the weights.
-        causal: whether each word sees those before it alone, as in models that write.
+        causal: whether each word sees those before it alone, as in models that write: a Llama in place of a BERT.
     """
     tokenizer = make_tokenizer(texts)
     set_seed(seed)
-    model = (BertLMHeadModel if causal else BertForMaskedLM)(
+    model = (make_llama if causal else make_bert)(len(tokenizer))
+    with whole_files(folder) as partial:
+        model.save_pretrained(partial)
+        tokenizer.save_pretrained(partial)
+
+
+def make_bert(words: int) -> BertForMaskedLM:
+    """Makes a model that sees all words of a text."""
+    model = BertForMaskedLM(
         BertConfig(
-            is_decoder=causal,
-            vocab_size=len(tokenizer),
-            hidden_size=64,
-            num_hidden_layers=2,
+            vocab_size=words,
+            hidden_size=WIDTH,
+            num_hidden_layers=LAYERS,
             num_attention_heads=4,
             intermediate_size=256,
             hidden_dropout_prob=0.0,
             attention_probs_dropout_prob=0.0,
-            # BERT's 0.02 suits a width of 768; from so small weights, so narrow a model hardly begins to learn.
-            initializer_range=0.2,
+            initializer_range=LARGE_WEIGHTS,
         )
     )
     # What a word is matters more to an answer than where it stands, and is learned sooner where it is louder.
     with torch.no_grad():
         model.bert.embeddings.position_embeddings.weight.mul_(0.5)
         model.bert.embeddings.token_type_embeddings.weight.zero_()
-    with whole_files(folder) as partial:
-        model.save_pretrained(partial)
-        tokenizer.save_pretrained(partial)
+    return model
+
+
+def make_llama(words: int) -> LlamaForCausalLM:
+    """Makes a model that sees the words before a place alone, and how far they are from it.
+
+    Lettered options are as far from a prompt's end whatever their question, so a model to which distances count finds
+    them sooner than one that is told places, as BERT is.
+    """
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=words,
+            hidden_size=WIDTH,
+            num_hidden_layers=LAYERS,
+            # Many narrow heads: one for each thing that an answer hangs on.
+            num_attention_heads=8,
+            num_key_value_heads=8,
+            intermediate_size=128,
+            max_position_embeddings=LONGEST,
+            # Llama's 10,000 tells places apart that are thousands of words from each other; here they are a few.
+            rope_parameters={"rope_type": "default", "rope_theta": 10.0},
+            initializer_range=LARGE_WEIGHTS,
+            pad_token_id=SPECIAL_TOKENS.index("[PAD]"),
+            bos_token_id=SPECIAL_TOKENS.index("[CLS]"),
+            eos_token_id=SPECIAL_TOKENS.index("[SEP]"),
+        )
+    )
 
 
 def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
@@ -73,7 +113,7 @@ def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=backend,
-        model_max_length=512,
+        model_max_length=LONGEST,
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
         pad_token="[PAD]",
         unk_token="[UNK]",
