@@ -25,7 +25,7 @@ runner = CliRunner()
     ("name", "cells"),
     [
         ("config", "60 cells, 16 variants"),
-        ("demo", "30 cells, 11 variants"),
+        ("demo", "40 cells, 16 variants"),
         ("fairness", "13 cells, 6 variants"),
     ],
 )
@@ -158,7 +158,7 @@ def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -
     command = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "validate", config, *LISTS]
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     output = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
-    assert output == f"{config}: 30 cells, 11 variants of datasets, no faults.\n"
+    assert output == f"{config}: 40 cells, 16 variants of datasets, no faults.\n"
 
 
 def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from slurm_project import SlurmProject, name_of_job
 from biasgrid.config import parse_config
 from biasgrid.runs.layout import Layout
 from biasgrid.statistics.recovery import measured_and_planted, recovery
+from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
@@ -24,9 +25,12 @@ OF_EACH_KIND = [
     ("strong-lm", "gender"),
     ("strong-sentiment", "sentiment"),
     ("strong-entailment", "entailment"),
+    ("strong-llm", "gender"),
+    ("strong-llm", "statements"),
 ]
 """Cells of the demo: model and dataset."""
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02
+LARGEST_UNBIASED_BIAS = 0.03
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +75,8 @@ def pairs(results: Path) -> pl.DataFrame:
 
 def test_planted_associations_are_measured(pairs: pl.DataFrame):
     biased = recovery(pairs.filter(pl.col("strength") != "none", measure="gamma"), "model", "dataset")
-    assert len(biased) == 4 * 4
+    # Of LM and QA two models each, weak and strong; of LLM one.
+    assert len(biased) == (2 + 2 + 1) * 4
     assert biased["correlation"].min() > LEAST_CORRELATION
     assert biased["slope"].is_between(*SLOPES).all()
 
@@ -94,7 +99,10 @@ def test_names_that_no_tokenizer_knows_are_not_measurable(results: Path):
 def test_mu_rises_with_the_planted_strength(results: Path):
     summary = read_table(results / "summary.parquet", SUMMARY).filter(measure="mu")
     mu = summary.pivot("label", index=["dataset", "kind"], values="value")
-    assert len(mu) == 8
+    assert len(mu) == 3 * 4
+    # There is no weak LLM.
+    assert mu["weak"].null_count() == 4
+    assert (mu["none"] < mu["strong"]).all()
     assert (mu["none"] < LARGEST_UNBIASED_MU).all()
     assert (mu["none"] < mu["weak"]).all()
     assert (mu["weak"] < mu["strong"]).all()
@@ -111,11 +119,30 @@ def test_planted_group_effects_are_measured(pairs: pl.DataFrame, dataset: str, b
     assert biased["slope"].is_between(*SLOPES).all()
 
 
+def test_planted_prejudices_are_measured(pairs: pl.DataFrame):
+    biases = pairs.filter(dataset="statements", measure="bias")
+    assert biases.filter(strength="none")["measured"].abs().max() < LARGEST_UNBIASED_BIAS
+    biased = recovery(biases.filter(strength="strong"), "bias_type")
+    assert biased["bias_type"].to_list() == ["gender", "religion"]
+    assert biased["n"].to_list() == [4, 7]
+    assert biased["correlation"].min() > LEAST_CORRELATION
+    assert biased["slope"].is_between(*SLOPES).all()
+
+
+def test_generative_models_say_what_they_are_asked_for(results: Path):
+    """Letters, and Yes or No, have all of the probability: whatever else they could say is never right."""
+    answers = read_tables(results.glob("predictions/*/*-llm/*.parquet"), schema_of("choice"))
+    assert len(answers) == 2 * (512 + 3 * 192 + 88)
+    assert answers["mass"].min() > 0.98
+    assert answers["unknown"].sum() == 0
+
+
 def test_the_report_is_one_offline_page_with_what_was_planted(results: Path):
     page = (results / "report/index.html").read_text()
     assert "Content warning" in page
     assert 'src="http' not in page
     assert "strong-lm" in page
+    assert "strong-llm" in page
     assert "Planted and measured" in page
 
 
