@@ -48,8 +48,8 @@ class Training(Section):
     planted: str | None = Field(
         None,
         description="name of a strength in `planted.strengths`: trains a tiny model on what is planted in all "
-        "datasets of the config that have its variant, and in all that ask it about statements, selected or not, so that "
-        "choosing others trains nothing again; or on that in `dataset`",
+        "datasets of the config that have its variant, and in all that ask it about statements, selected or not, so "
+        "that choosing others trains nothing again; or on that in `dataset`",
     )
     dataset: Name | None = Field(
         None,

@@ -23,9 +23,9 @@ from biasgrid.statistics.selection import in_order
 
 CAPTION = (
     f"Models that were trained on texts with a known bias: what was measured against what was planted ({GAMMA} of a "
-    "subject and an attribute, the score of a group, the bias of a class), with the line on which both are equal. Points on the line say "
-    "that the whole chain from word lists to measures returns what was put in; they do not say that real models' "
-    "biases are measured as exactly, since those were never planted, or where these come from."
+    "subject and an attribute, the score of a group, the bias of a class), with the line on which both are equal. "
+    "Points on the line say that the whole chain from word lists to measures returns what was put in; they do "
+    "not say that real models' biases are measured as exactly, as those were never planted, or where these come from."
 )
 COLUMNS = 3
 

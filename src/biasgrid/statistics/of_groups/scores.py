@@ -82,7 +82,7 @@ def scores_over_frames(scored: Scored, frame: IntArray, settings: Settings) -> p
         for name in [None, *units.group_names[code], *[""] * (units.width - len(units.group_names[code]))]
     ]
     chosen = units.only(scored.defined)
-    sizes = [chosen.backgrounds.sizes()[:, None], chosen.sizes()]
+    sizes = [chosen.backgrounds.sizes[:, None], chosen.sizes]
     n = np.concatenate(sizes, axis=1).ravel()
     table = table_of(rows, whole, n, variance, has.sum(axis=-1), settings, settings.range_of("score"))
     shared = shared_columns("score", scored, ALL_CASES)
