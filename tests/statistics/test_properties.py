@@ -82,7 +82,8 @@ def test_other_names_of_frames_and_subjects_change_nothing(seed: int, frames: li
     other = found(renamed, scores)
     chosen = pl.col("measure") != "mu"
     one, other = one.filter(chosen), other.filter(chosen)
-    assert_allclose(numbers(one, NUMBERS), numbers(other, NUMBERS), rtol=1e-7, atol=1e-12)
+    # Scores are float32, and differences of two that are equal in one order need not be in another.
+    assert_allclose(numbers(one, NUMBERS), numbers(other, NUMBERS), rtol=1e-7, atol=1e-8)
     assert_allclose(numbers(one, ["p", "q"]), numbers(other, ["p", "q"]), rtol=1e-7, atol=1e-12)
 
 
