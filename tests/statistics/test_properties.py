@@ -16,6 +16,7 @@ from biasgrid.statistics.cell import Settings
 from biasgrid.statistics.discovery import false_discovery_rates, holm
 from biasgrid.statistics.floors import floor_of, splits
 from biasgrid.statistics.frames import frames_of, frames_of_templates
+from biasgrid.statistics.look_alikes import look_alikes
 
 NAMES = ["s0", "s1", "s2", "s3"]
 KEYS = ["measure", "subject", "subject_cluster", "attribute", "attribute_cluster", "over"]
@@ -125,6 +126,23 @@ def test_splits_cancel_and_keep_the_noise_of_a_mean(frames: int) -> None:
     assert len(weights) <= 200
     assert_allclose(weights.sum(axis=1), 0, atol=1e-12)
     assert_allclose((weights**2).sum(axis=1), 1 / frames)
+
+
+def test_templates_that_say_nearly_the_same_are_told() -> None:
+    groups = design(NAMES, 8, 5)
+    scores = scores_of(1, len(groups)).reshape(5, -1, 8)
+    scores[4] = 0.9 * scores[1] + 0.1 * scores[4]
+    frames = statistics(
+        with_scores(groups, scores.reshape(-1, 8)), pl.DataFrame(), {}, Settings(frames=range(5), relabellings=99)
+    ).frames
+    (warning,) = look_alikes(frames)
+    assert warning.startswith("templates 1 and 4 say nearly the same")
+    alone = [0, 1, 2, 3, 1]
+    frames = statistics(
+        with_scores(groups, scores.reshape(-1, 8)), pl.DataFrame(), {}, Settings(frames=alone, relabellings=99)
+    ).frames
+    assert look_alikes(frames) == []
+    assert frames["templates"].to_list() == ["0", "1, 4", "2", "3"]
 
 
 def test_templates_that_differ_in_gender_alone_are_one_frame() -> None:

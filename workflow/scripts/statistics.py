@@ -12,6 +12,7 @@ start_log(snakemake.log[0])
 
 from biasgrid.families.certainty import statistics_of_cell
 from biasgrid.statistics.cell import Settings
+from biasgrid.statistics.look_alikes import look_alikes
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import provenance
@@ -35,5 +36,7 @@ facts = provenance(
     statistics=cell["settings"],
     measures=read_provenance(snakemake.input.measures),
 )
+for warning in look_alikes(tables.frames):
+    print(f"warning: {warning}")
 for name, schema in TABLES.items():
     write_table(getattr(tables, name), snakemake.output[name], schema, facts)
