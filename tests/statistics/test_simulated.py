@@ -143,3 +143,26 @@ def test_intervals_of_failure_rates_cover(rate: float) -> None:
             chosen.append(low[0] <= rate <= high[0])
     assert np.mean(hits) >= 0.9
     assert np.mean(by_cases) < 0.8
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("frames", [2, 4, 7, 14])
+@pytest.mark.parametrize("spread", [0.0, 0.6])
+def test_intervals_cover_with_any_number_of_frames(frames: int, spread: float) -> None:
+    random, hits = np.random.default_rng(frames), []
+    for _ in range(1500):
+        effects = centred(random.normal(size=(SUBJECTS, ATTRIBUTES)))
+        found = judged(world(random, frames, effects, spread=spread))
+        hits.append(np.abs(found.value - effects.ravel()) <= found.half)
+    assert 0.93 <= np.mean(hits) <= 0.97
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("frames", "strength"), [(4, 0.0), (4, 1.0), (7, 1.0), (7, 3.0)])
+def test_excess_is_covered_with_any_strength(frames: int, strength: float) -> None:
+    random, hits = np.random.default_rng(9), []
+    for _ in range(600):
+        effects = centred(strength * random.normal(size=(SUBJECTS, ATTRIBUTES)))
+        excess, half = excess_with_interval(world(random, frames, effects))
+        hits.append(abs(excess - float(statistic(effects, "mu"))) <= half)
+    assert np.mean(hits) >= 0.9
