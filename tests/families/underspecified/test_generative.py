@@ -1,5 +1,6 @@
 """What generative models are asked: two lettered options behind a question, and what is measured of their answers."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +13,7 @@ from tiny_writers import save_writer
 
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
@@ -132,6 +134,30 @@ def test_a_tiny_model_is_asked_and_measured(tmp_path: Path) -> None:
     shown = examples(asked)
     assert shown["position"].null_count() == shown["length"].null_count() == len(shown) > 0
     table_of_cell(shown, EXAMPLES, "model", "dataset")
+
+
+def test_a_larger_sample_asks_no_question_again(tmp_path: Path) -> None:
+    lists = WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompt=PROMPT)
+    writer = save_writer(tmp_path / "writer")
+    said = []
+    for units in (2, 5):
+        sampled = whole(expand(replace(lists, sample=Sample(units=units))))
+        cell = Cell(tmp_path / "cell", "text-generation", sampled, writer)
+        said.append(cell.predict())
+    assert (cell.timing["found"], len(said[1])) == (8, 20)
+    assert len(said[0].join(said[1], on=["key", "probabilities"])) == 8
+
+
+def test_questions_whose_answers_are_parsed_count_where_they_are_clear() -> None:
+    rows = instances()
+    clear = [place % 5 != 0 for place in range(len(rows))]
+    said = predictions_of(
+        "choice", rows, probabilities=[[1.0, 0.0] if each else [None, None] for each in clear],
+        status=["ok" if each else "unclear" for each in clear], scored_by=["parsed"] * len(rows),
+    )  # fmt: skip
+    whole_groups = rows.with_columns(clear=pl.Series(clear)).group_by("swap_group").agg(pl.col("clear").all())
+    measures = measure(observe(rows, said, OPTIONS), OPTIONS)
+    assert measures.filter(measure="coverage")["value"].item() == whole_groups["clear"].mean() > 0
 
 
 GENERATIVE = {
