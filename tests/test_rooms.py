@@ -122,3 +122,12 @@ def test_nobody_else_names_a_family() -> None:
 def test_nobody_else_names_a_task() -> None:
     tasks = ("fill-mask", "question-answering", "text-classification", "text-generation")
     assert len(lines_that_name(tasks, "families", "models", "training", "unqover")) <= 10
+
+
+def test_statements_and_generative_models_are_found_by_their_names() -> None:
+    """Nothing outside of a family's or a back end's own rooms imports them; files of APES are about statements."""
+    own = {"families.statement": ("families.statement", "apes"), "models.text_generation": ("models.",)}
+    own["models.generation"] = ("models.",)
+    for room_of, insiders in own.items():
+        outside = [module for module in modules() if not module.startswith(insiders)]
+        assert [module for module in outside if any(name.startswith(room_of) for name in imports_of(module))] == []
