@@ -58,6 +58,27 @@ class Ring:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """An order that is a list of units.
+
+    Attributes:
+        units: shape (units,), the units.
+    """
+
+    units: IntArray
+
+    @property
+    def size(self) -> int:
+        """How many units there are."""
+        return len(self.units)
+
+    def at(self, places: IntArray) -> IntArray:
+        """Returns the units at some places."""
+        units: IntArray = self.units[places]
+        return units
+
+
+@dataclass(frozen=True)
 class Crossed:
     """Every unit of a ring with every unit of another order; each beginning is as balanced as those of both.
 

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 
 import numpy as np
 
 from biasgrid.arrays import BoolArray, IntArray
-from biasgrid.families.chosen import Block, chosen_of_blocks
-from biasgrid.families.orders import Crossed, Ring, crossed, pairs_across, pairs_within
+from biasgrid.families.chosen import AT_ONCE, soonest
+from biasgrid.families.orders import Crossed, Listed, Ring, crossed, pairs_across, pairs_within
 from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.design import Design
 
 
 def chosen_groups(design: Design, sample: Sample) -> BoolArray:
-    """Says which swap groups are in a sample; see `chosen.chosen_of_blocks`.
+    """Says which swap groups are in a sample: the beginning of an order of all.
 
-    Templates that ask for the same attributes are a block: each pair of subjects with each of them and each attribute.
+    Each subject and each template has its share of the sample, to within less than one. So has each attribute, among
+    the templates that ask for the same attributes.
 
     Returns:
         Shape (swap groups,), by pair and item.
     """
-    items = len(design.items) // 2
-    chosen = np.zeros(len(design.pairs) * items, dtype=np.bool_)
+    chosen = np.zeros(design.swap_groups, dtype=np.bool_)
     if not len(chosen):
         return chosen
-    pairs, tables = ring_of_pairs(design, sample.seed), list(items_of_blocks(design))
-    blocks = [Block(len(of), Crossed(pairs, crossed([*of.shape], sample.seed), sample.seed)) for of in tables]
-    for place, units in chosen_of_blocks(blocks, sample):
-        pair, item = np.divmod(units, tables[place].size)
-        chosen[pair * items + tables[place].ravel()[item]] = True
+    items = Listed(order_of_items(design, sample.seed))
+    order, count = Crossed(ring_of_pairs(design, sample.seed), items, sample.seed), sample.count(len(chosen))
+    for start in range(0, count, AT_ONCE):
+        chosen[order.at(np.arange(start, min(start + AT_ONCE, count)))] = True
     return chosen
 
 
@@ -40,13 +38,26 @@ def ring_of_pairs(design: Design, seed: int) -> Ring:
     return pairs_within(counts[0], seed) if len(counts) == 1 else pairs_across(counts[0], counts[1], seed)
 
 
-def items_of_blocks(design: Design) -> Iterator[IntArray]:
-    """Yields the numbers of the items of each block, both questions counted as one; shape (templates, attributes)."""
+def order_of_items(design: Design, seed: int) -> IntArray:
+    """Returns the items, both questions counted as one, in an order in which templates and their attributes are even.
+
+    Templates that ask for the same attributes make a table, whose order is that of `orders.crossed`; the tables take
+    turns as `chosen.shares` says.
+    """
+    tables = items_of_tables(design)
+    orders = [iter(table.ravel()[crossed([*table.shape], seed).at(np.arange(table.size))]) for table in tables]
+    of_templates = [(place, table.shape[1]) for place, table in enumerate(tables) for _ in table]
+    turns = soonest([size for _, size in of_templates], sum(table.size for table in tables))
+    return np.array([next(orders[of_templates[turn][0]]) for turn in turns], dtype=np.int64)
+
+
+def items_of_tables(design: Design) -> list[IntArray]:
+    """Returns the numbers of items in tables of shape (templates, attributes)."""
     of_templates: dict[int, dict[str, int]] = defaultdict(dict)
     for number, item in enumerate(design.items[::2]):
         of_templates[item.template][item.attribute.name] = number
-    blocks: dict[tuple[str, ...], list[list[int]]] = defaultdict(list)
+    tables: dict[tuple[str, ...], list[list[int]]] = defaultdict(list)
     for numbers in of_templates.values():
         names = tuple(sorted(numbers))
-        blocks[names].append([numbers[name] for name in names])
-    yield from (np.array(rows, dtype=np.int64) for rows in blocks.values())
+        tables[names].append([numbers[name] for name in names])
+    return [np.array(rows, dtype=np.int64) for rows in tables.values()]
