@@ -99,6 +99,10 @@ NAMES = [
     bad("datasets.people.shards", 0, "datasets.people.shards: 0; expected a number of at least 1"),
     bad("datasets.people.shards", 1000, "datasets.people.shards: 1000; expected a number of at most 256"),
     bad("datasets.people.sample", {"units": 0}, "sample.units: 0; expected a number of at least 1"),
+    bad("datasets.people.sample", {"share": 1.5}, "sample.share: 1.5; expected a number of at most 1"),
+    bad("datasets.people.sample.units", GONE, "sample: has seed; expected either `units` or `share`"),
+    bad("datasets.people.sample.share", 0.5, "sample: has units, seed, share; expected either `units` or `share`"),
+    bad("datasets.people.sample.units", 9999, "sample.units: 9,999 units, but there are only"),
     bad("models.taught.train.planted", "weak", "models.taught.train.planted: unknown strength 'weak'"),
     bad("models.taught.train", {"base": {"folder": "x"}}, "expected either `planted`, or both `base` and `data`"),
     bad("models.taught.train.dataset", "moods", "models.taught.train.dataset: 'moods', for the task"),
@@ -156,7 +160,6 @@ NEEDED = [
         "models.masked.label", "datasets.people.title", "datasets.people.subjects", "datasets.people.attributes",
         "datasets.people.variants", "datasets.people.variants.qa.templates", "datasets.moods.templates",
         "datasets.moods.groups", "datasets.moods.task", "planted.strengths", "tokenizers.tiny.mask",
-        "datasets.people.sample.units",
     )
 ]  # fmt: skip
 HIDDEN = {
