@@ -101,7 +101,9 @@ def runs(begins: IntArray, lengths: IntArray) -> IntArray:
     """Returns the numbers of runs, which begin somewhere and count up, one behind the other."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(begins - (ends - lengths), lengths) + np.arange(total)
+    numbers = np.repeat(begins - (ends - lengths), lengths)
+    numbers += np.arange(total)
+    return numbers
 
 
 def segments_of(ids: Sequence[Sequence[int]], offsets: Sequence[Sequence[tuple[int, int]]] | None = None) -> Segments:
@@ -233,7 +235,7 @@ class Words:
         is_first = np.zeros(int(sizes.sum()), dtype=np.bool_)
         is_first[np.cumsum(sizes) - sizes] = True
         words = parts.explode().cast(pl.Categorical)
-        first, numbers = numbered_rows([words.to_physical().cast(pl.Int64).to_numpy(), is_first.astype(np.int64)])
+        first, numbers = numbered_rows([2 * words.to_physical().cast(pl.Int64).to_numpy() + is_first])
         spaces = np.where(is_first[first], "", " ").tolist()
         return cls([space + word for space, word in zip(spaces, words[first], strict=True)], numbers, sizes)
 
