@@ -1,10 +1,11 @@
 """How well the engine feeds a GPU: masked models of bert-base's and bert-large's size on the gender dataset.
 
-    python benchmarks/gpu.py [--rows 400000] [--device cuda]
+    python benchmarks/gpu.py [--rows 400000] [--minutes 9] [--device cuda]
 
 Each line is a process, or two that share the GPU, with random weights; a job of the grid answers the same rows in the
-same way. The peak is that of a product of two large square matrices in the same precision on the same GPU. On a CPU
-(`--device cpu --rows 64`) it only shows whether the script works.
+same way. The peak is that of a product of two large square matrices in the same precision on the same GPU. Lines are
+told as they come, and none begins later than `--minutes` say; those of compiled models, which take longest to begin,
+come last. On a CPU (`--device cpu --rows 64`) a tiny model shows whether the script works.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from host import FULL, PART_ROWS, instances_files
 from stopwatch import print_table
@@ -27,6 +28,7 @@ SIZES: dict[str, dict[str, int]] = {
         "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
     },
 }  # fmt: skip
+TINY = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 PRECISIONS = ("bfloat16", "float16", "tf32", "float32")
 SIDE, PRODUCTS = 8192, 20
 KERNELS = {
@@ -68,7 +70,7 @@ def model_of(size: str, vocabulary: int, device: str) -> Any:
     """Returns a masked language model with random weights."""
     from transformers import BertConfig, BertForMaskedLM
 
-    return BertForMaskedLM(BertConfig(vocab_size=vocabulary, **SIZES[size])).eval().to(device)
+    return BertForMaskedLM(BertConfig(vocab_size=vocabulary, **SIZES.get(size, TINY))).eval().to(device)
 
 
 def once(size: str, precision: str, compiled: bool, folder: str, file: str, rows: int, device: str) -> dict[str, Any]:
@@ -126,45 +128,67 @@ def kernel_shares(work: Any, device: str) -> dict[str, float]:
 
 
 def together(jobs: int, *arguments: Any) -> list[dict[str, Any]]:
-    """Runs `once` in some processes at a time."""
+    """Runs `once` in some processes at a time; returns nothing where one has failed."""
     command = [sys.executable, __file__, "--once", json.dumps(arguments)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(jobs)]
     outputs = [process.communicate()[0] for process in running]
-    if any(process.returncode for process in running):
-        raise SystemExit("a run has failed; its error stands above")
-    return [json.loads(output.splitlines()[-1]) for output in outputs]
+    return [json.loads(output.splitlines()[-1]) for output in outputs] if not any(p.returncode for p in running) else []
 
 
-def line_of(name: list[str], runs: list[dict[str, Any]], peak: float) -> list[str]:
-    """Words one line of the table: what processes that ran side by side did together."""
-    rates = {key: sum(run[key] / run["seconds"] for run in runs) for key in ("rows", "tokens", "flop")}
-    reached, shares = rates["flop"] / 1e12, runs[0]["shares"]
-    spent = ", ".join(f"{sort} {share:.0%}" for sort, share in shares.items()) or "-"
-    return [*name, f"{rates['rows']:,.0f}", f"{rates['tokens']:,.0f}", f"{reached:.1f}", f"{reached / peak:.0%}", spent]
+class Line(NamedTuple):
+    """What a line of the table is about."""
+
+    size: str
+    precision: str
+    jobs: int
+    compiled: bool
+
+    def rows(self, most: int) -> int:
+        """Returns how many rows are answered: fewer by larger models and wider numbers, which take longer."""
+        return most // (4 if self.size == "bert-large" else 1) // (4 if self.precision == "float32" else 1)
+
+    def told(self, runs: list[dict[str, Any]], peak: float) -> list[str]:
+        """Words what processes that ran side by side did together."""
+        name = [self.size, self.precision, str(self.jobs), "yes" if self.compiled else "no"]
+        if not runs:
+            return [*name, "failed", *[""] * 4]
+        rates = {key: sum(run[key] / run["seconds"] for run in runs) for key in ("rows", "tokens", "flop")}
+        reached, shares = rates["flop"] / 1e12, runs[0]["shares"]
+        spent = ", ".join(f"{sort} {share:.0%}" for sort, share in shares.items()) or "-"
+        return [
+            *name, f"{rates['rows']:,.0f}", f"{rates['tokens']:,.0f}", f"{reached:.1f}", f"{reached / peak:.0%}", spent,
+        ]  # fmt: skip
+
+
+def lines_on(device: str) -> list[Line]:
+    """Returns the lines of the table, in the order in which they are measured."""
+    sizes, precisions = ([*SIZES], PRECISIONS) if device == "cuda" else (["tiny"], ("float32",))
+    plain = [Line(size, precision, jobs, False) for precision in precisions for size in sizes for jobs in (1, 2)]
+    return [*plain, *(Line(size, precisions[0], 1, True) for size in sizes)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=400_000)
+    parser.add_argument("--minutes", type=float, default=9)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--once", type=json.loads)
     chosen = parser.parse_args()
     if chosen.once:
         print(json.dumps(once(*chosen.once)))
         return
-    table = []
+    table, start = [], time.perf_counter()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        files = instances_files(folder)
-        for precision in PRECISIONS if chosen.device == "cuda" else ("float32",):
-            peak = peak_of(chosen.device, precision)
-            for size in SIZES:
-                # Larger models and wider numbers get fewer rows, so that all of it ends within ten minutes.
-                rows = chosen.rows // (4 if size == "bert-large" else 1) // (4 if precision == "float32" else 1)
-                for jobs, compiled in ((1, False), (2, False), (1, True)):
-                    runs = together(jobs, size, precision, compiled, temporary, str(files[FULL]), rows, chosen.device)
-                    name = [size, precision, str(jobs), "yes" if compiled else "no"]
-                    table.append(line_of(name, runs, peak))
+        file = str(instances_files(Path(temporary), [FULL])[FULL])
+        lines = lines_on(chosen.device)
+        peaks = {precision: peak_of(chosen.device, precision) for precision in {line.precision for line in lines}}
+        for line in lines:
+            if time.perf_counter() - start > 60 * chosen.minutes:
+                print(f"left out, as the time is up: {line}", file=sys.stderr)
+                continue
+            asked = line.size, line.precision, line.compiled, temporary, file, line.rows(chosen.rows), chosen.device
+            table.append(line.told(together(line.jobs, *asked), peaks[line.precision]))
+            print(f"{time.perf_counter() - start:.0f} s:", *table[-1], file=sys.stderr, flush=True)
     header = ["model", "precision", "jobs", "compiled", "sequences/s", "tokens/s", "TFLOPS", "of the peak"]
     print_table([*header, "where a GPU's time goes"], table)
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -39,8 +39,9 @@ QUEUED = 4
 FULL = "full gender shard"
 
 
-def instances_files(folder: Path) -> dict[str, Path]:
-    """Writes the instances of each task: a quarter of the gender dataset (a shard of the standard grid), and packs."""
+def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
+    """Writes a tokenizer, and the instances of some tasks: a quarter of the gender dataset (a shard of the standard
+    grid), all of it for `FULL`, and packs for classifiers."""
     import polars as pl
     from counterfactual import instances as instances_of_pack
     from inference import make_tokenizer
@@ -60,6 +61,8 @@ def instances_files(folder: Path) -> dict[str, Path]:
     config = parse_config(read_config(CONFIG), CONFIG)
     files = {}
     for task, variant in (("fill-mask", "lm-bert"), ("question-answering", "qa"), (FULL, "lm-bert")):
+        if task not in wanted:
+            continue
         lists = read(replace(config.files("gender", variant)))[0]
         keep = (lambda words: are_one_token(tokenizer, words)) if variant == "lm-bert" else None
         every = pl.concat(expand(lists, keep).parts)
@@ -67,6 +70,8 @@ def instances_files(folder: Path) -> dict[str, Path]:
         rows = every if task == FULL else every.head(len(every) // 4)
         schema = schema_of({}, rows.schema)
         write_table(rows.select(list(schema.columns)), files[task], schema, {})
+    if "text-classification" not in wanted:
+        return files
     packs = pl.concat([instances_of_pack(pack) for pack in PACKS], how="diagonal")
     number = pl.int_range(pl.len(), dtype=pl.UInt32)
     packs = packs.with_columns(instance=number, key=number.cast(pl.UInt64))
@@ -245,7 +250,7 @@ def main() -> None:
     sources = ({"before": given.against} if given.against else {}) | {"now": here}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        files = instances_files(folder)
+        files = instances_files(folder, [*TASKS.values(), FULL])
         print_rates(sources, folder, files, given.rounds)
         print()
         print_overlap(here, folder, files)
