@@ -1,0 +1,19 @@
+"""Statistics need little: other parts of scipy take seconds to import."""
+
+import subprocess
+import sys
+
+JOB = """
+import sys
+import biasgrid.families.certainty
+from biasgrid.families.counterfactual.statistics import statistics
+from biasgrid.families.statement.statistics import statistics
+from biasgrid.families.underspecified.statistics import statistics
+parts = {name.split(".")[1] for name in sys.modules if name.startswith("scipy.")}
+print(*sorted(part for part in parts if not part.startswith("_") and part != "version"), "torch" in sys.modules)
+"""
+
+
+def test_jobs_import_the_special_functions_of_scipy_alone() -> None:
+    run = subprocess.run([sys.executable, "-c", JOB], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["special", "False"]
