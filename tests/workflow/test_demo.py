@@ -19,6 +19,7 @@ from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.statistics import STATISTICS
 
 OF_EACH_KIND = [
     ("strong-qa", "gender"),
@@ -106,6 +107,17 @@ def test_mu_rises_with_the_planted_strength(results: Path):
     assert (mu["none"] < LARGEST_UNBIASED_MU).all()
     assert (mu["none"] < mu["weak"]).all()
     assert (mu["weak"] < mu["strong"]).all()
+
+
+def test_what_is_planted_is_discovered_and_nothing_else(results: Path):
+    """Of names, whose templates are no rewordings of each other: of two frames at least something can be said."""
+    rows = read_tables(results.glob("statistics/gender/*.parquet"), STATISTICS).filter(over="templates")
+    associations = rows.filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
+    found = associations.group_by("model").agg(discoveries=(pl.col("q") <= 0.05).sum(), tests=pl.len())
+    mu = rows.filter(measure="mu").select("model", "p")
+    for model, discoveries, tests, p in found.join(mu, on="model").iter_rows():
+        assert discoveries == (0 if model.startswith("none") else tests), model
+        assert (p > 0.05) == model.startswith("none"), model
 
 
 @pytest.mark.parametrize(("dataset", "bias_types"), [("sentiment", 2), ("entailment", 1)])
