@@ -16,7 +16,7 @@ LONGEST_FILE, MOST_FILES = 300, 20
 FLOORS = [
     {"arrays", "characters", "faults", "version"},
     {"files", "reading", "references", "section"},
-    {"checkpoints", "jobs", "tables", "wording"},
+    {"checkpoints", "jobs", "tables", "wording", "yaml_file"},
     {"engine", "groups"},
     {"statistics", "training"},
     {"model_section"},

@@ -6,20 +6,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
-from biasgrid.characters import EXPECTED, hidden_within
 from biasgrid.config.references import measure_faults, model_faults, reference_faults
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
-from biasgrid.config.yaml_file import parse_yaml
 from biasgrid.families.family import Lists
 from biasgrid.faults import Fault, InputError
-from biasgrid.reading import HALF_CHARACTER, read_text
 from biasgrid.references import load, stage
 from biasgrid.statistics.frames import frames_of
 from biasgrid.wording import as_fault
+from biasgrid.yaml_file import read_yaml
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
@@ -28,31 +25,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
     Raises:
         InputError: it cannot be read, or is not YAML, or not a mapping, or a key stands twice.
     """
-    if HALF_CHARACTER.search(str(path)):
-        raise InputError([Fault(ascii(str(path)), "", "the name is not UTF-8", "a name in UTF-8: rename the file")])
-    text = read_text(path, "a config in YAML")
-    try:
-        content, repeated = parse_yaml(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}" if mark else ""
-        problem = f"not YAML ({getattr(error, 'problem', error)})"
-        raise InputError([Fault(str(path), where, problem, "a config in YAML")]) from None
-    except ValueError as error:
-        raise InputError([Fault(str(path), "", f"holds a date that is none ({error})", "a config in YAML")]) from None
-    except RecursionError:
-        raise InputError([Fault(str(path), "", "holds an alias of what it stands in", "a config in YAML")]) from None
-    unseen = [Fault(str(path), where, f"holds {name}", EXPECTED) for where, name in hidden_within(content)]
-    if unseen:
-        raise InputError(unseen)
-    if not isinstance(content, dict):
-        raise InputError([Fault(str(path), "", "not a mapping", "keys such as models, datasets and run")])
-    if repeated:
-        raise InputError(
-            Fault(str(path), f"line {line}", f"the key {key!r} stands already in line {first}", "every key once")
-            for key, line, first in repeated
-        )
-    return content
+    return read_yaml(path, "a config in YAML", "keys such as models, datasets and run").content
 
 
 def parse_config(content: Mapping[str, Any], source: str) -> Config:

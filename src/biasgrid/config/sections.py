@@ -183,7 +183,7 @@ class Config(Section):
 
     def measures_of(self, dataset: str) -> Mapping[str, Measure]:
         """Returns the measures of a dataset by name, validity flags with the limits of this config."""
-        declared = self.family(dataset).measures(self.datasets[dataset])
+        declared = self.family(dataset).measures(self, dataset)
         return {name: measure.limited(self.validity.get(name)) for name, measure in declared.items()}
 
     def figures_of(self, dataset: str) -> list[str]:

@@ -195,11 +195,10 @@ class Family(ABC):
         """Returns what `read` reads of a dataset's variant: picklable, and equal where the files are the same."""
 
     @abstractmethod
-    def measures(self, dataset: Any) -> Mapping[str, Measure]:
+    def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the measures of a dataset by name, in the order in which they are told.
 
-        Args:
-            dataset: its section of the config.
+        Those that stand in the dataset's files are left out where the files cannot be read, which `read` tells.
         """
 
     def about(self, dataset: Any) -> Sequence[str]:

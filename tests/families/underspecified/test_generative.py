@@ -211,7 +211,7 @@ def test_models_and_variants_must_be_of_one_kind() -> None:
     question = grid.question("writer", "religion")
     assert (question.answer, question.settings, question.options["task"]) == ("choice", {}, "text-generation")
     assert grid.choices("writer", "religion")["generation"]["max_tokens"] == 200
-    assert "coverage" in FAMILY.measures(grid.datasets["religion"])
+    assert "coverage" in FAMILY.measures(grid, "religion")
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,11 @@ class Counterfactual(Family):
             sample=some_of(section.sample),
         )
 
-    def measures(self, dataset: CounterfactualDataset) -> Mapping[str, Measure]:
+    def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the measures of groups, and what speaks against a cell."""
-        of_groups = measures_of_groups(SORTS[dataset.task], dataset.failure_threshold, DESIGN)
-        return {**of_groups, **flags_of(dataset.task, len(dataset.labels))}
+        section = section_of(grid, dataset)
+        of_groups = measures_of_groups(SORTS[section.task], section.failure_threshold, DESIGN)
+        return {**of_groups, **flags_of(section.task, len(section.labels))}
 
     def about(self, dataset: CounterfactualDataset) -> Sequence[str]:
         """Tells of the cases and of the comparison of groups."""

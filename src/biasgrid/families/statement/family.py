@@ -63,10 +63,11 @@ class Statements(Family):
             prompt=section.prompt,
         )
 
-    def measures(self, dataset: StatementDataset) -> Mapping[str, Measure]:
+    def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, those of groups, and what speaks against a cell."""
-        published = PUBLISHED if dataset.mode == "apes" else {}
-        of_groups = measures_of_groups(SORT, dataset.failure_threshold, DESIGN)
+        section = section_of(grid, dataset)
+        published = PUBLISHED if section.mode == "apes" else {}
+        of_groups = measures_of_groups(SORT, section.failure_threshold, DESIGN)
         return {**MEASURES, **STATISTICS, **published, **of_groups, **FLAGS}
 
     def about(self, dataset: StatementDataset) -> Sequence[str]:

@@ -80,9 +80,9 @@ class Underspecified(Family):
             prompt=folder / chosen.prompt if chosen.prompt else None,
         )
 
-    def measures(self, dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:
+    def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, and those of groups if the dataset asks for them."""
-        return declared.measures(dataset)
+        return declared.measures(faults.datasets_of(grid)[dataset])
 
     def about(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Tells of the questions, and of groups if the dataset compares them."""

@@ -1,0 +1,147 @@
+"""Reads YAML files, and finds the keys that stand twice in a mapping, of which PyYAML keeps the last without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from biasgrid.characters import EXPECTED, hidden_within
+from biasgrid.faults import Fault, InputError
+from biasgrid.reading import HALF_CHARACTER, read_text
+
+MOST_NODES = 100_000
+Place = tuple[int | str, ...]
+"""Keys and numbers of items, from the outermost to the innermost."""
+
+
+class Repeated(NamedTuple):
+    """A key that stood in its mapping before; lines are counted from 1."""
+
+    key: str
+    line: int
+    first_line: int
+
+
+class Document(NamedTuple):
+    """What stands in a file.
+
+    Attributes:
+        content: its keys and values.
+        lines: the line in which the value of each key and each item begins, counted from 1.
+    """
+
+    content: dict[str, Any]
+    lines: Mapping[Place, int]
+
+    def line_of(self, place: Place) -> int:
+        """Returns the line of a value, or of the innermost one around it that is there."""
+        known = (place[:length] for length in range(len(place), -1, -1))
+        return next((self.lines[one] for one in known if one in self.lines), 1)
+
+
+def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
+    """Reads a YAML file that holds a mapping.
+
+    Args:
+        path: the file.
+        expected: what it should be.
+        keys: keys that it may have, for messages.
+
+    Raises:
+        InputError: it cannot be read, or is not YAML, or not a mapping, or a key stands twice.
+    """
+    file = str(path)
+    if HALF_CHARACTER.search(file):
+        raise InputError([Fault(ascii(file), "", "the name is not UTF-8", "a name in UTF-8: rename the file")])
+    text = read_text(path, expected)
+    try:
+        content, repeated, lines = parse_yaml(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}" if mark else ""
+        raise InputError([Fault(file, where, f"not YAML ({getattr(error, 'problem', error)})", expected)]) from None
+    except ValueError as error:
+        raise InputError([Fault(file, "", f"holds a date that is none ({error})", expected)]) from None
+    except RecursionError:
+        raise InputError([Fault(file, "", "holds an alias of what it stands in", expected)]) from None
+    unseen = [Fault(file, where, f"holds {name}", EXPECTED) for where, name in hidden_within(content)]
+    if unseen:
+        raise InputError(unseen)
+    if not isinstance(content, dict):
+        raise InputError([Fault(file, "", "not a mapping", keys)])
+    if repeated:
+        raise InputError(
+            Fault(file, f"line {line}", f"the key {key!r} stands already in line {first}", "every key once")
+            for key, line, first in repeated
+        )
+    return Document(content, lines)
+
+
+def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[Place, int]]:
+    """Returns the content of a YAML document, its repeated keys in their order, and the lines of all values.
+
+    Raises:
+        yaml.YAMLError: the text is not YAML.
+    """
+    loader = yaml.SafeLoader(text)
+    try:
+        root = loader.get_single_node()
+        check_size(root)
+        # Looked for before the content is made: merging (`<<`) writes the merged keys into the mappings.
+        repeated = [] if root is None else sorted(set(repeated_keys(root)), key=lambda found: found.line)
+        lines = {} if root is None else dict(lines_of(root))
+        return None if root is None else loader.construct_document(root), repeated, lines
+    finally:
+        loader.dispose()
+
+
+def check_size(root: yaml.Node | None) -> None:
+    """Refuses a document that grows without bound where its aliases stand for what they name.
+
+    Raises:
+        yaml.YAMLError: it holds more than `MOST_NODES` values.
+    """
+    sizes: dict[int, int] = {}
+
+    def size(node: yaml.Node) -> int:
+        if id(node) not in sizes:
+            # Of a node that stands within itself, which is refused elsewhere.
+            sizes[id(node)] = 0
+            held = node.value if isinstance(node, yaml.CollectionNode) else []
+            parts = [part for item in held for part in (item if isinstance(item, tuple) else (item,))]
+            sizes[id(node)] = 1 + sum(map(size, parts))
+        return sizes[id(node)]
+
+    if root is not None and size(root) > MOST_NODES:
+        raise yaml.YAMLError(f"its aliases stand for more than {MOST_NODES:,} values")
+
+
+def repeated_keys(node: yaml.Node) -> Iterator[Repeated]:
+    """Yields the repeated keys in a node and all that it holds."""
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from repeated_keys(item)
+    elif isinstance(node, yaml.MappingNode):
+        first: dict[str, int] = {}
+        for key, value in node.value:
+            line, name = key.start_mark.line + 1, str(key.value)
+            if name in first:
+                yield Repeated(name, line, first[name])
+            first.setdefault(name, line)
+            yield from repeated_keys(value)
+
+
+def lines_of(node: yaml.Node, place: Place = ()) -> Iterator[tuple[Place, int]]:
+    """Yields the line of a value and of all that it holds, counted from 1."""
+    yield place, node.start_mark.line + 1
+    if isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            yield from lines_of(item, (*place, number))
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield (*place, str(key.value)), key.start_mark.line + 1
+            if isinstance(value, yaml.CollectionNode):
+                yield from list(lines_of(value, (*place, str(key.value))))[1:]
