@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails
 
 from biasgrid.faults import shown
 
@@ -47,3 +49,32 @@ class Section(BaseModel):
             raise ValueError(f"expected a section of keys such as {', '.join(keys)}")
         named = {key if isinstance(key, str) else shown(key): value for key, value in content.items()}
         return {key: value if key in keys else keys for key, value in named.items()}
+
+
+Kind = TypeVar("Kind", bound=Section)
+
+
+def named_section(key: str, kinds: Mapping[str, type[Kind]], value: Any) -> Kind:
+    """Checks a section by what the value of one of its keys says that it is.
+
+    Args:
+        key: the key.
+        kinds: the sections, by what stands there.
+        value: what is checked.
+
+    Raises:
+        ValidationError: with all that is wrong with it.
+        ValueError: it is no section.
+    """
+    if not isinstance(value, dict):
+        raise ValueError(f"expected one of {', '.join(sorted(kinds))}, or keys with one of them in `{key}`")
+    name = value.get(key)
+    if not isinstance(name, str) or name not in kinds:
+        raise ValidationError.from_exception_data("Section", [not_one_of(key, name, list(kinds))])
+    return kinds[name].model_validate(value)
+
+
+def not_one_of(key: str, value: Any, allowed: Sequence[str]) -> InitErrorDetails:
+    """Returns the error of a key whose value is none of those that are allowed."""
+    expected = " or ".join(f"'{name}'" for name in allowed)
+    return InitErrorDetails(type="literal_error", loc=(key,), input=value, ctx={"expected": expected})

@@ -8,7 +8,7 @@ keeps them in step.
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ from biasgrid.config.running import Inference, Planted, Run
 from biasgrid.families.family import DatasetSection, Family, Question
 from biasgrid.model_section import Model, Tokenizer
 from biasgrid.models.back_ends import Entry
-from biasgrid.section import FOLDER, KeysError, Name, Scoring, Section
+from biasgrid.section import FOLDER, KeysError, Name, Scoring, Section, not_one_of
 from biasgrid.statistics.section import Statistics
 from biasgrid.tables.measure import Measure
 
@@ -81,12 +81,6 @@ def needed_keys(family: Family) -> set[str]:
     """Returns the keys that datasets of a family must have, beside those of all datasets."""
     fields = family.Section.model_fields
     return {key for key, field in fields.items() if field.is_required()} - DatasetSection.model_fields.keys()
-
-
-def not_one_of(key: str, value: Any, allowed: Sequence[str]) -> InitErrorDetails:
-    """Returns the error of a key whose value is none of those that are allowed."""
-    expected = " or ".join(f"'{name}'" for name in allowed)
-    return InitErrorDetails(type="literal_error", loc=(key,), input=value, ctx={"expected": expected})
 
 
 def as_input(detail: ErrorDetails) -> InitErrorDetails:

@@ -1,0 +1,1 @@
+"""Probes: free answers to prompts about groups, observed by evaluators and judged by marks."""

@@ -1,0 +1,79 @@
+"""Turns a probe into the table of its prompts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from math import factorial
+from random import Random
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.families.chosen import chosen_units
+from biasgrid.families.expansion import Expansion, expand_rows
+from biasgrid.families.probe.asking import SCORED, Asking
+from biasgrid.families.probe.files.metrics import EXPECTED, GROUP
+from biasgrid.families.probe.files.section import OPTIONS, Keys
+from biasgrid.families.probe.files.texts import filled, written_options
+from biasgrid.families.probe.keys import KEYS
+
+Order = tuple[str, ...]
+SCHEMA = {
+    "text": pl.Categorical,
+    "system": pl.Categorical,
+    **{name: key.dtype.type for name, key in KEYS.items() if name != "repetition"},
+}
+
+
+def expand(asking: Asking) -> Expansion:
+    """Expands a probe: item by item, in each order of the options each of its prompts, as often as it is repeated."""
+    head, files = asking.probe.head, asking.files
+    chosen = np.flatnonzero(chosen_units(len(asking.probe.items), files.sample)).tolist()
+    rows = pl.DataFrame([row for item in chosen for row in rows_of(asking, item)], schema=SCHEMA, orient="row")
+    repeated = rows.select(pl.all().repeat_by(files.repetitions).explode()) if files.repetitions > 1 else rows
+    number = pl.int_range(pl.len()) % files.repetitions
+    candidates = head.evaluator.candidates(list(head.options)) if files.answers == SCORED else {}
+    told = {f"candidate{place}": pl.lit(text) for place, text in enumerate(candidates.values(), start=1)}
+    return expand_rows(repeated.with_columns(repetition=number, **told), KEYS)
+
+
+def rows_of(asking: Asking, item: int) -> Iterator[tuple[Any, ...]]:
+    """Yields the prompts of an item, in the columns of `SCHEMA`."""
+    head, prompts = asking.probe.head, asking.probe.items[item]
+    for number, order in enumerate(orders_of(asking, item)):
+        for place, keys in enumerate(prompts):
+            texts = [filled(head.options[option], keys) for option in order]
+            question = filled(head.question, keys | {OPTIONS: written_options(texts)})
+            group = keys.get(GROUP)
+            yield (
+                question, head.system, item, place, number, None if group is None else str(group), keys.get(EXPECTED),
+                list(order), json.dumps(keys, ensure_ascii=False),
+            )  # fmt: skip
+
+
+def orders_of(asking: Asking, item: int) -> list[Order]:
+    """Returns the orders in which the options of an item are asked; another item changes nothing of these."""
+    head = asking.probe.head
+    options = list(head.options)
+    count = factorial(len(options))
+    if head.orders == "all":
+        return [permutation(options, number) for number in range(count)]
+    told = json.dumps([head.seed, asking.probe.items[item]], ensure_ascii=False)
+    return [permutation(options, number) for number in Random(told).sample(range(count), head.orders)]
+
+
+def permutation(options: Sequence[str], number: int) -> Order:
+    """Returns a permutation by its number, in the order of `itertools.permutations`."""
+    left, order = list(options), []
+    for rest in range(len(options) - 1, -1, -1):
+        place, number = divmod(number, factorial(rest))
+        order.append(left.pop(place))
+    return tuple(order)
+
+
+def texts_of(keys: str) -> Keys:
+    """Reads the column `keys` of an instance."""
+    told: Keys = json.loads(keys)
+    return told

@@ -1,0 +1,194 @@
+"""What is wrong with a probe beyond single values: placeholders, labels and keys that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import factorial
+from pathlib import Path
+
+from biasgrid.families.probe.files.evaluators import FirstName, Own
+from biasgrid.families.probe.files.metrics import EXPECTED, Between, Metric, OnCovariate
+from biasgrid.families.probe.files.probe import Probe, line
+from biasgrid.families.probe.files.section import OPTIONS, PROMPTS
+from biasgrid.families.probe.files.texts import needed, placeholders, stray_brace
+from biasgrid.faults import Fault, nearest, one_of, shown
+from biasgrid.wording import written
+from biasgrid.yaml_file import Place
+
+ROUND = "braces around the name of a key alone, such as {topic}"
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Looks for faults of a probe.
+
+    Attributes:
+        file: its file.
+        probe: the probe.
+    """
+
+    file: Path
+    probe: Probe
+
+    def fault(self, place: Place, problem: str, expected: str) -> Fault:
+        """Returns a fault of a key or an item."""
+        number = line(self.probe.document, place)
+        where = written(place) if number is None else f"line {number}, {written(place)}"
+        return Fault(str(self.file), where, problem, expected)
+
+    def all(self) -> Iterator[Fault]:
+        """Yields all faults."""
+        yield from self.item_faults()
+        yield from self.text_faults()
+        yield from self.option_faults()
+        yield from self.expected_faults()
+        for name, metric in self.probe.head.metric.items():
+            yield from self.metric_faults(name, metric)
+        yield from self.mark_faults()
+        yield from self.class_faults()
+
+    def item_faults(self) -> Iterator[Fault]:
+        """Yields prompts that are none, and keys whose values are no text or number."""
+        for number, item in enumerate(self.probe.head.items):
+            prompts = item.get(PROMPTS, [])
+            if PROMPTS in item and not (isinstance(prompts, list) and prompts and all(map(is_mapping, prompts))):
+                yield self.fault(("items", number, PROMPTS), shown(prompts), "a list of mappings, one a prompt")
+        for place, keys in self.places():
+            for key, value in keys.items():
+                if isinstance(value, bool) or not isinstance(value, str | int | float):
+                    yield self.fault(
+                        (*place, key), shown(value), "text or a number; in quotes where it is a word of YAML"
+                    )
+
+    def places(self) -> Iterator[tuple[Place, dict[str, object]]]:
+        """Yields the items and their prompts, each with its place and own keys."""
+        head = self.probe.head
+        for number, prompt in enumerate(head.prompts):
+            yield ("prompts", number), prompt
+        for number, item in enumerate(head.items):
+            yield ("items", number), {key: value for key, value in item.items() if key != PROMPTS}
+            prompts = item.get(PROMPTS, [])
+            for which, prompt in enumerate(prompts if isinstance(prompts, list) else []):
+                if isinstance(prompt, dict):
+                    yield ("items", number, PROMPTS, which), prompt
+
+    def texts(self) -> Iterator[tuple[Place, str]]:
+        """Yields the texts with placeholders."""
+        head = self.probe.head
+        yield ("question",), head.question
+        yield from ((("options", name), text) for name, text in head.options.items())
+        if isinstance(head.evaluator, FirstName):
+            names = head.evaluator.names.items()
+            yield from ((("evaluator", "names", label), name) for label, of_label in names for name in of_label)
+
+    def text_faults(self) -> Iterator[Fault]:
+        """Yields braces that are no placeholders, placeholders of no key, and items without a key that is needed."""
+        present = {key for keys in self.probe.keys for key in keys}
+        for place, text in self.texts():
+            if stray_brace(text):
+                yield self.fault(place, f"{shown(text)} has a brace that is no placeholder's", ROUND)
+            for key in placeholders(text):
+                if key not in present and (key, place) != (OPTIONS, ("question",)):
+                    problem = f"unknown placeholder {{{key}}}{nearest(key, present)}"
+                    yield self.fault(place, problem, one_of([*present, OPTIONS]))
+        wanted = [key for key in needed(text for _, text in self.texts()) if key in present]
+        yield from self.lacking(wanted, "which the question needs")
+
+    def lacking(self, wanted: list[str], why: str) -> Iterator[Fault]:
+        """Yields items that have a prompt without a key."""
+        for number, item in enumerate(self.probe.items):
+            for key in wanted:
+                if any(key not in keys for keys in item):
+                    yield self.fault(("items", number), f"has no key {key!r}, {why}", f"{key} in every item or prompt")
+
+    def option_faults(self) -> Iterator[Fault]:
+        """Yields options that are not asked, and orders that there are not."""
+        head = self.probe.head
+        asked = OPTIONS in placeholders(head.question)
+        if head.options and not asked:
+            yield self.fault(("question",), f"{shown(head.question)} lacks {{{OPTIONS}}}", "it where the options stand")
+        if asked and not head.options:
+            yield self.fault(("question",), f"has {{{OPTIONS}}}, but there are none", "`options` with a text for each")
+        if head.evaluator.OF_OPTIONS and not head.options:
+            yield self.fault(("evaluator",), f"{head.evaluator.name} without options", "`options` with a text for each")
+        if isinstance(head.orders, int) and head.orders > factorial(len(head.options)):
+            most = factorial(len(head.options))
+            yield self.fault(
+                ("orders",), f"{head.orders} orders of {len(head.options)} options", f"at most {most}, or all"
+            )
+
+    def expected_faults(self) -> Iterator[Fault]:
+        """Yields what is expected but no label of the evaluator."""
+        if not self.probe.labels:
+            return
+        for place, keys in self.places():
+            value = keys.get(EXPECTED)
+            if value is not None and value not in self.probe.labels:
+                problem = f"{shown(value)}{nearest(str(value), self.probe.labels)}"
+                yield self.fault((*place, EXPECTED), problem, one_of(self.probe.labels))
+
+    def metric_faults(self, name: str, metric: Metric) -> Iterator[Fault]:
+        """Yields what a metric needs and does not have."""
+        place, labels = ("metric", name), self.probe.labels
+        if metric.expects:
+            yield from self.lacking([EXPECTED], f"which the metric {name!r} needs")
+        label = metric.of_label
+        if label is not None and labels and label not in labels:
+            yield self.fault((*place, "label"), f"{shown(label)}{nearest(label, labels)}", one_of(labels))
+        if isinstance(metric, OnCovariate):
+            yield from self.covariate_faults(place, metric.covariate)
+        group, key = getattr(metric, "group", None), metric.by if isinstance(metric, Between) else "group"
+        known = list(dict.fromkeys(str(keys[key]) for keys in self.probe.keys if key in keys))
+        wanted = [group] if group else (metric.groups or () if isinstance(metric, Between) else ())
+        for one in (one for one in wanted if one not in known):
+            yield self.fault(place, f"no prompt has the {key} {one!r}{nearest(one, known)}", one_of(known))
+        if isinstance(metric, Between) and len(known) < 2:
+            yield self.fault(
+                place, f"{len(known)} values of the key {key!r} to compare", "two or more in items or prompts"
+            )
+
+    def covariate_faults(self, place: Place, covariate: str) -> Iterator[Fault]:
+        """Yields a covariate that items lack, is no number, or the same everywhere."""
+        yield from self.lacking([covariate], f"which {written(place)} needs")
+        values = [keys[covariate] for keys in self.probe.keys if covariate in keys]
+        if any(not isinstance(value, int | float) for value in values):
+            yield self.fault(place, f"{covariate!r} is no number everywhere", "a number in every item")
+        elif values and len(set(values)) == 1:
+            yield self.fault(place, f"{covariate!r} is the same everywhere", "numbers that differ")
+
+    def mark_faults(self) -> Iterator[Fault]:
+        """Yields marks of metrics that there are not, and second ones."""
+        first: set[str] = set()
+        for number, marks in enumerate(self.probe.head.marks):
+            place, known = self.place_of_mark(number), self.probe.head.metric
+            if marks.measure not in known:
+                problem = f"unknown metric {marks.measure!r}{nearest(marks.measure, known)}"
+                yield self.fault((*place, "measure"), problem, one_of(known))
+            if marks.measure in first:
+                yield self.fault((*place, "measure"), f"{marks.measure!r} has marks already", "marks once for a metric")
+            first.add(marks.measure)
+
+    def place_of_mark(self, number: int) -> Place:
+        """Returns the place of some marks: they may be a list, or one alone."""
+        is_list = isinstance(self.probe.document.content.get("marks"), list)
+        return ("marks", number) if is_list else ("marks",)
+
+    def class_faults(self) -> Iterator[Fault]:
+        """Yields what a class alone can do, of a probe that is none."""
+        if self.probe.own is not None:
+            return
+        if isinstance(self.probe.head.evaluator, Own):
+            yield self.fault(
+                ("evaluator",), "'own', which is a method of a class", "another evaluator, or a Python file"
+            )
+        for name, metric in self.probe.head.metric.items():
+            if metric.kind == "own":
+                yield self.fault(
+                    ("metric", name), "'own', which is a method of a class", "another kind, or a Python file"
+                )
+
+
+def is_mapping(value: object) -> bool:
+    """Says whether a value is a mapping."""
+    return isinstance(value, dict)

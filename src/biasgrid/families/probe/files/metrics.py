@@ -1,0 +1,150 @@
+"""What a probe may say of its metrics: numbers that are made of what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+
+from biasgrid.section import KeysError, Section, named_section
+
+GROUP = "group"
+EXPECTED = "expected"
+Base = Literal["rate", "accuracy", "tpr", "tnr", "mean"]
+
+
+class Metric(Section):
+    """A number that is made of observations."""
+
+    kind: str = Field(description="which one")
+    over: Literal["items", "answers"] = Field(
+        "items",
+        description="`items` gives each item the same weight, `answers` each answer",
+    )
+
+    @property
+    def base(self) -> str:
+        """What is averaged."""
+        return self.kind
+
+    @property
+    def of_label(self) -> str | None:
+        """The label that it is about."""
+        label: str | None = getattr(self, "label", None)
+        return label
+
+    @property
+    def expects(self) -> bool:
+        """Whether every prompt must say what is expected."""
+        return self.base in ("share-of-expected", "accuracy", "tpr", "tnr")
+
+
+class Share(Metric):
+    """The share of answers that are the expected one."""
+
+    kind: Literal["share-of-expected", "accuracy"] = Field(description="which one")
+
+
+class Labelled(Metric):
+    """The share of answers that have a label: of all, of those that should have it, or of no other where none should.
+
+    `rate` counts all answers. `tpr`, of answers where the label is expected, the share that have it; `tnr`, of the
+    others, the share that have it not.
+    """
+
+    kind: Literal["rate", "tpr", "tnr"] = Field(description="which one")
+    label: str = Field(description="the label that is counted")
+    group: str | None = Field(None, description="the group whose prompts alone count")
+
+
+class Mean(Metric):
+    """The mean of the numbers of an evaluator."""
+
+    kind: Literal["mean"] = Field(description="which one")
+    group: str | None = Field(None, description="the group whose prompts alone count")
+
+
+class Between(Metric):
+    """The largest difference of groups, or the smallest ratio; of two named ones that of the first and the second."""
+
+    kind: Literal["difference", "ratio"] = Field(description="which one")
+    of: Base = Field("rate", description="what is compared")
+    label: str | None = Field(None, description="the label that is counted; not of `accuracy` and `mean`")
+    by: str = Field(GROUP, description="the key of items or prompts whose values are compared")
+    groups: tuple[str, ...] | None = Field(
+        None, strict=False, min_length=2, description="which of these values; all without it"
+    )
+
+    @property
+    def base(self) -> str:
+        """What is compared."""
+        return self.of
+
+    @model_validator(mode="after")
+    def _with_label(self) -> Between:
+        if (self.label is None) != (self.of in ("accuracy", "mean")):
+            raise KeysError("expected `label` exactly where rates of a label are compared")
+        return self
+
+
+class Disparity(Metric):
+    """How far the rate of a label is from what is fair."""
+
+    kind: Literal["disparity"] = Field(description="which one")
+    label: str = Field(description="the label that is counted")
+    centre: float = Field(0.5, description="what is fair")
+
+    @property
+    def base(self) -> str:
+        """What is averaged."""
+        return "rate"
+
+
+class OnCovariate(Metric):
+    """How the rate of a label follows a number of the items: slope of least squares, or Pearson's correlation."""
+
+    kind: Literal["slope", "correlation"] = Field(description="which one")
+    label: str = Field(description="the label that is counted")
+    covariate: str = Field(description="the key of the items with the number")
+    bounded: bool = Field(
+        False,
+        description="whether the line of a slope must lie between 0 and 1 where the covariate is 0, and "
+        "the slope between -1 and 1",
+    )
+
+    @property
+    def base(self) -> str:
+        """What is averaged."""
+        return "rate"
+
+
+class OwnMetric(Metric):
+    """What the method `measure` of a probe's class returns under this name."""
+
+    kind: Literal["own"] = Field(description="which one")
+
+
+METRICS: Mapping[str, type[Metric]] = {
+    "share-of-expected": Share,
+    "accuracy": Share,
+    "rate": Labelled,
+    "tpr": Labelled,
+    "tnr": Labelled,
+    "mean": Mean,
+    "difference": Between,
+    "ratio": Between,
+    "disparity": Disparity,
+    "slope": OnCovariate,
+    "correlation": OnCovariate,
+    "own": OwnMetric,
+}
+"""What there is, by name."""
+
+
+def checked(value: Any) -> Metric:
+    """Checks a metric by its kind; a kind alone stands for one that needs nothing else."""
+    return named_section("kind", METRICS, {"kind": value} if isinstance(value, str) else value)
+
+
+AnyMetric = SerializeAsAny[Annotated[Metric, BeforeValidator(checked)]]

@@ -1,0 +1,71 @@
+"""Probes that are classes of Python, for what YAML does not say; their code runs only where a config names the file."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biasgrid.families.probe.files.section import Head, Keys
+from biasgrid.faults import Problem
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RUNS = "code that runs"
+
+
+class ProbeClass:
+    """A probe in Python: attributes of the names of a probe's keys, and its items.
+
+    With the evaluator `own` its method `observe` says what stands in an answer; metrics of the kind `own` are what its
+    method `measure` returns.
+    """
+
+    def items(self) -> Iterable[Keys]:
+        """Returns the items."""
+        raise NotImplementedError("the class has no method `items`")
+
+    def observe(self, answer: str, keys: Keys) -> str | float | None:
+        """Returns the label or number of an answer, None where nothing is found.
+
+        Args:
+            answer: what the model wrote.
+            keys: the keys of the item and prompt.
+        """
+        raise NotImplementedError("the class has no method `observe`")
+
+    def measure(self, observations: pl.DataFrame) -> Mapping[str, float]:
+        """Returns metrics by name.
+
+        Args:
+            observations: the columns of the table of observations.
+        """
+        raise NotImplementedError("the class has no method `measure`")
+
+
+def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
+    """Runs a file that holds a probe's class.
+
+    Returns:
+        The probe, and its keys as a file of YAML would have them.
+
+    Raises:
+        Problem: the file cannot be run, or holds no such class or several, or its items cannot be had.
+    """
+    try:
+        content = runpy.run_path(str(path))
+    except Exception as error:  # the code of a user may raise anything
+        raise Problem(f"fails while it is run ({type(error).__name__}: {error})", RUNS) from error
+    kinds = [one for one in content.values() if isinstance(one, type) and issubclass(one, ProbeClass)]
+    own = [kind for kind in kinds if kind is not ProbeClass]
+    if len(own) != 1:
+        raise Problem(f"holds {len(own)} classes that are made from ProbeClass", "one")
+    try:
+        probe = own[0]()
+        items = list(probe.items())
+    except Exception as error:  # as above
+        raise Problem(f"the method `items` fails ({type(error).__name__}: {error})", RUNS) from error
+    told = {key: getattr(probe, key) for key in Head.model_fields if hasattr(probe, key)}
+    return probe, {**told, "items": items}

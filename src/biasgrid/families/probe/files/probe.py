@@ -1,0 +1,148 @@
+"""Reads the file of a probe."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from biasgrid.families.probe.files.evaluators import Words
+from biasgrid.families.probe.files.own import ProbeClass, load_class
+from biasgrid.families.probe.files.section import PROMPTS, Keys, ProbeSection
+from biasgrid.faults import Fault, InputError, Problem
+from biasgrid.reading import read_text
+from biasgrid.wording import as_fault
+from biasgrid.yaml_file import Document, Place, read_yaml
+
+PROBE = "a probe in YAML, or a Python file with its class"
+KEYS = "keys such as title, question, items, evaluator and metric"
+PYTHON = ".py"
+WORDS = "words, one a line; what stands behind # is a comment"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A probe.
+
+    Attributes:
+        document: what stands in its file, with lines where these are known.
+        head: what it says.
+        items: for each item the keys of its prompts, with those of the item.
+        words: for each list of its evaluator the words, in lower case.
+        own: its class, None of a file of YAML.
+    """
+
+    document: Document
+    head: ProbeSection
+    items: tuple[tuple[Keys, ...], ...]
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    own: ProbeClass | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What its evaluator may say, nothing where it returns numbers or whatever it likes."""
+        return self.head.evaluator.labels(list(self.head.options))
+
+    @property
+    def keys(self) -> Iterator[Keys]:
+        """The keys of all prompts."""
+        return (keys for item in self.items for keys in item)
+
+    def digest(self, code: str) -> str:
+        """Returns a digest of what decides what is measured: evaluator and metrics, inventories and the class."""
+        decides = self.head.model_dump(mode="json", include={"bias_type", "options", "evaluator", "metric"})
+        told = [decides, {name: list(words) for name, words in self.words.items()}, code]
+        return sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What was read of a file.
+
+    Attributes:
+        probe: the probe, None where there is none.
+        faults: what is wrong with the file.
+        digest: a digest of all that decides what is measured of answers.
+    """
+
+    probe: Probe | None
+    faults: tuple[Fault, ...]
+    digest: str = ""
+
+
+def load_probe(path: Path) -> Loaded:
+    """Reads a probe; a file that has not changed is read once."""
+    try:
+        stat = path.stat()
+        return _load(path, (stat.st_mtime_ns, stat.st_size))
+    except InputError as error:
+        return Loaded(None, tuple(error.faults))
+    except OSError as error:
+        return Loaded(None, (Fault(str(path), "", f"cannot be read ({error.strerror})", PROBE),))
+
+
+@lru_cache(maxsize=256)
+def _load(path: Path, _version: tuple[int, int]) -> Loaded:
+    own, code = None, ""
+    if path.suffix == PYTHON:
+        code = read_text(path, PROBE)
+        try:
+            own, content = load_class(path)
+        except Problem as error:
+            raise InputError([Fault(str(path), "", error.problem, error.expected)]) from error
+        document = Document(content, {})
+    else:
+        document = read_yaml(path, PROBE, KEYS)
+    try:
+        head = ProbeSection.model_validate(document.content)
+    except ValidationError as error:
+        raise InputError(as_fault(one, str(path), line(document, one["loc"])) for one in error.errors()) from None
+    words, faults = words_of(path, head)
+    probe = Probe(document, head, tuple(prompts_of(item, head.prompts) for item in head.items), words, own)
+    return Loaded(probe, tuple(faults), probe.digest(code))
+
+
+def line(document: Document, place: Place) -> int | None:
+    """Returns the line of a key or item, None where lines are not known."""
+    return document.line_of(place) if document.lines else None
+
+
+def prompts_of(item: Keys, common: list[Keys]) -> tuple[Keys, ...]:
+    """Returns the keys of an item's prompts."""
+    own = {key: value for key, value in item.items() if key != PROMPTS}
+    prompts = item.get(PROMPTS, common) or [{}]
+    return tuple(own | prompt for prompt in prompts if isinstance(prompt, dict)) if isinstance(prompts, list) else ()
+
+
+def words_of(path: Path, head: ProbeSection) -> tuple[dict[str, tuple[str, ...]], list[Fault]]:
+    """Returns the words of an evaluator's lists, and what is wrong with their files, which lie beside the probe."""
+    words: dict[str, tuple[str, ...]] = {}
+    faults: list[Fault] = []
+    lists: dict[str, Any] = head.evaluator.lists if isinstance(head.evaluator, Words) else {}
+    for name, told in lists.items():
+        try:
+            found = told if isinstance(told, list) else lines_of(path.parent / told)
+        except InputError as error:
+            faults += error.faults
+            continue
+        words[name] = tuple(dict.fromkeys(word.lower() for word in found))
+    return words, faults
+
+
+def lines_of(path: Path) -> list[str]:
+    """Reads a file with a word in each line.
+
+    Raises:
+        InputError: it cannot be read, or holds no words.
+    """
+    lines = [text.split("#")[0].strip() for text in read_text(path, WORDS).split("\n")]
+    words = [text for text in lines if text]
+    if not words:
+        raise InputError([Fault(str(path), "", "holds no words", WORDS)])
+    return words

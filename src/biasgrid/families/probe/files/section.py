@@ -1,0 +1,63 @@
+"""What may stand in the file of a probe."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from biasgrid.families.probe.files.evaluators import AnyEvaluator
+from biasgrid.families.probe.files.marks import Marks
+from biasgrid.families.probe.files.metrics import AnyMetric
+from biasgrid.section import Name, Section
+
+MOST_OPTIONS = 26
+OPTIONS = "options"
+"""The placeholder for the options."""
+PROMPTS = "prompts"
+"""The key of an item's prompts."""
+Keys = dict[str, Any]
+
+
+class Head(Section):
+    """What a probe says beside its items."""
+
+    title: str = Field(description="name of the probe")
+    bias_type: str = Field(description="what its groups have in common, such as gender")
+    section: str | None = Field(None, description="what probes are judged together with it, such as `decisions`")
+    about: str | None = Field(None, description="what is asked, and what a number of it does not mean")
+    warning: str | None = Field(None, description="what readers of its texts should know before")
+    system: str | None = Field(None, min_length=1, description="system text of models that take one")
+    question: str = Field(
+        min_length=1,
+        description="what is asked, with `{key}` for what an item has there and `{options}` for the options",
+    )
+    options: dict[str, str] = Field(
+        default_factory=dict, max_length=MOST_OPTIONS, description="for each option its text, which may hold `{key}`"
+    )
+    orders: Literal["all"] | int = Field("all", description="in how many orders options are asked, or `all`")
+    seed: int = Field(1, ge=0, description="which orders")
+    prompts: list[Keys] = Field(
+        default_factory=list, description="keys of the prompts of each item that has no `prompts` of its own"
+    )
+    evaluator: AnyEvaluator = Field(description="how answers are observed")
+    metric: dict[Name, AnyMetric] = Field(min_length=1, description="numbers that are made of it, by name")
+    marks: list[Marks] = Field(default_factory=list, description="which values of these have which mark")
+
+    @field_validator("marks", mode="before")
+    @classmethod
+    def _one_or_several(cls, marks: Any) -> Any:
+        return [marks] if isinstance(marks, dict) else marks
+
+    @field_validator("orders")
+    @classmethod
+    def _some_orders(cls, orders: Any) -> Any:
+        if isinstance(orders, bool) or (isinstance(orders, int) and orders < 1):
+            raise ValueError("expected `all`, or a number of at least 1")
+        return orders
+
+
+class ProbeSection(Head):
+    """The file of a probe."""
+
+    items: list[Keys] = Field(min_length=1, description="what is asked about, by the keys of the question")

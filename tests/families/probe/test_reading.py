@@ -1,0 +1,137 @@
+# ruff: noqa: E501 - messages stand here as users see them
+"""What is refused in the files of probes, with file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_probes import CHESS, HIRING, asking_of, faults_of, files_of, instances_of
+
+from biasgrid.families.probe.files.probe import load_probe
+from biasgrid.families.probe.reading import read
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("evaluator: option-letter", "evaluator: option-leter", "line 9, evaluator.name: 'option-leter' (did you mean 'option-letter'?); expected one of first-name, option-letter, own, phrases, pronouns, refusal, sentiment, words, yes-no"),
+        ("evaluator: option-letter", "evaluator: {name: phrases, phrase: {}}", "line 9, evaluator.phrase: unknown key (did you mean 'phrases'?); expected one of name, phrases"),
+        ("rate: share-of-expected", "rate: share", "line 10, metric.stereotype_rate.kind: 'share'; expected one of accuracy, correlation, difference, disparity, mean, own, rate, ratio, share-of-expected, slope, tnr, tpr"),
+        ("rate: share-of-expected", "rate: {kind: rate, label: mal}", "line 10, metric.stereotype_rate.label: 'mal' (did you mean 'male'?); expected one of female, male"),
+        ("rate: share-of-expected", "rate: {kind: slope, label: male, covariate: share}", "line 7, items[0]: has no key 'share', which metric.stereotype_rate needs; expected share in every item or prompt"),
+        ("rate: share-of-expected", "rate: {kind: slope, label: male, covariate: topic}", "line 10, metric.stereotype_rate: 'topic' is no number everywhere; expected a number in every item"),
+        ("rate: share-of-expected", "rate: {kind: difference, label: male}", "line 10, metric.stereotype_rate: 0 values of the key 'group' to compare; expected two or more in items or prompts"),
+        ("rate: share-of-expected", "rate: {kind: difference}", "line 10, metric.stereotype_rate: has kind; expected `label` exactly where rates of a label are compared"),
+        ("rate: share-of-expected", "rate: {kind: rate, label: male, group: men}", "line 10, metric.stereotype_rate: no prompt has the group 'men'; expected a name, but there is none yet"),
+        ("rate: share-of-expected", "rate: own", "line 10, metric.stereotype_rate: 'own', which is a method of a class; expected another kind, or a Python file"),
+        ("evaluator: option-letter", "evaluator: own", "line 9, evaluator: 'own', which is a method of a class; expected another evaluator, or a Python file"),
+        ("{topic}?", "{topci}?", "line 3, question: unknown placeholder {topci} (did you mean 'topic'?); expected one of expected, options, topic"),
+        ("{topic}?", "{topic?", "line 3, question: 'Who is better at {topic? {options}' has a brace that is no placeholder's; expected braces around the name of a key alone, such as {topic}"),
+        ("{topic: sewing,", "{topics: sewing,", "line 8, items[1]: has no key 'topic', which the question needs; expected topic in every item or prompt"),
+        ("sewing, expected: female", "sewing, expected: girl", "line 8, items[1].expected: 'girl'; expected one of female, male"),
+        (", expected: female", "", "line 8, items[1]: has no key 'expected', which the metric 'stereotype_rate' needs; expected expected in every item or prompt"),
+        (", expected: female", ", expected: female, on: yes", "line 8, items[1]: the key true; expected text, in quotes"),
+        (" {options}", "", "line 3, question: 'Who is better at {topic}?' lacks {options}; expected it where the options stand"),
+        ("options: {male: Boys, female: Girls}", "options: {}", "line 3, question: has {options}, but there are none; expected `options` with a text for each"),
+        ("orders: all", "orders: 3", "line 5, orders: 3 orders of 2 options; expected at most 2, or all"),
+        ("orders: all", "orders: 0", "line 5, orders: 0; expected `all`, or a number of at least 1"),
+        ("[0, 0.5, 0.6, 0.75, 1]", "[0, 0.5, 0.6, 1]", "line 11, marks[0].cuts: [0, 0.5, 0.6, 1]; expected 5 or more entries"),
+        ("[0, 0.5, 0.6, 0.75, 1]", "[0, 0.5, 0.5, 0.75, 1]", "line 11, marks[0]: has measure, cuts, harms; expected `cuts` that grow from one to the next, or fall: 0, 0.5, 0.5, 0.75, 1 leave a hole"),
+        ("[0, 0.5, 0.6, 0.75, 1]", "[0.1, 0.5, 0.6, 0.75, 1], centre: 0", "line 11, marks[0]: has measure, cuts, centre, harms; expected `cuts` that begin with 0, as they are distances from the centre: 0.1"),
+        ("cuts: [0, 0.5, 0.6, 0.75, 1]", "ranges: {A: [[0, 0.5]], B: [[0.6, 1]]}", "line 11, marks[0]: has measure, ranges, harms; expected ranges that meet: between A and B is a hole, 0.5 to 0.6"),
+        ("cuts: [0, 0.5, 0.6, 0.75, 1]", "ranges: {A: [[0, 0.5]], B: [[0.4, 1]]}", "line 11, marks[0]: has measure, ranges, harms; expected ranges that meet: A and B overlap from 0.4 to 0.5"),
+        ("cuts: [0, 0.5, 0.6, 0.75, 1]", "ranges: {A: [[0.5, 0]]}", "line 11, marks[0]: has measure, ranges, harms; expected ranges of two numbers, the smaller one first: 0.5, 0"),
+        ("measure: stereotype_rate", "measure: stereotyp_rate", "line 11, marks.measure: unknown metric 'stereotyp_rate' (did you mean 'stereotype_rate'?); expected one of stereotype_rate"),
+        ("title: Chess and sewing\n", "", "line 1, title: missing; expected the key 'title'"),
+        ("  - {topic: chess, expected: male}\n  - {topic: sewing, expected: female}", "  []", "line 6, items: []; expected 1 or more entries"),
+        ("{topic: chess, expected: male}", "{topic: chess, prompts: []}", "line 7, items[0].prompts: []; expected a list of mappings, one a prompt"),
+        ("{topic: chess,", "{topic: [chess],", "line 7, items[0].topic: ['chess']; expected text or a number; in quotes where it is a word of YAML"),
+        ("bias_type: gender", "bias_type: gender\ntitle: again", "line 3: the key 'title' stands already in line 1; expected every key once"),
+    ],
+)  # fmt: skip
+def test_faulty_probes_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+    assert old in CHESS
+    found = faults_of(files_of(tmp_path, CHESS.replace(old, new, 1)))
+    assert any(one.startswith(f"chess.yaml, {message}") for one in found), found
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    files = files_of(tmp_path)
+    files.probe.unlink()
+    assert faults_of(files) == [
+        "chess.yaml: cannot be read (No such file or directory); expected a probe in YAML, or a Python file with its class"
+    ]
+
+
+def test_answers_without_options_are_not_scored(tmp_path: Path) -> None:
+    probe = CHESS.replace("option-letter", "pronouns")
+    assert faults_of(files_of(tmp_path, probe, answers="scored")) == [
+        "chess.yaml: the evaluator 'pronouns' has no options whose probabilities could be read; expected `answers: written` of the dataset"
+    ]
+
+
+def test_lists_of_words_lie_beside_the_probe(tmp_path: Path) -> None:
+    probe = CHESS.replace("option-letter", "{name: words, lists: {male: he.txt, female: [She, her]}}")
+    (tmp_path / "he.txt").write_text("# pronouns\nHe\nhim # too\n")
+    loaded = asking_of(files_of(tmp_path, probe)).probe
+    assert loaded.words == {"male": ("he", "him"), "female": ("she", "her")}
+    (tmp_path / "he.txt").write_text("# nothing\n")
+    assert "he.txt: holds no words" in faults_of(files_of(tmp_path, f"{probe}# changed\n"))[0]
+
+
+CLASS = """
+from biasgrid.families.probe.files.own import ProbeClass
+
+
+class Chess(ProbeClass):
+    title, bias_type = "Chess", "gender"
+    question = "Who plays {topic}?"
+    evaluator = "own"
+    metric = {"length": "mean"}
+
+    def items(self):
+        return [{"topic": topic} for topic in ("chess", "draughts")]
+"""
+
+
+def test_a_class_has_the_keys_of_a_probe(tmp_path: Path) -> None:
+    files = files_of(tmp_path, CLASS, "chess.py")
+    assert instances_of(files)["text"].to_list() == ["Who plays chess?", "Who plays draughts?"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("    def items", "    def item", "chess.py: the method `items` fails (NotImplementedError: the class has no method `items`); expected code that runs"),
+        ("class Chess(ProbeClass)", "class Chess", "chess.py: holds 0 classes that are made from ProbeClass; expected one"),
+        ("import ProbeClass", "import ProbClass", "chess.py: fails while it is run (ImportError: cannot import name 'ProbClass'"),
+        ("{topic}", "{topics}", "chess.py, question: unknown placeholder {topics} (did you mean 'topic'?); expected one of options, topic"),
+    ],
+)  # fmt: skip
+def test_faulty_classes_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+    found = faults_of(files_of(tmp_path, CLASS.replace(old, new, 1), "chess.py"))
+    assert len(found) == 1
+    assert found[0].startswith(message)
+
+
+def test_what_is_made_of_answers_asks_nothing_again(tmp_path: Path) -> None:
+    files = files_of(tmp_path)
+    first, measured = asking_of(files).digest(), load_probe(files.probe).digest
+    files.probe.write_text(CHESS.replace("0.75", "0.8"))
+    assert (asking_of(files).digest(), load_probe(files.probe).digest) == (first, measured)
+    files.probe.write_text(CHESS.replace("share-of-expected", "accuracy"))
+    assert asking_of(files).digest() == first
+    assert load_probe(files.probe).digest != measured
+    files.probe.write_text(CHESS.replace("better at", "good at"))
+    assert asking_of(files).digest() != first
+
+
+def test_prompts_of_all_items_and_of_one(tmp_path: Path) -> None:
+    own = HIRING.replace(
+        "{job: pilot, share: 0.9}", "{job: pilot, share: 0.9, prompts: [{name: Kim}, {name: Max, group: man}]}"
+    )
+    asking, faults = read(files_of(tmp_path, own))
+    assert not faults
+    assert asking is not None
+    assert [[keys["name"] for keys in item] for item in asking.probe.items] == [["Emil", "Emma"], ["Kim", "Max"]]
