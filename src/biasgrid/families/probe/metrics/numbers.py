@@ -1,0 +1,153 @@
+"""The metrics of a probe: of each the sums over items that it is made of, and how it is made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from biasgrid.arrays import FloatArray
+from biasgrid.families.probe.files.metrics import GROUP, Between, Disparity, Metric, OnCovariate
+from biasgrid.families.probe.metrics.lines import correlation, slope, sums_of_lines
+from biasgrid.families.probe.metrics.parts import Part, means, means_of_parts, part_of, side_by_side
+
+Finish = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that is made of sums over items.
+
+    Attributes:
+        name: the metric.
+        group: the group or value that it is of, None of all.
+        sums: shape (items, columns).
+        finish: makes of the sums of columns, shape (..., columns), numbers of shape (...).
+        count: how many items or answers it is of.
+    """
+
+    name: str
+    group: str | None
+    sums: FloatArray
+    finish: Finish
+    count: int
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The observations of a cell.
+
+    Attributes:
+        rows: those that were detected, with `place`: the item's place among all.
+        items: how many items there are.
+        asked: `group` and `keys` of all that was asked, each once, whether anything was detected or not.
+    """
+
+    rows: pl.DataFrame
+    items: int
+    asked: pl.DataFrame
+
+    @classmethod
+    def of(cls, observations: pl.DataFrame) -> Observed:
+        """Puts items in order.
+
+        Args:
+            observations: columns of `OBSERVATIONS`.
+        """
+        items = observations.select(pl.col("item").unique().sort()).with_row_index("place")
+        told = observations.cast({pl.Categorical: pl.String})
+        rows = told.filter(~pl.col("undetected")).join(items, on="item", maintain_order="left")
+        return cls(rows, len(items), told.select("group", "keys").unique())
+
+    def part(self, metric: Metric, chosen: pl.Expr | None = None) -> Part:
+        """Returns the mean that a metric takes of some observations."""
+        return part_of(self.rows, self.items, metric, chosen)
+
+    def by_key(self, key: str) -> tuple[Observed, list[str]]:
+        """Returns the observations with the column `of`, what their item or prompt has in a key, and what there is."""
+        if key == GROUP:
+            return replace(self, rows=self.rows.with_columns(of=GROUP)), sorted(self.asked[GROUP].drop_nulls().unique())
+        values = {told: json.loads(told).get(key) for told in self.asked["keys"].unique()}
+        written = {told: None if value is None else str(value) for told, value in values.items()}
+        rows = self.rows.with_columns(of=pl.col("keys").replace_strict(written, return_dtype=pl.String))
+        return replace(self, rows=rows), sorted({value for value in written.values() if value is not None})
+
+    def covariate(self, key: str) -> FloatArray:
+        """Returns the number that each item has in a key, shape (items,); NaN where nothing was detected."""
+        numbers = self.rows.unique("place").select("place", "keys")
+        values = np.full(self.items, np.nan)
+        values[numbers["place"].to_numpy()] = [json.loads(keys)[key] for keys in numbers["keys"]]
+        return values
+
+
+def numbers_of(name: str, metric: Metric, observed: Observed) -> Iterator[Number]:
+    """Yields the number of a metric and those of the groups that it is made of.
+
+    Args:
+        name: the metric's name.
+        metric: the metric.
+        observed: the observations.
+    """
+    if isinstance(metric, Between):
+        yield from between(name, metric, observed)
+    elif isinstance(metric, OnCovariate):
+        part = observed.part(metric)
+        sums = sums_of_lines(observed.covariate(metric.covariate), means(part.sums), part.sums[:, 1])
+        finish = correlation if metric.kind == "correlation" else partial(slope, bounded=metric.bounded)
+        yield Number(name, None, sums, finish, part.count)
+    else:
+        group = getattr(metric, "group", None)
+        part = observed.part(metric, None if group is None else pl.col(GROUP) == group)
+        finish = partial(off, centre=metric.centre) if isinstance(metric, Disparity) else means
+        yield Number(name, None, part.sums, finish, part.count)
+        if group is None and metric.kind != "disparity":
+            yield from of_groups(name, metric, observed)
+
+
+def of_groups(name: str, metric: Metric, observed: Observed) -> Iterator[Number]:
+    """Yields the same of each group, where there are any."""
+    told, groups = observed.by_key(GROUP)
+    for group in groups:
+        part = told.part(metric, pl.col("of") == group)
+        yield Number(name, group, part.sums, means, part.count)
+
+
+def between(name: str, metric: Between, observed: Observed) -> Iterator[Number]:
+    """Yields the difference or ratio of groups, and what is compared of each."""
+    told, known = observed.by_key(metric.by)
+    groups = metric.groups or known
+    parts = [told.part(metric, pl.col("of") == group) for group in groups]
+    signed = metric.groups is not None and len(metric.groups) == 2
+    finish = partial(compared, ratio=metric.kind == "ratio", signed=signed)
+    yield Number(name, None, side_by_side(parts), finish, sum(part.count for part in parts))
+    for group, part in zip(groups, parts, strict=True):
+        yield Number(name, group, part.sums, means, part.count)
+
+
+def compared(sums: FloatArray, ratio: bool, signed: bool) -> FloatArray:
+    """Compares the means of groups.
+
+    Args:
+        sums: shape (..., 2 * groups).
+        ratio: whether the ratio is taken, not the difference.
+        signed: whether the first is compared with the second, not the largest with the smallest.
+
+    Returns:
+        Shape (...), NaN where a group has no mean; a ratio is the smaller one by the larger, of all zeros 1.
+    """
+    values = means_of_parts(sums)
+    one, other = (values[..., 0], values[..., 1]) if signed else (values.max(axis=-1), values.min(axis=-1))
+    if not ratio:
+        return one - other
+    above, below = (one, other) if signed else (other, one)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where((above == 0) & (below == 0), 1.0, above / below)
+
+
+def off(sums: FloatArray, centre: float) -> FloatArray:
+    """Returns how far means are from what is fair."""
+    return np.abs(means(sums) - centre)

@@ -1,0 +1,95 @@
+"""Means of parts of the observations, as sums over items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from biasgrid.arrays import FloatArray
+from biasgrid.families.probe.files.metrics import Metric
+
+
+@dataclass(frozen=True)
+class Part:
+    """The mean of some observations.
+
+    Attributes:
+        sums: shape (items, 2), of each item what is added up, and of how much: their sums make the mean.
+        count: how many items or answers it is of.
+    """
+
+    sums: FloatArray
+    count: int
+
+
+def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.Expr | None = None) -> Part:
+    """Returns the mean that a metric takes of some observations.
+
+    Args:
+        observations: those that were detected, with `place` (the item's), `label`, `expected` and `value`.
+        items: how many items there are.
+        metric: the metric.
+        chosen: which observations; all without it.
+    """
+    rows = observations if chosen is None else observations.filter(chosen)
+    told, hit, weight = averaged(metric)
+    sums = rows.filter(told).group_by("place").agg(hit=(hit * weight).sum(), weight=weight.sum(), count=pl.len())
+    table = np.zeros((items, 2))
+    table[sums["place"].to_numpy()] = sums.select("hit", "weight").to_numpy()
+    if metric.over == "items":
+        there = table[:, 1] > 0
+        table[there] /= table[there, 1:]
+        return Part(table, int(there.sum()))
+    return Part(table, int(sums["count"].sum()))
+
+
+def averaged(metric: Metric) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+    """Returns of which observations a metric takes the mean, of what, and with what weights."""
+    label, expected, value = pl.col("label"), pl.col("expected"), pl.col("value")
+    if metric.base == "mean":
+        return value.is_not_null(), value, value.is_not_null().cast(pl.Float64)
+    wanted = pl.lit(metric.of_label, pl.String)
+    is_it = label == wanted
+    kinds = {
+        "rate": (label.is_not_null(), is_it),
+        "share-of-expected": (expected.is_not_null(), label == expected),
+        "accuracy": (expected.is_not_null(), label == expected),
+        "tpr": (expected == wanted, is_it),
+        "tnr": (expected != wanted, ~is_it),
+    }
+    told, hit = kinds[metric.base]
+    return told, hit.cast(pl.Float64), value
+
+
+def means(sums: FloatArray) -> FloatArray:
+    """Returns means.
+
+    Args:
+        sums: shape (..., 2), what was added up and of how much.
+
+    Returns:
+        Shape (...), NaN of nothing.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: FloatArray = sums[..., 0] / sums[..., 1]
+    return found
+
+
+def means_of_parts(sums: FloatArray) -> FloatArray:
+    """Returns the means of several parts.
+
+    Args:
+        sums: shape (..., 2 * parts), from the sums of parts side by side.
+
+    Returns:
+        Shape (..., parts).
+    """
+    return means(sums.reshape(*sums.shape[:-1], -1, 2))
+
+
+def side_by_side(parts: Sequence[Part]) -> FloatArray:
+    """Returns the sums of parts, shape (items, 2 * parts)."""
+    return np.concatenate([part.sums for part in parts], axis=1)

@@ -1,0 +1,143 @@
+"""What was observed in the answers to a probe: by its evaluator, or in the probabilities of its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.probe.evaluators import found_in
+from biasgrid.families.probe.evaluators.found import ANSWER, rows_of
+from biasgrid.families.probe.files.probe import Probe, load_probe
+from biasgrid.families.refusal import declined, plain
+from biasgrid.faults import InputError
+from biasgrid.tables.schema import NeverNaN, column, table
+
+READ = ["instance", "item", "prompt", "order", "repetition", "group", "expected", "options", "keys"]
+"""The columns of instances that are observed."""
+SAID = ["instance", "probabilities", "status", "response"]
+"""The columns of predictions that are observed, of those that the kind has."""
+OUTCOMES = ("answered", "refused", "length", "empty", "unclear")
+"""Whether something was found, and why not: the model declined, its text was cut off or is empty, or it says other."""
+PROBABILITIES = "probabilities"
+"""The evaluator of answers whose options were scored."""
+
+OBSERVATIONS = table(
+    "observations of probes",
+    {
+        "instance": column(pl.UInt32, description="the instance that was asked"),
+        "other_instance": column(
+            pl.UInt32, description="the instance whose answer it was compared with; null of one alone", nullable=True
+        ),
+        "evaluator": column(
+            pl.Categorical, description="what observed it: an evaluator, or `probabilities` of the options"
+        ),
+        "score": column(
+            pl.Categorical, description="what the value is: `answer` of a label, a list of words, a scorer's number"
+        ),
+        "value": column(
+            pl.Float64,
+            description="how much of the label there is (1 of a text, its share of the probability, how many words), "
+            "or the number; null where nothing was found",
+            nullable=True,
+            checks=NeverNaN,
+        ),
+        "label": column(pl.Categorical, description="what was found, null of numbers", nullable=True),
+        "undetected": column(pl.Boolean, description="whether nothing was found"),
+        "outcome": column(
+            pl.Enum(OUTCOMES), description="why not: declined, cut off, empty, or it says something else"
+        ),
+        "item": column(pl.UInt32, description="the item"),
+        "prompt": column(pl.UInt16, description="its prompt"),
+        "order": column(pl.UInt16, description="the order of the options"),
+        "repetition": column(pl.UInt16, description="the repetition"),
+        "group": column(pl.Categorical, description="the prompt's group", nullable=True),
+        "expected": column(pl.Categorical, description="the label that is expected", nullable=True),
+        "keys": column(pl.Categorical, description="the keys of item and prompt as JSON"),
+    },
+)
+
+
+def probe_of(options: Mapping[str, Any]) -> Probe:
+    """Reads the probe of a cell.
+
+    Args:
+        options: `probe`, its file.
+
+    Raises:
+        InputError: the file cannot be used.
+    """
+    loaded = load_probe(Path(options["probe"]))
+    if loaded.probe is None or loaded.faults:
+        raise InputError(loaded.faults)
+    return loaded.probe
+
+
+def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Says what stands in each answer.
+
+    Args:
+        instances: the family's instances.
+        predictions: answers of the kind `choice` or `text`, one for each instance.
+        options: `probe`, its file, and `mode`.
+
+    Returns:
+        Rows of `OBSERVATIONS`: of each instance one for all that was found, or one that says that nothing was.
+    """
+    probe = probe_of(options)
+    there = {name: pl.col(name) for name in SAID[1:] if name in predictions.columns}
+    texts = {name: there.get(name, pl.lit(None)).cast(pl.String) for name in ("status", "response")}
+    said = predictions.select(
+        "instance",
+        probabilities=there.get("probabilities", pl.lit(None, pl.List(pl.Float32))),
+        status=texts["status"],
+        response=plain(texts["response"]),
+    )
+    asked = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
+    answers = asked.with_row_index("row")
+    scored = pl.col("probabilities").list.sum().fill_null(0) > 0
+    written = answers.filter(~scored, pl.col("response").str.strip_chars() != "")
+    found = [
+        of_probabilities(answers.filter(scored), probe).with_columns(evaluator=pl.lit(PROBABILITIES)),
+        found_in(
+            written.select("row", *READ, "status", "response"), probe, options["mode"] == "genderbench"
+        ).with_columns(evaluator=pl.lit(probe.head.evaluator.name)),
+    ]
+    return with_outcomes(answers, pl.concat(found), probe)
+
+
+def of_probabilities(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
+    """Returns the shares of the options in their probability, of answers that have probabilities."""
+    same = pl.lit(pl.Series([list(probe.labels)], dtype=pl.List(pl.String))).first()
+    labels = pl.col("options") if probe.head.evaluator.OF_OPTIONS else same
+    rows = answers.select("row", label=labels.cast(pl.List(pl.String)), value=pl.col("probabilities"))
+    shares = rows.explode("label", "value").with_columns(pl.col("value") / pl.col("value").sum().over("row"))
+    return rows_of(shares.with_columns(score=pl.lit(ANSWER)))
+
+
+def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, probe: Probe) -> pl.DataFrame:
+    """Puts what was found beside what was asked, and says why nothing was where that is so."""
+    rows = answers.join(found, on="row", how="left", maintain_order="left_right")
+    undetected, response = pl.col("value").is_null(), pl.col("response")
+    outcome = (
+        pl.when(~undetected)
+        .then(pl.lit("answered"))
+        .when(declined(pl.col("status"), response))
+        .then(pl.lit("refused"))
+        .when(response.is_null() | (response.str.strip_chars() == ""))
+        .then(pl.lit("empty"))
+        .when(pl.col("status") == "length")
+        .then(pl.lit("length"))
+        .otherwise(pl.lit("unclear"))
+    )
+    told = rows.with_columns(
+        pl.col("evaluator").fill_null(probe.head.evaluator.name),
+        pl.col("score").fill_null(ANSWER),
+        other_instance=pl.lit(None, pl.UInt32),
+        undetected=undetected,
+        outcome=outcome,
+    )
+    types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
+    return told.select(types.names()).cast(types)

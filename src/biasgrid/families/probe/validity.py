@@ -1,0 +1,59 @@
+"""What speaks against cells of probes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.families.validity import equal_scores, improbable, unknown_tokens
+from biasgrid.tables.validity import Check
+
+COMMONEST = 3
+SHOWN = 60
+"""How many characters of an answer are shown."""
+
+
+def validity(
+    instances: pl.LazyFrame,
+    predictions: pl.LazyFrame,
+    observations: pl.DataFrame,
+    measures: pl.DataFrame,
+    options: Mapping[str, Any],
+) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`.
+
+    Args:
+        instances: the family's instances.
+        predictions: answers of the kind `choice` or `text`, one for each instance.
+        observations: from `observe`.
+        measures: the cell's measures.
+        options: see `measure.measure`.
+    """
+    yield from unknown_tokens(predictions)
+    if "probabilities" in predictions.collect_schema():
+        lists = predictions.select("probabilities").collect()["probabilities"].drop_nulls().to_list()
+        scored = np.array([each for each in lists if None not in each], dtype=np.float64)
+        if scored.size:
+            yield from equal_scores(scored)
+            yield improbable(scored)
+    answers = observations.unique("instance")
+    yield Check("undetected", float(answers["undetected"].mean()), len(answers), flag=commonest(predictions, answers))  # type: ignore[arg-type]
+
+
+def commonest(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
+    """Returns the commonest answers in which nothing was found.
+
+    Args:
+        predictions: the answers.
+        answers: a row for each instance, with `undetected`.
+    """
+    if "response" not in predictions.collect_schema():
+        return "none is a text"
+    silent = answers.filter("undetected").select("instance").lazy()
+    texts = predictions.join(silent, on="instance", how="semi").select(pl.col("response").cast(pl.String).fill_null(""))
+    counts = texts.group_by("response").agg(count=pl.len()).sort(-pl.col("count").cast(pl.Int64), "response")
+    told = counts.head(COMMONEST).collect()["response"]
+    return ", ".join(repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}...") for text in told)
