@@ -13,6 +13,7 @@ from scipy.stats import linregress, pearsonr
 from small_probes import CHESS, HIRING, cell_of, files_of, instances_of, measured, values_of
 from small_tables import predictions_of
 
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.declared import FLAGS
 from biasgrid.families.probe.measure import examples, measure, observe, validity
 from biasgrid.families.probe.metrics.bootstrap import weights
@@ -113,7 +114,7 @@ def test_an_evaluator_that_never_matches_is_told_with_the_commonest_answers(tmp_
     instances, predictions = cell_of(files, ["Boys"] * 4 + ["Girls"] * 2 + ["who knows " * 20] + ["x"])
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, predictions, options)
-    checks = list(validity(instances.lazy(), predictions.lazy(), observations, pl.DataFrame(), options))
+    checks = list(validity(MeasuredCell(instances.lazy(), predictions.lazy(), observations, pl.DataFrame(), options)))
     row = rows_of(checks).filter(measure="undetected").to_dicts()[0]
     told = problem_of(row, Declared.of(FLAGS).limits["undetected"])
     assert told == (
@@ -128,7 +129,7 @@ def test_texts_behind_a_metric_are_those_of_its_strongest_items(tmp_path: Path) 
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, predictions, options)
     measures = measured(files, ["(b)", "(b)", "(b)", "(a) of course"])
-    found = examples(instances.lazy(), predictions.lazy(), observations, measures, options)
+    found = examples(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options))
     assert found.select("rank", "attribute", "unit_value", "said", "score").rows() == [
         (0, "sewing", 1, "(b)", 1), (0, "sewing", 1, "(a) of course", 1),
         (1, "chess", 0.5, "(b)", 0), (1, "chess", 0.5, "(b)", 1),
@@ -141,4 +142,5 @@ def test_a_cell_without_anything_has_no_examples(tmp_path: Path) -> None:
     instances, predictions = cell_of(files, ["?"] * 4)
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, predictions, options)
-    assert examples(instances.lazy(), predictions.lazy(), observations, measured(files, ["?"] * 4), options).is_empty()
+    measures = measured(files, ["?"] * 4)
+    assert examples(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options)).is_empty()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from hashlib import sha256
+from math import factorial
 from pathlib import Path
 
 from biasgrid.families.probe.files.probe import Probe
@@ -41,6 +42,13 @@ class Asking:
 
     files: ProbeFiles
     probe: Probe
+
+    @property
+    def count(self) -> int:
+        """How many instances all items have."""
+        head = self.probe.head
+        orders = factorial(len(head.options)) if head.orders == "all" else head.orders
+        return self.files.repetitions * orders * sum(map(len, self.probe.items))
 
     def digest(self) -> str:
         """A digest of what makes the instances; what is made of the answers does not count."""

@@ -6,6 +6,7 @@ import json
 
 import polars as pl
 
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.files.metrics import Metric
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.metrics.parts import averaged
@@ -15,40 +16,27 @@ ANSWERS = 6
 """So many answers of an item are shown at most."""
 
 
-def strongest_items(
-    instances: pl.LazyFrame,
-    predictions: pl.LazyFrame,
-    observations: pl.DataFrame,
-    measures: pl.DataFrame,
-    probe: Probe,
-) -> pl.DataFrame:
+def strongest_items(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
     """Finds the items in whose answers there is most of what each metric counts.
-
-    Args:
-        instances: the family's instances.
-        predictions: the answers.
-        observations: from `observe`.
-        measures: the cell's measures.
-        probe: the probe.
 
     Returns:
         Of each metric `ITEMS` items, with a row for each of their answers: columns of `EXAMPLES`. `unit_value` is the
         share of the item, `score` the value of the answer.
     """
-    rows = observations.filter(~pl.col("undetected")).cast({pl.Categorical: pl.String})
+    rows = cell.observations.filter(~pl.col("undetected")).cast({pl.Categorical: pl.String})
     metrics = {name: metric for name, metric in probe.head.metric.items() if metric.kind != "own"}
     tables = [chosen(name, metric, rows) for name, metric in metrics.items()]
     found = pl.concat([table for table in tables if len(table)]) if any(map(len, tables)) else pl.DataFrame()
     if found.is_empty():
         return found
     wanted = found.select(pl.col("instance").unique()).lazy()
-    response = "response" if "response" in predictions.collect_schema() else None
-    said = predictions.select(
+    response = "response" if "response" in cell.predictions.collect_schema() else None
+    said = cell.predictions.select(
         "instance", response=pl.col(response).cast(pl.String) if response else pl.lit(None, pl.String)
     )
-    asked = instances.select("instance", pl.col("text").cast(pl.String))
+    asked = cell.instances.select("instance", pl.col("text").cast(pl.String))
     texts = wanted.join(asked, on="instance").join(said, on="instance").collect()
-    values = measures.filter(pl.col("group").is_null(), options="").select("measure", "value")
+    values = cell.measures.filter(pl.col("group").is_null(), options="").select("measure", "value")
     return (
         found.join(texts, on="instance", maintain_order="left")
         .join(values, on="measure", maintain_order="left")

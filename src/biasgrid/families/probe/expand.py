@@ -8,16 +8,16 @@ from math import factorial
 from random import Random
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from biasgrid.families.chosen import chosen_units
 from biasgrid.families.expansion import Expansion, expand_rows
+from biasgrid.families.orders import shuffled
 from biasgrid.families.probe.asking import SCORED, Asking
 from biasgrid.families.probe.files.metrics import EXPECTED, GROUP
 from biasgrid.families.probe.files.section import OPTIONS, Keys
 from biasgrid.families.probe.files.texts import filled, written_options
 from biasgrid.families.probe.keys import KEYS
+from biasgrid.families.sampling import Sample
 
 Order = tuple[str, ...]
 SCHEMA = {
@@ -30,13 +30,20 @@ SCHEMA = {
 def expand(asking: Asking) -> Expansion:
     """Expands a probe: item by item, in each order of the options each of its prompts, as often as it is repeated."""
     head, files = asking.probe.head, asking.files
-    chosen = np.flatnonzero(chosen_units(len(asking.probe.items), files.sample)).tolist()
+    count = len(asking.probe.items)
+    chosen = range(count) if files.sample is None else sampled(count, files.sample)
     rows = pl.DataFrame([row for item in chosen for row in rows_of(asking, item)], schema=SCHEMA, orient="row")
     repeated = rows.select(pl.all().repeat_by(files.repetitions).explode()) if files.repetitions > 1 else rows
     number = pl.int_range(pl.len()) % files.repetitions
     candidates = head.evaluator.candidates(list(head.options)) if files.answers == SCORED else {}
     told = {f"candidate{place}": pl.lit(text) for place, text in enumerate(candidates.values(), start=1)}
     return expand_rows(repeated.with_columns(repetition=number, **told), KEYS)
+
+
+def sampled(count: int, sample: Sample) -> list[int]:
+    """Returns which items are in a sample; of one seed, larger samples hold the smaller ones."""
+    chosen: list[int] = sorted(shuffled(count, sample.seed)[: sample.count(count)].tolist())
+    return chosen
 
 
 def rows_of(asking: Asking, item: int) -> Iterator[tuple[Any, ...]]:

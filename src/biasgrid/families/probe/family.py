@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from biasgrid.families.family import Family, Grid, Question
-from biasgrid.families.probe.asking import SCORED, WRITTEN, ProbeFiles
+from biasgrid.families.probe.asking import SCORED, WRITTEN, Asking, ProbeFiles
 from biasgrid.families.probe.declared import ABOUT, FLAGS, MEASURES, measures_of
 from biasgrid.families.probe.files.probe import Loaded, load_probe
 from biasgrid.families.probe.section import ProbeDataset
+from biasgrid.families.sampling import sample_faults, size_faults, some_of
+from biasgrid.faults import Fault
 from biasgrid.tables.measure import Measure
 
 ANSWERS = {SCORED: "choice", WRITTEN: "text"}
@@ -40,11 +42,17 @@ class Probes(Family):
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""
         section = section_of(grid, dataset)
-        return ProbeFiles(path_of(grid, dataset), variant, section.repetitions, section.sample)
+        return ProbeFiles(path_of(grid, dataset), variant, section.repetitions, some_of(section.sample))
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
         return measures_of(loaded_of(grid, dataset).probe)
+
+    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Asking) -> Iterator[Fault]:
+        """Yields a sample that is none or too large."""
+        section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
+        yield from size_faults(key, section.sample, lists.count, "items")
+        yield from sample_faults(key, section.sample, len(lists.probe.items), "items")
 
     def about(self, dataset: ProbeDataset) -> Sequence[str]:
         """Tells of probes."""

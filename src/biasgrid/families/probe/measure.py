@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.examples import strongest_items
 from biasgrid.families.probe.files.metrics import OwnMetric
@@ -54,15 +55,9 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     )
 
 
-def examples(
-    instances: pl.LazyFrame,
-    predictions: pl.LazyFrame,
-    observations: pl.DataFrame,
-    measures: pl.DataFrame,
-    options: Mapping[str, Any],
-) -> pl.DataFrame:
+def examples(cell: MeasuredCell) -> pl.DataFrame:
     """Finds the texts behind the metrics; see `examples.strongest_items`."""
-    return strongest_items(instances, predictions, observations, measures, probe_of(options))
+    return strongest_items(cell, probe_of(cell.options))
 
 
 def row_of(number: Number, probe: Probe, left_out: int, ends: tuple[float | None, float | None]) -> tuple[Any, ...]:

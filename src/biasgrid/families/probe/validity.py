@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.validity import equal_scores, improbable, unknown_tokens
 from biasgrid.tables.validity import Check
 
@@ -16,22 +16,9 @@ SHOWN = 60
 """How many characters of an answer are shown."""
 
 
-def validity(
-    instances: pl.LazyFrame,
-    predictions: pl.LazyFrame,
-    observations: pl.DataFrame,
-    measures: pl.DataFrame,
-    options: Mapping[str, Any],
-) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`.
-
-    Args:
-        instances: the family's instances.
-        predictions: answers of the kind `choice` or `text`, one for each instance.
-        observations: from `observe`.
-        measures: the cell's measures.
-        options: see `measure.measure`.
-    """
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
+    predictions = cell.predictions
     yield from unknown_tokens(predictions)
     if "probabilities" in predictions.collect_schema():
         lists = predictions.select("probabilities").collect()["probabilities"].drop_nulls().to_list()
@@ -39,7 +26,7 @@ def validity(
         if scored.size:
             yield from equal_scores(scored)
             yield improbable(scored)
-    answers = observations.unique("instance")
+    answers = cell.observations.unique("instance")
     yield Check("undetected", float(answers["undetected"].mean()), len(answers), flag=commonest(predictions, answers))  # type: ignore[arg-type]
 
 
