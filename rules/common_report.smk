@@ -31,6 +31,19 @@ def headlines_of_grid():
     return {dataset: Declared.of(grid.measures_of(dataset)).headlines for dataset in grid.run.datasets}
 
 
+def marks_of_datasets(*datasets):
+    """For each dataset the marks of those of its measures that have marks."""
+    declared = {dataset: grid.measures_of(dataset) for dataset in datasets}
+    marks = {of: {name: one.marks for name, one in measures.items() if one.marks} for of, measures in declared.items()}
+    return {of: known for of, known in marks.items() if known}
+
+
+def sections_of_datasets(*datasets):
+    """What datasets are called together whose marks are judged together."""
+    sections = {dataset: grid.family(dataset).section(grid, dataset) for dataset in datasets}
+    return {dataset: section for dataset, section in sections.items() if section}
+
+
 def datasets_of_figures(of):
     """The datasets that the figures in a folder are about."""
     return grid.run.datasets if of == GRID else [of]

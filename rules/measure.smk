@@ -68,6 +68,7 @@ rule summary:
     params:
         models=facts_of_models(grid.run.datasets),
         headlines=headlines_of_grid(),
+        marks=lambda _: marks_of_datasets(*grid.run.datasets),
         code=lambda _: code_of("summary"),
     script:
         "../workflow/scripts/summary.py"

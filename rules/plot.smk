@@ -24,6 +24,8 @@ rule plot:
         models=lambda wildcards: facts_of_models(datasets_of_figures(wildcards.of)),
         threshold=lambda wildcards: threshold_of(wildcards.of),
         strengths=lambda wildcards: strengths_of_cells() if wildcards.of == GRID else {},
+        marks=lambda wildcards: marks_of_datasets(*datasets_of_figures(wildcards.of)),
+        sections=lambda wildcards: sections_of_datasets(*datasets_of_figures(wildcards.of)),
         code=lambda wildcards: code_of_figures(wildcards.of),
     script:
         "../workflow/scripts/plot.py"

@@ -57,7 +57,13 @@ def large_plan(folder: Path) -> plan.Plan:
 
 
 def summary_rows() -> list[dict[str, Any]]:
-    cell = {"dataset": "country-and-religion", "model": LONG, "bias_type": "nationality", "scoring": "unqover"}
+    cell = {
+        "dataset": "country-and-religion",
+        "model": LONG,
+        "bias_type": "nationality",
+        "scoring": "unqover",
+        "mark": None,
+    }
     measured = [{"measure": name, "value": -0.123, "n": 12_345_678, "options": ""} for name in MEASURES]
     return [cell | row for row in measured]
 

@@ -25,6 +25,8 @@ context = FigureContext(
     threshold=snakemake.params.threshold,
     strengths=snakemake.params.strengths,
     planted=read_tables(snakemake.input.planted, PLANTED),
+    marks=snakemake.params.marks,
+    sections=snakemake.params.sections,
 )
 for name, reference in snakemake.params.figures.items():
     figure = draw(reference, measures, context)

@@ -18,7 +18,7 @@ from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, 
 
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
-summary = summarise(measures, models, snakemake.params.headlines)
+summary = summarise(measures, models, snakemake.params.headlines, snakemake.params.marks)
 cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) for path in snakemake.input.measures}
 write_table(
     summary, snakemake.output.parquet, SUMMARY, provenance(snakemake.config, code=snakemake.params.code, measures=cells)

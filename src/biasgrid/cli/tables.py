@@ -216,7 +216,7 @@ def summary_table(
     titles = [name.replace("_", "\n") for name, _ in measures]
     table = empty_table([*told.values()], [*titles, "n"], width)
     for cell in lines:
-        numbers = ["-" if row["value"] is None else f"{row['value']:.3f}" for row in cell]
+        numbers = ["-" if row["value"] is None else f"{row['value']:.3f} {row['mark'] or ''}".strip() for row in cell]
         table.add_row(*(cell[0][name] for name in told), *numbers, f"{cell[-1]['n']:,}")
     # The main measure comes first.
     yield fitted(table, ["scoring", *reversed(titles[1:]), "n"], width, names=len(told))

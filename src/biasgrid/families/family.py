@@ -213,6 +213,10 @@ class Family(ABC):
         """
         return ()
 
+    def section(self, grid: Grid, dataset: str) -> str | None:
+        """Says together with what other datasets the marks of one are judged."""
+        return None
+
     def figures(self, dataset: Any) -> Sequence[str]:
         """Names the figures of a dataset, in the report's order."""
         return ()

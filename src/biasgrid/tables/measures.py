@@ -62,6 +62,12 @@ NUMBERS = {
     "left_out": column(pl.Int64, description="how many more have no value and are left out"),
 }
 
+MARKS = {
+    "mark": column(pl.String, description="mark of the value, from A to D, of measures that have marks", nullable=True),
+    "best_mark": column(pl.String, description="the best mark in its interval", nullable=True),
+    "worst_mark": column(pl.String, description="the worst mark in its interval", nullable=True),
+}
+
 MEASURES = table("measures", CELL | NAME | KEYS | VALUE | NUMBERS | FLAG)
 
 EXAMPLES = table(
@@ -114,6 +120,7 @@ SUMMARY = table(
         "bias_type": KEYS["bias_type"],
         **VALUE,
         **NUMBERS,
+        **MARKS,
         **FLAG,
         "headline": column(pl.Boolean, description="whether the measure and its options are the dataset's headline"),
     },

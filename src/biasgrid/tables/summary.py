@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import polars as pl
 
-from biasgrid.tables.measures import MEASURE_KEYS, SUMMARY
+from biasgrid.tables.marks import best_mark, mark_of, worst_mark
+from biasgrid.tables.measure import Mark
+from biasgrid.tables.measures import MARKS, MEASURE_KEYS, SUMMARY
 
+MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
+"""For each dataset, by measure."""
 LINE = ["model", "dataset", "bias_type"]
 
 
@@ -29,7 +34,10 @@ class ModelFacts:
 
 
 def summarise(
-    measures: pl.DataFrame, models: Mapping[str, ModelFacts], headlines: Mapping[str, Mapping[str, str]]
+    measures: pl.DataFrame,
+    models: Mapping[str, ModelFacts],
+    headlines: Mapping[str, Mapping[str, str]],
+    marks: MarksOfDatasets = MappingProxyType({}),
 ) -> pl.DataFrame:
     """Picks what is measured of whole cells and bias types, over all templates.
 
@@ -37,6 +45,7 @@ def summarise(
         measures: the cells' tables (schema `MEASURES`), one below the other.
         models: the facts of each model, by its name in the config.
         headlines: for each dataset its headline measures, in the order in which they are told, with their options.
+        marks: for each dataset the marks of those of its measures that have marks.
 
     Returns:
         Rows of `SUMMARY`: cells and their bias types in the order of their first appearance, headline measures first.
@@ -58,8 +67,18 @@ def summarise(
         .join(lines, on=LINE, nulls_equal=True, maintain_order="left")
         .sort("line", "place", nulls_last=True, maintain_order=True)
         .with_columns(headline=pl.col("place").is_not_null())
+        .pipe(marked, marks)
         .select(list(SUMMARY.columns))
     )
+
+
+def marked(rows: pl.DataFrame, marks: MarksOfDatasets) -> pl.DataFrame:
+    """Adds the marks of values and intervals: columns of `MARKS`."""
+    told = []
+    for row in rows.select("dataset", "measure", "value", "low", "high").to_dicts():
+        known, (low, high) = marks.get(row["dataset"], {}).get(row["measure"], ()), (row["low"], row["high"])
+        told.append((mark_of(known, row["value"]), best_mark(known, low, high), worst_mark(known, low, high)))
+    return rows.hstack(pl.DataFrame(told, schema=dict.fromkeys(MARKS, pl.String), orient="row"))
 
 
 def places(headlines: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
@@ -77,13 +96,16 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
     """Puts the headline measures of a summary side by side: a row for each cell and bias type.
 
     Returns:
-        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, a column for each headline measure and `flag`,
-        why these are withheld. `n` is that of the last of them: how many swap groups or cases were measured.
+        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, a column for each headline measure, one for
+        its mark where it has one, and `flag`, why these are withheld. `n` is that of the last of them: how many swap
+        groups or cases were measured.
     """
     headlines = summary.filter("headline")
     names = headlines["measure"].unique(maintain_order=True)
     keys = ["model", "dataset", "kind", "label", "scoring", "bias_type"]
     of_each = {name: pl.col("value").filter(pl.col("measure") == name).first() for name in names}
+    judged = [name for name in names if headlines.filter(measure=name)["mark"].count()]
+    of_each |= {f"{name} mark": pl.col("mark").filter(pl.col("measure") == name).first() for name in judged}
     lines = headlines.group_by(keys, maintain_order=True)
     return lines.agg(n=pl.col("n").last(), **of_each, flag=pl.col("flag").first())
 

@@ -16,6 +16,7 @@ from biasgrid.tables.measure import Measure
 
 ANSWERS = {SCORED: "choice", WRITTEN: "text"}
 """The kind of the answers, by variant."""
+FIGURES = ("mark_strips",)
 
 
 class Probes(Family):
@@ -27,6 +28,7 @@ class Probes(Family):
     instance_bytes = 40.0
     own_measures = MEASURES
     flags = FLAGS
+    grid_figures = ("mark_table",)
     expected = "the task of the probe's dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -53,6 +55,15 @@ class Probes(Family):
         section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
         yield from size_faults(key, section.sample, lists.count, "items")
         yield from sample_faults(key, section.sample, len(lists.probe.items), "items")
+
+    def section(self, grid: Grid, dataset: str) -> str | None:
+        """Says together with what other probes one is judged."""
+        probe = loaded_of(grid, dataset).probe
+        return probe.head.section if probe else None
+
+    def figures(self, dataset: ProbeDataset) -> Sequence[str]:
+        """Names the figure of metrics and marks."""
+        return FIGURES
 
     def about(self, dataset: ProbeDataset) -> Sequence[str]:
         """Tells of probes."""

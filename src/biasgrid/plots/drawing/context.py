@@ -10,7 +10,7 @@ import polars as pl
 from biasgrid.statistics.recovery import StrengthsOfCells
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.planted import PLANTED
-from biasgrid.tables.summary import ModelFacts
+from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class FigureContext:
         threshold: the failure threshold of the dataset, None where its groups are not compared.
         strengths: the models that learned a planted bias.
         planted: what was planted (schema `PLANTED`).
+        marks: for each dataset the marks of those of its measures that have marks.
+        sections: of datasets whose marks are judged with those of others, what they are called together.
     """
 
     titles: Mapping[str, str]
@@ -30,6 +32,8 @@ class FigureContext:
     threshold: float | None = None
     strengths: StrengthsOfCells = field(default_factory=dict)
     planted: pl.DataFrame = field(default_factory=lambda: empty_table(PLANTED))
+    marks: MarksOfDatasets = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:

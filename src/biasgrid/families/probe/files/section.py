@@ -24,7 +24,7 @@ class Head(Section):
 
     title: str = Field(description="name of the probe")
     bias_type: str = Field(description="what its groups have in common, such as gender")
-    section: str | None = Field(None, description="what probes are judged together with it, such as `decisions`")
+    section: str | None = Field(None, min_length=1, description="probes of one section are judged together")
     about: str | None = Field(None, description="what is asked, and what a number of it does not mean")
     warning: str | None = Field(None, description="what readers of its texts should know before")
     system: str | None = Field(None, min_length=1, description="system text of models that take one")
