@@ -80,7 +80,7 @@ def strengths_of_cells():
 def declared_of(dataset):
     """What a dataset asks, and its measures, in words."""
     section, family = grid.datasets[dataset], grid.family(dataset)
-    return dict(title=section.title, about=family.about(section), measures=grid.measures_of(dataset))
+    return dict(title=section.title, about=family.about(grid, dataset), measures=grid.measures_of(dataset))
 
 
 def facts_of_report():

@@ -117,7 +117,7 @@ def test_a_wrong_value_is_one_fault_in_plain_words(path: str, value: object, exp
         ("datasets/religion", "datasets.religion: null; expected the keys of a dataset"),
         (
             f"{RELIGION}/family",
-            "datasets.religion.family: null; expected one of counterfactual, statement, underspecified",
+            "datasets.religion.family: null; expected one of counterfactual, probe, statement, underspecified",
         ),
         (f"{RELIGION}/subjects", "datasets.religion.subjects: null; expected a list, such as [a, b]"),
         (f"{RELIGION}/shards", "datasets.religion.shards: null; expected a whole number"),
@@ -147,7 +147,7 @@ def test_a_key_without_a_value_is_one_fault(path: str, expected: str) -> None:
             with_moods(family="counterfactaul"),
             "family: 'counterfactaul' (did you mean 'counterfactual'?); expected one",
         ),
-        (with_moods(family=["x"]), "family: ['x']; expected one of counterfactual, statement, underspecified"),
+        (with_moods(family=["x"]), "family: ['x']; expected one of counterfactual, probe, statement, underspecified"),
         (with_moods(labels=["a", "a"]), "labels: ['a', 'a']; expected labels that differ"),
         (with_moods(labels="a"), "labels: 'a'; expected a list, such as [a, b]"),
         (with_moods(labels=["a", False]), "labels[1]: false; expected text, in quotes"),

@@ -59,6 +59,13 @@ def test_letters_and_sections(measures: pl.DataFrame) -> None:
     ]  # fmt: skip
 
 
+def test_strips_name_what_marks_warn_of() -> None:
+    assert (
+        mark_strips.title_of("stereotype_rate", [Mark("A", 0, 1, "stereotyping")]) == "stereotype rate (stereotyping)"
+    )
+    assert mark_strips.title_of("gap", MARKS) == "gap"
+
+
 def test_bands_stand_where_the_marks_are() -> None:
     bands = mark_strips.bands_of({"rate": MARKS}, {"rate": "rate"}, 2)
     assert bands.select("letter", "low", "middle", "high").rows()[1] == ("B", 0.25, 0.375, 0.5)

@@ -201,7 +201,7 @@ class Family(ABC):
         Those that stand in the dataset's files are left out where the files cannot be read, which `read` tells.
         """
 
-    def about(self, dataset: Any) -> Sequence[str]:
+    def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Returns what is asked and compared, a paragraph each."""
         return ()
 

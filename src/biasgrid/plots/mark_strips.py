@@ -58,7 +58,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     points = rows.with_columns(
         line=pl.col("model").replace_strict(lines, return_dtype=pl.Float64), mark=pl.Series(letters)
     )
-    metrics = {name: name.replace("_", " ") for name in marks if name in set(rows["metric"])}
+    metrics = {name: title_of(name, told) for name, told in marks.items() if name in set(rows["metric"])}
     points = points.with_columns(pl.col("metric").replace(metrics))
     points = ordered(points, metric=list(metrics.values()))
     bands = bands_of(marks, metrics, len(names))
@@ -77,6 +77,12 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + biasgrid_theme(7.5, 1.4 + len(metrics) * (0.75 + 0.25 * len(names)))
         + theme(strip_text=element_text(ha="left"))
     )
+
+
+def title_of(name: str, marks: Sequence[Mark]) -> str:
+    """Returns what the strip of a metric is called, with what its marks warn of."""
+    harm = marks[0].harm
+    return name.replace("_", " ") + (f" ({harm})" if harm else "")
 
 
 def bands_of(marks: Mapping[str, Sequence[Mark]], metrics: Mapping[str, str], models: int) -> pl.DataFrame:

@@ -75,7 +75,7 @@ class Counterfactual(Family):
         of_groups = measures_of_groups(SORTS[section.task], section.failure_threshold, DESIGN)
         return {**of_groups, **flags_of(section.task, len(section.labels))}
 
-    def about(self, dataset: CounterfactualDataset) -> Sequence[str]:
+    def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of the cases and of the comparison of groups."""
         return ABOUT, ABOUT_GROUPS
 

@@ -65,9 +65,11 @@ class Probes(Family):
         """Names the figure of metrics and marks."""
         return FIGURES
 
-    def about(self, dataset: ProbeDataset) -> Sequence[str]:
-        """Tells of probes."""
-        return (ABOUT,)
+    def about(self, grid: Grid, dataset: str) -> Sequence[str]:
+        """Tells of probes, and what the author says of this one, a warning first."""
+        probe = loaded_of(grid, dataset).probe
+        own = (probe.head.warning, probe.head.about) if probe else ()
+        return (ABOUT, *filter(None, own))
 
 
 def answers_of(loaded: Loaded, section: ProbeDataset) -> str:

@@ -70,7 +70,7 @@ class Statements(Family):
         of_groups = measures_of_groups(SORT, section.failure_threshold, DESIGN)
         return {**MEASURES, **STATISTICS, **published, **of_groups, **FLAGS}
 
-    def about(self, dataset: StatementDataset) -> Sequence[str]:
+    def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of the statements and of the comparison of groups."""
         return ABOUT, ABOUT_GROUPS
 

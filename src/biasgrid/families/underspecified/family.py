@@ -84,9 +84,9 @@ class Underspecified(Family):
         """Declares the family's measures, and those of groups if the dataset asks for them."""
         return declared.measures(faults.datasets_of(grid)[dataset])
 
-    def about(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
+    def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of the questions, and of groups if the dataset compares them."""
-        return declared.about(dataset)
+        return declared.about(faults.datasets_of(grid)[dataset])
 
     def frame_texts(self, lists: WordLists) -> Sequence[str]:
         """Returns context and both questions of each template."""
