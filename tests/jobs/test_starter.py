@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from biasgrid.jobs.start import ADDRESS, FIGURES, MODELS, TABLES, TRAINING
+from biasgrid.jobs.start import ADDRESS, FIGURES, MODELS, STATISTICS, TABLES, TRAINING
 from biasgrid.jobs.starter import ENVIRONMENT
 
 SNAKEMAKE = """
@@ -190,7 +190,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-for name in {sorted({*TABLES, *FIGURES, *MODELS, *TRAINING})}:
+for name in {sorted({*TABLES, *FIGURES, *MODELS, *STATISTICS, *TRAINING})}:
     import_module(name)
 print(*sorted({{(task / "comm").read_text().strip() for task in list(Path("/proc/self/task").iterdir())[1:]}}))
 print("polars" in sys.modules, sys.modules["torch"].cuda.is_initialized())

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.logs import start_log
+from biasgrid.jobs.start import STATISTICS, start_job
 
-start_log(snakemake.log[0])
+start_job(snakemake.log[0], STATISTICS)
 
 from biasgrid.families.certainty import statistics_of_cell
 from biasgrid.statistics.cell import Settings

@@ -19,6 +19,7 @@ ADDRESS = "BIASGRID_STARTER"
 """The variable of the environment that says where the starter listens, and which Python it is."""
 
 TABLES = ("pandas", "pyarrow", "pandera")
+STATISTICS = (*TABLES, "scipy.special")
 FIGURES = (*TABLES, "plotnine", "matplotlib.pyplot")
 MODELS = (*TABLES, "torch", "transformers.modeling_utils", "transformers.models.auto.modeling_auto")
 TRAINING = (*MODELS, "transformers.trainer")
