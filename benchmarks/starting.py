@@ -19,13 +19,14 @@ from statistics import median
 
 from stopwatch import print_table, seconds_of
 
-from biasgrid.jobs.start import FIGURES, MODELS, TABLES, TRAINING
+from biasgrid.jobs.start import FIGURES, MODELS, STATISTICS, TABLES, TRAINING
 from biasgrid.jobs.starter import begin_starter
 
 ROUNDS, REPEATS = 2, 3
 HERE = Path(__file__).parents[1]
 JOBS = {
     "measure": (TABLES, "biasgrid.families.cell"),
+    "statistics": (STATISTICS, "biasgrid.families.certainty"),
     "plot": (FIGURES, "biasgrid.plots.drawing.draw"),
     "predict": (MODELS, "biasgrid.models.fill_mask, transformers.models.bert.modeling_bert"),
     "train": (TRAINING, "biasgrid.training.train, transformers.models.bert.modeling_bert"),
@@ -68,6 +69,7 @@ def print_starts() -> None:
             handing_over = median(seconds_of_processor(command, HERE, {}) for _ in range(REPEATS))
             copied = handing_over + median(map(float, copies))
             rows.append([f"`{rule}`", f"{by_itself:.2f}", f"{copied:.2f}", f"{copied / by_itself:.2f}"])
+            print(*rows[-1], file=sys.stderr)
     print_table(["imports of", "by itself, s", "as a copy, s", "ratio"], rows)
 
 
