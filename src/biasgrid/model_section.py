@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -92,14 +92,11 @@ class Dump(Section):
         return self
 
 
-SourceKey = Literal["checkpoint", "folder", "train", "predictions"]
-
-
 class Model(Section):
     """A model: a column of the grid."""
 
     # The keys of which one says where a model comes from; a back end that needs no weights has a section without any.
-    SOURCES: ClassVar[tuple[SourceKey, ...]] = ("checkpoint", "folder", "train", "predictions")
+    SOURCES: ClassVar[tuple[str, ...]] = ("checkpoint", "folder", "train", "predictions")
 
     task: str = Field(description="the Hugging Face task it is used for")
     variant: Variant | None = Field(
@@ -131,7 +128,7 @@ class Model(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Model:
-        given = [key for key in Model.SOURCES if getattr(self, key)]
+        given = [key for key in dict.fromkeys((*Model.SOURCES, *self.SOURCES)) if getattr(self, key)]
         if not self.SOURCES and given:
             raise KeysError(f"expected no {' or '.join(f'`{key}`' for key in given)}, as the task needs no weights")
         if self.SOURCES and (len(given) != 1 or given[0] not in self.SOURCES):
@@ -147,6 +144,15 @@ class Model(Section):
     def source(self) -> str:
         """What gives its answers: `weights`, a `dump`, or its back end `itself`."""
         return "dump" if self.predictions else "weights" if self.SOURCES else "itself"
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether it is a checkpoint, of which there is a record; of others the keys are the model."""
+        return bool(self.checkpoint or self.folder or self.train)
+
+    def deciding_keys(self) -> dict[str, Any]:
+        """Returns those of the keys that it has as one of its task's back end that decide its answers."""
+        return self.model_dump(mode="json", exclude=set(Model.model_fields))
 
 
 class Tokenizer(Section):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from small_tables import with_keys
 
 from biasgrid.checkpoints.checkpoint import load_model
-from biasgrid.checkpoints.fetch import make_record
+from biasgrid.checkpoints.fetch import make_record, record_of_keys
 from biasgrid.engine.settings import Settings
 from biasgrid.models.answer_store import AnswerStore
 from biasgrid.models.back_ends import BACK_ENDS
@@ -40,19 +40,27 @@ def keyed(frame: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass
 class Cell:
-    """A checkpoint and the instances that it is asked."""
+    """A model and the instances that it is asked; `keys` are those of a model that is no checkpoint."""
 
     folder: Path
     task: str
     instances: pl.DataFrame
     checkpoint: Path
+    source: str = "weights"
+    keys: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         schema = schema_of_instances({}, self.instances.schema)
         write_table(self.instances.select(list(schema.columns)), self.folder / "instances.parquet", schema, {})
-        record = make_record(None, str(self.checkpoint), None, weights=True, allow_pickle=False)
-        (self.folder / "model.json").write_text(json.dumps(record))
+        (self.folder / "model.json").write_text(json.dumps(self.record))
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The record of the checkpoint, or of the keys where it is none."""
+        if self.keys:
+            return record_of_keys(self.keys)
+        return make_record(None, str(self.checkpoint), None, weights=True, allow_pickle=False)
 
     @property
     def out(self) -> Path:
@@ -82,11 +90,11 @@ class Cell:
 
     def with_instances(self, instances: pl.DataFrame) -> "Cell":
         """The cell after its dataset was changed: it asks something else, and knows what was answered."""
-        return Cell(self.folder, self.task, instances, self.checkpoint)
+        return replace(self, instances=instances)
 
     def predict(self, shard: int = 1, shards: int = 1, **choices: Any) -> pl.DataFrame:
         """Predicts one shard and returns the table that was written."""
-        entry = BACK_ENDS[self.task, "weights"]
+        entry = BACK_ENDS[self.task, self.source]
         standard: dict[str, Any] = {
             "precision": "float32",
             "token_budget": 512,

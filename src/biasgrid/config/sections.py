@@ -192,12 +192,8 @@ class Config(Section):
     def choices(self, model: str, dataset: str) -> dict[str, Any]:
         """Returns what decides a cell's predictions beside model and precision, as its back end's `Choices`."""
         entry = self.models[model]
-        # Of models without weights the keys are the model.
-        return {**self.question(model, dataset).settings, **(self.keys_of_model(model) if entry.SOURCES else {})}
-
-    def keys_of_model(self, name: str) -> dict[str, Any]:
-        """Returns the keys that a model has as one of its task's back end."""
-        return self.models[name].model_dump(mode="json", exclude=set(Model.model_fields))
+        # The record of a model without a checkpoint has them.
+        return {**self.question(model, dataset).settings, **(entry.deciding_keys() if entry.has_checkpoint else {})}
 
     def files(self, dataset: str, variant: str) -> Any:
         """Returns the files that a dataset's variant is made of."""
@@ -206,8 +202,8 @@ class Config(Section):
     def source_of_model(self, name: str) -> dict[str, Any]:
         """Returns where a model's files are, as arguments of `make_record` or `record_of_keys`."""
         model = self.models[name]
-        if not model.SOURCES:
-            return {"keys": self.keys_of_model(name)}
+        if not model.has_checkpoint:
+            return {"keys": model.deciding_keys()}
         folder = f"{self.results}/trained/{name}" if model.train else model.folder
         source = {"checkpoint": model.checkpoint, "revision": model.revision, "folder": folder}
         allowed = {"allow_pickle": model.allow_pickle, "allow_remote_code": model.allow_remote_code}

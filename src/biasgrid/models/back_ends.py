@@ -31,6 +31,7 @@ class Entry(NamedTuple):
 
 
 IMPORT_DUMP = "biasgrid.unqover.dumps:import_dump"
+GENERATIVE = "biasgrid.models.generation.sources:GenerativeModel"
 BACK_ENDS = {
     ("fill-mask", "weights"): Entry("biasgrid.models.fill_mask:FillMask", ("choice",), joined=True),
     ("fill-mask", "dump"): Entry(IMPORT_DUMP, ("choice",), joined=True),
@@ -40,12 +41,14 @@ BACK_ENDS = {
         "biasgrid.models.text_classification:TextClassification", ("choice",), classes=True
     ),
     ("text-generation", "weights"): Entry(
-        "biasgrid.models.text_generation:TextGeneration",
-        ("choice", "text"),
-        section="biasgrid.models.generation.section:GenerativeModel",
+        "biasgrid.models.text_generation:TextGeneration", ("choice", "text"), section=GENERATIVE
+    ),
+    ("text-generation", "random"): Entry(
+        "biasgrid.models.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE
     ),
 }
-"""By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither."""
+"""By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither; or the name
+that a section of models gives its `source`."""
 
 
 def modules_of(entry: Entry, answer: str) -> list[str]:

@@ -16,7 +16,8 @@ from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.engine.batches import Part
 from biasgrid.engine.encoding import Rows
-from biasgrid.engine.local import LocalBackEnd, lists_of, numbered
+from biasgrid.engine.lists import lists_of, numbered
+from biasgrid.engine.local import LocalBackEnd
 from biasgrid.engine.on_device import Batch, DeviceRows, moved
 from biasgrid.engine.segments import distinct, numbered_rows
 from biasgrid.models.masked.head import MaskHead

@@ -15,7 +15,8 @@ from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.engine.batches import Part
 from biasgrid.engine.encoding import Rows, TokenLayout, check, pair_layout, whole_rows
-from biasgrid.engine.local import LocalBackEnd, lists_of, numbered
+from biasgrid.engine.lists import lists_of, numbered
+from biasgrid.engine.local import LocalBackEnd
 from biasgrid.engine.on_device import Batch, DeviceRows, moved
 from biasgrid.engine.segments import distinct, numbered_rows, tokenize
 from biasgrid.models.extractive.answers import LONGEST_ANSWER, best_span, span_texts

@@ -18,7 +18,7 @@ from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.batches import longest_input
 from biasgrid.engine.fit import kept_fit, tokens_of_batch
 from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_one_dnn
-from biasgrid.engine.local import lists_of, numbered
+from biasgrid.engine.lists import lists_of, numbered
 from biasgrid.engine.settings import Settings
 from biasgrid.faults import out_of_memory
 from biasgrid.jobs.progress import Progress

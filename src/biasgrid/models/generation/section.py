@@ -6,7 +6,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from biasgrid.model_section import Model
 from biasgrid.section import Section
 
 
@@ -38,9 +37,3 @@ class Generation(Section):
         False,
         description="whether a model that can think before it answers does; its thoughts are no part of the answer",
     )
-
-
-class GenerativeModel(Model):
-    """A model that writes; it has the keys of `Model` and these."""
-
-    generation: Generation = Field(Generation(), description="how it writes texts")

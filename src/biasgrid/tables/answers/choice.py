@@ -41,13 +41,12 @@ SCHEMA = table(
         "scored_by": column(
             pl.Categorical,
             description="how a model that writes text was asked: `logits` of all tokens, of a model on this machine; "
-            "`parsed`, the option was read in a response; null for others",
+            "`random` where nobody was; null for models that write none",
             nullable=True,
         ),
         "status": column(
             pl.Categorical,
-            description="whether a response could be parsed (`ok`), or why not: `length`, `empty`, `unclear`; null "
-            "where none was asked for",
+            description="whether a response could be parsed; null where none was asked for",
             nullable=True,
         ),
         "response": column(
