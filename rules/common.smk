@@ -22,7 +22,7 @@ from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.remembered import remember_configs
 from biasgrid.tables.measure import Declared
-from biasgrid.unqover.addresses import digest_of, shown
+from biasgrid.addresses import digest_of, shown
 
 # Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.
 config_name = " and --config".join(

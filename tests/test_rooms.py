@@ -15,7 +15,7 @@ PACKAGE = Path(biasgrid.__file__).parent
 LONGEST_FILE, MOST_FILES = 300, 20
 FLOORS = [
     {"arrays", "characters", "faults", "version"},
-    {"files", "reading", "references", "section"},
+    {"addresses", "files", "reading", "references", "section"},
     {"checkpoints", "jobs", "tables", "wording", "yaml_file"},
     {"engine", "groups"},
     {"statistics", "training"},

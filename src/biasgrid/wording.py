@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from biasgrid.faults import Fault, InputError, nearest, one_of, shown
-from biasgrid.section import PATTERNS, KeysError
+from biasgrid.section import PATTERNS, SECRETS, KeysError
 
 # YAML takes 1e-3, which has no dot, for text.
 NUMBER = "a number, such as 0.001 or 1.0e-3"
@@ -89,6 +89,8 @@ def problem_of(detail: ErrorDetails, allowed: list[str]) -> str:
         return f"not JSON ({context['error']})".replace(" at line 1 column", ", column")
     if kind == "extra_forbidden":
         return f"unknown key{nearest(str(detail['loc'][-1]), allowed)}"
+    if context.get("pattern") in SECRETS:
+        return "text that is not shown, as it may be a secret"
     if kind == "value_error" and isinstance(context["error"], KeysError):
         given = [key for key, setting in value.items() if setting is not None]
         return f"has {', '.join(given) or 'no keys'}"

@@ -102,7 +102,9 @@ class Cell:
             "model": "tiny",
             "seconds_without_progress": 600,
             "answer": entry.answers[0],
+            "section": {},
         }
+        able = choices.pop("able", None)
         named = {name: choices.pop(name) for name in standard if name in choices}
         settings = Settings(task=self.task, choices=choices, **(standard | named))
         files = ShardFiles(
@@ -112,6 +114,7 @@ class Cell:
             self.folder / "timing.json",
             self.answers,
             self.answers / f"{shard}-of-{shards}.json",
+            able,
         )
         predict_shard(files, shard, shards, entry.path, settings, {"seed": 7})
         return read_table(self.out, schema_of(settings.answer))

@@ -10,8 +10,8 @@ from urllib.request import Request
 import pytest
 from file_server import FileServer, serve
 
+from biasgrid.addresses import digest_of, shown
 from biasgrid.faults import InputError
-from biasgrid.unqover.addresses import digest_of, shown
 from biasgrid.unqover.download import ATTEMPTS, CarefulRedirects, download
 
 CONTENT = bytes(range(256)) * 12000

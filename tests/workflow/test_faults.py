@@ -3,15 +3,14 @@
 import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from disks import mounted
 from project import Project
 
 from biasgrid.tables.answers import schema_of
@@ -49,19 +48,6 @@ def edit_config(project: Project, section: str, **changes: Any) -> None:
     config = project.read_config()
     config[section] = config.get(section, {}) | changes
     project.write_config(config)
-
-
-@contextmanager
-def mounted(folder: Path, *options: str) -> Iterator[None]:
-    """Mounts a file system on a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    mount = subprocess.run(["mount", *options, str(folder)], capture_output=True, text=True, check=False)
-    if mount.returncode:
-        pytest.skip(f"file systems cannot be mounted here: {mount.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 @pytest.fixture

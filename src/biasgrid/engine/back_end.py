@@ -72,6 +72,9 @@ class BackEnd(ABC):
         for instances in parts:
             yield self.answer(instances, progress)
 
+    def release(self) -> None:  # noqa: B027
+        """Lets go of what it holds; called at the end, however the work has ended."""
+
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Ends the work.
 

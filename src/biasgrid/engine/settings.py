@@ -22,8 +22,12 @@ class Settings:
         answer: the kind of the answers, a module of `tables.answers`.
         threads: how many a CPU computes with.
         choices: what decides the answers beside model and precision, see `Choices` of the task's back end.
+        section: the model's section of the config as it stands there, for what changes no answers.
+        able: what the model's back end has found out that the model can do, see `back_ends.Entry`.
+        cell: the folder in which a back end may keep what holds for the cell, whatever decides its answers by now.
         kept: the folder in which a back end may keep what holds for all shards of the cell, None for nowhere.
         kept_of_shard: the folder in which it may keep what holds for this shard until it is done.
+        log: the log of the job, None where there is none.
     """
 
     model: str
@@ -35,5 +39,9 @@ class Settings:
     answer: str
     threads: int = 1
     choices: Mapping[str, Any] = field(default_factory=dict)
+    section: Mapping[str, Any] = field(default_factory=dict)
+    able: Mapping[str, Any] = field(default_factory=dict)
+    cell: Path | None = None
     kept: Path | None = None
     kept_of_shard: Path | None = None
+    log: Path | None = None

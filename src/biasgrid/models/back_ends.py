@@ -43,6 +43,9 @@ BACK_ENDS = {
     ("text-generation", "weights"): Entry(
         "biasgrid.models.text_generation:TextGeneration", ("choice", "text"), section=GENERATIVE
     ),
+    ("text-generation", "endpoint"): Entry(
+        "biasgrid.models.servers.back_end:Endpoint", ("choice", "text"), section=GENERATIVE
+    ),
     ("text-generation", "random"): Entry(
         "biasgrid.models.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE
     ),

@@ -12,7 +12,7 @@ import resource
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import tee
@@ -25,7 +25,7 @@ import polars as pl
 from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.settings import Settings
-from biasgrid.files import write_text
+from biasgrid.files import read_made, write_text
 from biasgrid.jobs.progress import Progress
 from biasgrid.models.answer_store import Answers, AnswerStore
 from biasgrid.references import found
@@ -49,6 +49,7 @@ class ShardFiles(NamedTuple):
         timing: where the fields of `Timing` go, as JSON.
         answers: the folder of the cell's stores of answers.
         progress: where the job says how far it is; removed when the shard is done.
+        able: what was found out that the model can do, None where nobody looked.
     """
 
     instances: Path
@@ -57,6 +58,7 @@ class ShardFiles(NamedTuple):
     timing: Path
     answers: Path
     progress: Path
+    able: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,13 @@ class Shard:
         # A model that has nothing left to say is not even loaded.
         if unfinished.is_empty():
             return None
-        back_end = self.back_end.open(self.record, self.settings, unfinished)
+        with ExitStack() as held:
+            back_end = self.back_end.open(self.record, self.settings, unfinished)
+            held.callback(back_end.release)
+            return self.ask_back_end(back_end, answers, progress)
+
+    def ask_back_end(self, back_end: BackEnd, answers: Answers, progress: Progress) -> int | None:
+        """Adds what a back end says of what it was never asked; see `ask`."""
         device = self.back_end.runs_on(self.settings)
         # The back end takes some parts before it has answered the first.
         slices, asked = tee(self.slices(answers))
@@ -165,6 +173,8 @@ def predict_shard(
     instances = instances.slice(first, end - first)
     back_end: type[BackEnd] = found(path)
     record = read_record(files.model)
+    able = read_made(files.able, "what a model can do") if files.able else {}
+    settings = replace(settings, able=able, cell=files.answers)
     decisive = {"model": record, "task": settings.task, **back_end.decisive(settings)}
     made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
     folder = files.answers / digest(made_by | decisive)[:16]

@@ -17,9 +17,9 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from tqdm import tqdm
 
+from biasgrid.addresses import shown, with_secrets, without_user
 from biasgrid.faults import Fault, InputError
 from biasgrid.files import explained
-from biasgrid.unqover.addresses import shown, with_secrets, without_user
 
 logger = logging.getLogger(__name__)
 

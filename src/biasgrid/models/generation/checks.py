@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
-import torch
 
 from biasgrid.checkpoints.checkpoint import ModelError
 
@@ -24,6 +23,8 @@ def check_causal(model: PreTrainedModel, name: str) -> None:
     Raises:
         ModelError: what it says of the first tokens hangs on the last one.
     """
+    import torch
+
     vocabulary = model.get_input_embeddings().weight.shape[0]
     texts = torch.tensor([[[1, 2, 3]], [[1, 2, 4]]], device=model.device) % vocabulary
     with torch.inference_mode():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.models.generation.prompts import Prompter
@@ -12,6 +13,7 @@ from biasgrid.models.generation.prompts import Prompter
 logger = logging.getLogger(__name__)
 
 Tokens = tuple[int, ...]
+Sequenced = TypeVar("Sequenced", bound=tuple[Any, ...])
 TAIL = 32
 """Characters at a prompt's end; what a tokenizer makes of an option behind them does not depend on what is before."""
 
@@ -119,14 +121,13 @@ def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[To
                 raise ModelError(f"{problem}; expected options that it tells apart")
 
 
-def shared(one: Sequence[int], other: Sequence[int]) -> int:
+def shared(one: Sequence[Any], other: Sequence[Any]) -> int:
     """Counts the tokens with which both begin."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
-def shortest(sequences: set[Tokens]) -> tuple[Tokens, ...]:
+def shortest(sequences: Iterable[Sequenced]) -> tuple[Sequenced, ...]:
     """Leaves out sequences that go on from another one, whose probability is part of that one's."""
-    return tuple(
-        tokens for tokens in sorted(sequences) if not any(tokens[:end] in sequences for end in range(1, len(tokens)))
-    )
+    known = set(sequences)
+    return tuple(tokens for tokens in sorted(known) if not any(tokens[:end] in known for end in range(1, len(tokens))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,6 +14,42 @@ if TYPE_CHECKING:
 
 OPENED, CLOSED = "<think>", "</think>"
 """What models that think put around their thoughts."""
+Messages = list[dict[str, str]]
+
+
+def texts_of(instances: pl.DataFrame) -> Iterator[tuple[str | None, str]]:
+    """Yields what is asked of each instance: the system text, if any, and second text and text."""
+    rows = instances.select(pl.col("system", "text_pair", "text").cast(pl.String)).iter_rows()
+    return ((system, "\n".join(filter(None, texts))) for system, *texts in rows)
+
+
+def as_text(system: str | None, text: str) -> str:
+    """Writes what is asked as one text."""
+    return f"{system}\n\n{text}" if system else text
+
+
+def as_messages(system: str | None, text: str) -> Messages:
+    """Writes what is asked as messages."""
+    roles = [("system", system), ("user", text)] if system else [("user", text)]
+    return [{"role": role, "content": content} for role, content in roles]
+
+
+def said_of(whole: str, ended: bool, opened: bool = False) -> tuple[str, str]:
+    """Takes what was thought out of a text.
+
+    Args:
+        whole: what was written.
+        ended: whether it was the model that ended it.
+        opened: whether the prompt ends where thoughts begin.
+
+    Returns:
+        The answer, and its status; a text that never came to an answer has none.
+    """
+    _thoughts, closed, said = whole.rpartition(CLOSED)
+    if not closed and (opened or whole.lstrip().startswith(OPENED)):
+        said = ""
+    said = said.strip()
+    return said, "length" if not ended else "ok" if said else "empty"
 
 
 class Prompter:
@@ -38,8 +74,7 @@ class Prompter:
         Raises:
             ModelError: the chat template takes no system text.
         """
-        rows = instances.select(pl.col("system", "text_pair", "text").cast(pl.String)).iter_rows()
-        return [self.prompt(system, "\n".join(filter(None, texts))) for system, *texts in rows]
+        return [self.prompt(system, text) for system, text in texts_of(instances)]
 
     def prompt(self, system: str | None, text: str) -> str:
         """Writes one prompt.
@@ -48,9 +83,8 @@ class Prompter:
             ModelError: the chat template takes no system text.
         """
         if not self.tokenizer.chat_template:
-            return f"{system}\n\n{text}" if system else text
-        roles = [("system", system), ("user", text)] if system else [("user", text)]
-        prompt = self.rendered([{"role": role, "content": content} for role, content in roles], system)
+            return as_text(system, text)
+        prompt = self.rendered(as_messages(system, text), system)
         if prompt.rstrip().endswith(OPENED) and not self.thinking:
             prompt = f"{prompt.rstrip()}\n\n{CLOSED}\n\n"
         return prompt

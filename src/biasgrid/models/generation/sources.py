@@ -12,6 +12,7 @@ from pydantic import Field
 
 from biasgrid.model_section import Model
 from biasgrid.models.generation.section import Generation
+from biasgrid.models.servers.section import Endpoint
 from biasgrid.section import Section
 
 
@@ -24,16 +25,21 @@ class Random(Section):
 class GenerativeModel(Model):
     """A model that writes; it has the keys of `Model` and these."""
 
-    SOURCES: ClassVar[tuple[str, ...]] = (*Model.SOURCES, "random")
+    SOURCES: ClassVar[tuple[str, ...]] = (*Model.SOURCES, "endpoint", "random")
 
     generation: Generation = Field(Generation(), description="how it writes texts")
+    endpoint: Endpoint | None = Field(None, description="a server that answers, in place of a checkpoint")
     random: Random | None = Field(None, description="answers at random, in place of a checkpoint: a control")
 
     @property
     def source(self) -> str:
         """What gives its answers: what other models have, or the key that stands in place of a checkpoint."""
-        return "random" if self.random else super().source
+        return "endpoint" if self.endpoint else "random" if self.random else super().source
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns how it writes texts; of one that answers at random, its seed alone."""
-        return self.model_dump(mode="json", include={"random"} if self.random else {"generation"})
+        """Returns how it writes texts, and of a server what of its section decides answers; or the seed of chance."""
+        if self.random:
+            return {"random": self.random.model_dump(mode="json")}
+        servers = {"endpoint": self.endpoint}
+        of_servers = {name: section.deciding_keys() for name, section in servers.items() if section}
+        return {"generation": self.generation.model_dump(mode="json"), **of_servers}

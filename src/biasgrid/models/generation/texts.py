@@ -11,7 +11,7 @@ from transformers import GenerationConfig
 
 from biasgrid.models.generation.noise import drawing
 from biasgrid.models.generation.prefix import Prefix
-from biasgrid.models.generation.prompts import CLOSED, OPENED
+from biasgrid.models.generation.prompts import CLOSED, OPENED, said_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -84,14 +84,9 @@ class Writer:
 
     def text(self, prompt: str, tokens: Sequence[int]) -> Text:
         """Turns the tokens behind a prompt into an answer, without what was thought before it."""
-        ended = bool(tokens) and tokens[-1] in self.ends
         whole = self.tokenizer.decode(list(tokens), skip_special_tokens=False)
-        _thoughts, closed, said = whole.rpartition(CLOSED)
-        if not closed and (prompt.rstrip().endswith(OPENED) or whole.lstrip().startswith(OPENED)):
-            # It never came to an answer.
-            return Text("", "length" if not ended else "empty", len(tokens))
         for special in self.tokenizer.all_special_tokens:
-            said = said.replace(special, "")
-        said = said.strip()
-        status = "length" if not ended else "ok" if said else "empty"
-        return Text(said, status, len(tokens))
+            if special not in (OPENED, CLOSED):
+                whole = whole.replace(special, "")
+        ended = bool(tokens) and tokens[-1] in self.ends
+        return Text(*said_of(whole, ended, prompt.rstrip().endswith(OPENED)), len(tokens))

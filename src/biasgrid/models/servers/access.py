@@ -1,0 +1,80 @@
+"""How a server is reached: its address, what it calls the model, and the key, which no text of ours ever holds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from biasgrid.addresses import shown, with_secrets
+from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.models.servers.section import Asking, Endpoint
+
+NO_KEY = "none"
+"""Servers that need no key take any; the clients insist on one, and would look for theirs in the environment."""
+TALKATIVE = ("anthropic", "httpcore2", "httpx2", "openai")
+"""Libraries that log every request, and addresses with all that is in them."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a server is reached.
+
+    Attributes:
+        url: its address, secrets included.
+        shown: what of it may be shown.
+        model: what it calls the model.
+        asking: how it is asked.
+        provider: see `Endpoint`.
+        api_version: see `Endpoint`.
+        key: the key, None where it needs none.
+        is_ours: whether it runs on this machine, so that no proxy stands between.
+    """
+
+    url: str = field(repr=False)
+    shown: str
+    model: str
+    asking: Asking
+    provider: str = "openai"
+    api_version: str | None = None
+    key: str | None = field(default=None, repr=False)
+    is_ours: bool = False
+
+    @classmethod
+    def of(cls, endpoint: Endpoint) -> Access:
+        """Puts variables of the environment in their places.
+
+        Raises:
+            InputError: there is none of such a name.
+        """
+        return cls(
+            url=with_secrets(endpoint.url),
+            shown=shown(endpoint.url),
+            model=endpoint.model,
+            asking=endpoint,
+            provider=endpoint.provider,
+            api_version=endpoint.api_version,
+            key=None if endpoint.key is None else with_secrets(endpoint.key).strip(),
+        )
+
+    def without_key(self, text: str) -> str:
+        """Takes the key, and an address that may hold another one, out of a text that a server has written."""
+        for secret in filter(None, (self.key, self.url if self.url != self.shown else None)):
+            text = text.replace(secret, "***")
+        return text
+
+    def error(self, problem: str, expected: str) -> ModelError:
+        """Words what is wrong with a server."""
+        return ModelError(self.without_key(f"{self.shown}: {problem}; expected {expected}"))
+
+
+def quiet_libraries() -> None:
+    """Keeps libraries from logging every request."""
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def of_section(section: Mapping[str, Any]) -> Access:
+    """Reads the key `endpoint` of a model's section of the config."""
+    return Access.of(Endpoint.model_validate(section["endpoint"]))

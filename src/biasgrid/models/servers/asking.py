@@ -1,0 +1,187 @@
+"""Many requests at a time, within the limits of a server; answers are stored as they arrive."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from aiolimiter import AsyncLimiter
+
+from biasgrid.faults import UserError
+from biasgrid.models.servers.access import Access
+from biasgrid.models.servers.budget import Budget
+from biasgrid.models.servers.client import Client, client_of
+from biasgrid.models.servers.refusals import Refused
+from biasgrid.models.servers.requests import Answer, Request
+from biasgrid.models.servers.section import Endpoint
+from biasgrid.models.servers.store import RequestStore
+
+logger = logging.getLogger(__name__)
+
+WINDOW = 10
+"""Seconds for which tokens may be saved up; limiters begin full, so a longer time would begin with a flood."""
+LONGEST_PAUSE = 900.0
+LEAST_FAILURES = 16
+"""After so many requests in a row without an answer, and as many as are under way, none more is sent."""
+
+
+class Limits:
+    """How many requests and tokens a server takes in a minute."""
+
+    def __init__(self, requests: int | None, tokens: int | None):
+        # One at a time: requests are spread over the minute.
+        self.requests = None if requests is None else AsyncLimiter(1, 60 / requests)
+        self.tokens = None if tokens is None else AsyncLimiter(max(1.0, tokens * WINDOW / 60), WINDOW)
+
+    async def wait(self, request: Request) -> None:
+        """Waits until a request may be sent."""
+        if self.requests is not None:
+            await self.requests.acquire()
+        if self.tokens is not None:
+            await self.tokens.acquire(min(request.tokens_in + request.most_tokens_out, self.tokens.max_rate))
+
+
+@dataclass
+class Desk:
+    """Sends requests and stores what is answered.
+
+    Attributes:
+        access: how the server is reached.
+        store: where answers go.
+        budget: what they may cost.
+        arrived: told of every answer.
+        names: what the server calls the models that have answered.
+    """
+
+    access: Access
+    store: RequestStore
+    budget: Budget
+    arrived: Callable[[Request], None] = lambda _: None
+    names: set[str] = field(default_factory=set)
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        """Asks what is not in the store, and stores the answers.
+
+        Raises:
+            UserError: not all were answered; what was is stored. Or the disk is full, and what was paid is stored.
+        """
+        missing = [request for request in requests if request not in self.store]
+        if missing:
+            asyncio.run(Round(self, missing).run())
+
+
+class Round:
+    """Requests that are asked together."""
+
+    def __init__(self, desk: Desk, missing: Sequence[Request]):
+        self.desk, self.missing = desk, missing
+        self.waiting: Iterator[Request] = iter(missing)
+        self.failures: list[Refused] = []
+        self.in_a_row = 0
+        self.answered = 0
+        self.stop: Exception | None = None
+
+    async def run(self) -> None:
+        """Asks all.
+
+        Raises:
+            UserError: see `Desk.ask`.
+        """
+        asking = self.desk.access.asking
+        limited = asking if isinstance(asking, Endpoint) else None
+        limits = Limits(*(limited.requests_per_minute, limited.tokens_per_minute) if limited else (None, None))
+        client = client_of(self.desk.access)
+        try:
+            count = min(asking.concurrency, len(self.missing))
+            await asyncio.gather(*(self.work(client, limits) for _ in range(count)))
+        finally:
+            await client.close()
+        if self.stop is not None:
+            raise self.stop
+        if self.failures:
+            raise self.unanswered()
+
+    async def work(self, client: Client, limits: Limits) -> None:
+        """Asks one request after the other, until none waits or none more shall be sent."""
+        for request in self.waiting:
+            await limits.wait(request)
+            if self.stop is not None:
+                return
+            if not self.desk.budget.promise(request):
+                self.stop = self.too_expensive()
+                return
+            answer = None
+            try:
+                answer = await self.answered_at_last(client, request)
+                self.keep(request, answer)
+            except Refused as error:
+                self.count_failure(error)
+            except UserError as error:
+                # The disk is full: what is under way arrives in the room that was kept free.
+                self.stop = error
+            finally:
+                self.desk.budget.settle(request, answer)
+
+    async def answered_at_last(self, client: Client, request: Request) -> Answer:
+        """Sends a request again where the library gave it up too early.
+
+        Raises:
+            Refused: there is no answer.
+        """
+        attempts = self.desk.access.asking.attempts
+        for attempt in range(attempts):
+            try:
+                return await client.ask(request)
+            except Refused as error:
+                if not error.again or attempt + 1 == attempts or self.stop is not None:
+                    raise
+                await asyncio.sleep(pause(attempt, error.seconds))
+        raise AssertionError
+
+    def keep(self, request: Request, answer: Answer) -> None:
+        """Stores an answer."""
+        self.in_a_row = 0
+        self.answered += 1
+        self.desk.names.add(answer.model)
+        self.desk.store.add(request, answer)
+        self.desk.arrived(request)
+
+    def count_failure(self, error: Refused) -> None:
+        """Remembers that a request was not answered, and sees whether any will be."""
+        self.failures.append(error)
+        self.in_a_row += 1
+        if error.is_final:
+            self.stop = self.stop or self.desk.access.error(error.problem, EXPECTED)
+        elif self.in_a_row >= min(len(self.missing), max(LEAST_FAILURES, self.desk.access.asking.concurrency)):
+            self.stop = self.stop or self.unanswered()
+
+    def unanswered(self) -> UserError:
+        """Words that not all requests were answered."""
+        left = len(self.missing) - self.answered
+        problem = f"{left} of {len(self.missing)} requests have no answer (the last one: {self.failures[-1].problem})"
+        return self.desk.access.error(problem, f"answers to all; {KEPT}")
+
+    def too_expensive(self) -> UserError:
+        """Words that what is missing would cost more than it may."""
+        budget = self.desk.budget
+        left = [request for request in self.missing if request not in self.desk.store]
+        more = sum(map(budget.about, left))
+        problem = (
+            f"max_cost {budget.limit:g}: {budget.spent:.4g} is spent, and {len(left)} requests are not asked, which "
+            f"would cost about {more:.4g} more"
+        )
+        return self.desk.access.error(problem, f"a `max_cost` of about {budget.spent + more:.3g}, or fewer questions")
+
+
+KEPT = "what was answered is kept, and the next run asks the rest"
+EXPECTED = "a key, an address and a model that it takes, see `endpoint` in the config"
+
+
+def pause(attempt: int, seconds: float | None) -> float:
+    """Returns how long to wait before another attempt: as long as the server says, else longer from time to time."""
+    if seconds is not None:
+        return min(seconds, LONGEST_PAUSE)
+    return float(min(2**attempt, 60) * (0.5 + random.random() / 2))

@@ -1,0 +1,233 @@
+"""A model behind a server: what is asked becomes requests, and their answers the columns of predictions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.engine.back_end import BackEnd
+from biasgrid.engine.lists import lists_of, numbered
+from biasgrid.engine.settings import Settings
+from biasgrid.jobs.lock import one_job
+from biasgrid.jobs.progress import Progress
+from biasgrid.models.generation.checks import check_lengths
+from biasgrid.models.generation.prompts import as_messages, as_text, texts_of
+from biasgrid.models.servers.access import Access, of_section, quiet_libraries
+from biasgrid.models.servers.asking import Desk
+from biasgrid.models.servers.budget import Budget
+from biasgrid.models.servers.requests import Request, digest_of
+from biasgrid.models.servers.section import Asking
+from biasgrid.models.servers.spent import bill_of
+from biasgrid.models.servers.store import RequestStore
+from biasgrid.models.servers.ways import Asked, Options, Sent, Way, text_of, way_named
+from biasgrid.tables.keys import STEP, mixed
+
+logger = logging.getLogger(__name__)
+
+ANSWER_BYTES = 4096
+TOKEN_BYTES = 64
+"""How much room an answer may take in the store, and each of its tokens."""
+LONGEST_FOR_LOCK = 60
+"""Seconds for which a job that a killed run has left behind is waited for; those of a run have their turns."""
+
+
+@dataclass(frozen=True)
+class ServerChoices:
+    """What decides the answers beside the model's record: nothing."""
+
+
+class Endpoint(BackEnd):
+    """Asks a model behind a server that is there already.
+
+    Attributes:
+        access: how it is reached.
+        settings: how to answer.
+        generation: the keys of `generation.section.Generation`.
+        made_by: the digest of what is the same in all requests.
+        desk: what sends requests.
+    """
+
+    Choices: ClassVar[type[Any]] = ServerChoices
+
+    def __init__(self, access: Access, settings: Settings, generation: Mapping[str, Any], model: str):
+        """Prepares to ask.
+
+        Args:
+            access: how the server is reached.
+            settings: how to answer.
+            generation: the keys of `generation.section.Generation`.
+            model: what tells the model from others: the server's name for it, or a digest of its weights.
+        """
+        quiet_libraries()
+        self.access, self.settings, self.generation = access, settings, generation
+        self.made_by = digest_of(model, access.asking.api)
+        self.held = ExitStack()
+        longest = min(LONGEST_FOR_LOCK, settings.seconds_without_progress / 2)
+        self.held.enter_context(one_job(cell_of(settings) / "requests.lock", longest))
+        self.store = self.held.enter_context(RequestStore(cell_of(settings), self.reserve))
+        self.desk = Desk(access, self.store, self.budget())
+
+    @classmethod
+    def decisive(cls, settings: Settings) -> dict[str, Any]:
+        """Returns what decides the answers, and where options are chosen the way in which they are."""
+        way = {"scored_by": settings.able["scored_by"]} if settings.answer == "choice" else {}
+        return {**super().decisive(settings), **way}
+
+    @classmethod
+    def runs_on(cls, settings: Settings) -> str:
+        """Says that it computes nothing here."""
+        return "server"
+
+    @classmethod
+    def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+        """Looks for the key, and refuses what is longer than the model takes."""
+        keys, access = record["keys"], of_section(settings.section)
+        back_end = cls(access, settings, keys["generation"], keys["endpoint"]["model"])
+        back_end.check_lengths(instances)
+        return back_end
+
+    def release(self) -> None:
+        """Closes the store."""
+        self.held.close()
+
+    @property
+    def reserve(self) -> int:
+        """How many bytes the answers under way may take."""
+        most = ANSWER_BYTES + TOKEN_BYTES * int(self.generation["max_tokens"])
+        return self.access.asking.concurrency * most
+
+    def budget(self) -> Budget:
+        """Returns what may be spent, less what all cells of the model have cost."""
+        asking = self.access.asking
+        budget = Budget(getattr(asking, "price", None), getattr(asking, "max_cost", None))
+        for folder in cell_of(self.settings).parents[1].glob(f"*/{self.settings.model}"):
+            budget.add(bill_of(folder))
+        return budget
+
+    @property
+    def way(self) -> Way:
+        """How options are chosen."""
+        return way_named(self.settings.able["scored_by"])(self.writing)
+
+    @property
+    def writing(self) -> dict[str, Any]:
+        """The parameters of texts; top_p only where it cuts something off, as some services take one of both alone."""
+        keys = ("max_tokens", "temperature", *(["top_p"] if self.generation["top_p"] < 1 else []))
+        return {key: self.generation[key] for key in keys}
+
+    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
+        """Answers some instances, many at a time."""
+        ask = self.choose if self.settings.answer == "choice" else self.write
+        return ask(instances, progress)
+
+    def asked(self, instances: pl.DataFrame) -> list[Asked]:
+        """Returns what is sent of each instance: messages, or of completions a text."""
+        write = as_text if self.access.asking.api == "completions" else as_messages
+        return [write(system, text) for system, text in texts_of(instances)]
+
+    def choose(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
+        """Has options chosen: answers of the kind `choice`.
+
+        Raises:
+            UserError: not all were answered.
+        """
+        names = numbered(instances, "candidate")
+        options: list[Options] = instances.select(pl.col(names).cast(pl.String)).rows()
+        way, asked = self.way, self.asked(instances)
+        requests = self.requests(instances, [way.sent(*row) for row in zip(asked, options, strict=True)])
+        self.send(requests, progress)
+        answers = ([self.store[request] for request in row] for row in requests)
+        said = [way.said(*row) for row in zip(asked, options, answers, strict=True)]
+        known = np.array([[value is not None for value in row.probabilities] for row in said])
+        values = np.array([[value or 0.0 for value in row.probabilities] for row in said])
+        return pl.DataFrame(
+            [
+                lists_of("probabilities", values, known, pl.Float32),
+                pl.Series("mass", [None if row.mass is None else min(row.mass, 1.0) for row in said], pl.Float32),
+                pl.repeat(way.name, len(said), eager=True).cast(pl.Categorical).alias("scored_by"),
+                pl.Series("status", [row.status for row in said], pl.Categorical),
+                pl.Series("response", [row.response for row in said], pl.String),
+            ]
+        )
+
+    def write(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
+        """Has texts written: answers of the kind `text`.
+
+        Raises:
+            UserError: not all were answered.
+        """
+        requests = self.requests(instances, [[Sent(asked, self.writing)] for asked in self.asked(instances)])
+        self.send(requests, progress)
+        answers = [self.store[request] for (request,) in requests]
+        rows = [(*text_of(answer), answer.tokens_in, answer.tokens_out) for answer in answers]
+        return pl.DataFrame(rows, schema=OF_TEXTS, orient="row")
+
+    def requests(self, instances: pl.DataFrame, sent: Sequence[Sequence[Sent]]) -> list[list[Request]]:
+        """Makes the requests of each instance: what is drawn has a seed of its own."""
+        keys = instances["key"].to_numpy()
+        seeds = mixed(keys + np.uint64(self.generation["seed"] * int(STEP) % 2**64)) % np.uint64(2**31)
+        return [
+            [Request(self.made_by, int(key), each.messages, self.with_seed(each.parameters, int(seed))) for each in row]
+            for key, seed, row in zip(keys, seeds, sent, strict=True)
+        ]
+
+    def with_seed(self, parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
+        """Adds a seed where something is drawn that counts."""
+        drawn = parameters["max_tokens"] > 1 and parameters["temperature"] > 0 and self.access.asking.api != "anthropic"
+        return {**parameters, "seed": seed} if drawn else dict(parameters)
+
+    def send(self, requests: Sequence[Sequence[Request]], progress: Progress) -> None:
+        """Asks what was never asked, and counts instances as their last answers arrive."""
+        left = {request.digest: place for place, row in enumerate(requests) for request in row}
+        missing = [sum(request not in self.store for request in row) for row in requests]
+        progress.advance(sum(not count for count in missing))
+
+        def arrived(request: Request) -> None:
+            place = left[request.digest]
+            missing[place] -= 1
+            progress.advance(int(not missing[place]))
+
+        self.desk.arrived = arrived
+        self.desk.ask([request for row in requests for request in row])
+
+    def check_lengths(self, instances: pl.DataFrame) -> None:
+        """Refuses prompts that are longer than the model takes, as servers cut them without a word.
+
+        Raises:
+            ModelError: with the longest one.
+        """
+        asking: Asking = self.access.asking
+        if asking.context is None:
+            return
+        rows = self.requests(instances, [[Sent(asked, self.writing)] for asked in self.asked(instances)])
+        lengths = [row[0].tokens_in for row in rows]
+        most = self.generation["max_tokens"] if self.settings.answer == "text" else 0
+        check_lengths(lengths, most, asking.context, instances["instance"], self.settings.model)
+
+    def close(self, answers: pl.DataFrame) -> dict[str, Any]:
+        """Tells which models have answered."""
+        names = sorted(filter(None, self.desk.names))
+        strange = [name for name in names if self.access.model not in name and name not in self.access.model]
+        if strange:
+            logger.warning(
+                "%s was asked for %s, and %s has answered: see whether that is the same",
+                self.access.shown, self.access.model, ", ".join(strange),
+            )  # fmt: skip
+        return {}
+
+
+OF_TEXTS = {"response": pl.String, "status": pl.Categorical, "tokens_in": pl.UInt32, "tokens_out": pl.UInt32}
+
+
+def cell_of(settings: Settings) -> Any:
+    """Returns the folder of the cell's store."""
+    if settings.cell is None:
+        raise ModelError("there is no folder for the answers of the server; expected the one of the cell")
+    return settings.cell

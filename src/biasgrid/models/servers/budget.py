@@ -1,0 +1,62 @@
+"""What answers may cost: no request is sent whose answer might pass the limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from biasgrid.models.servers.requests import Answer, Request
+from biasgrid.models.servers.section import Price
+from biasgrid.models.servers.store import Bill
+
+MILLION = 1e6
+
+
+def cost(price: Price, tokens_in: float, tokens_out: float) -> float:
+    """Returns what tokens cost."""
+    return (tokens_in * price.input + tokens_out * price.output) / MILLION
+
+
+@dataclass
+class Budget:
+    """What may be spent.
+
+    Attributes:
+        price: what is charged; None where nothing is.
+        limit: what all answers of the model may cost together; None without a limit.
+        spent: what they have cost so far.
+        promised: what the requests under way may cost at most.
+    """
+
+    price: Price | None
+    limit: float | None
+    spent: float = 0
+    promised: float = 0
+
+    def add(self, bill: Bill) -> None:
+        """Adds what answers of earlier runs have cost."""
+        if self.price is not None:
+            self.spent += cost(self.price, bill.tokens_in, bill.tokens_out)
+
+    def most(self, request: Request) -> float:
+        """Returns what a request may cost at most."""
+        return cost(self.price, request.most_tokens_in, request.most_tokens_out) if self.price else 0
+
+    def about(self, request: Request) -> float:
+        """Returns what a request costs, about: at most what may be written."""
+        return cost(self.price, request.tokens_in, request.most_tokens_out) if self.price else 0
+
+    def promise(self, request: Request) -> bool:
+        """Sets aside what a request may cost; False where there is not so much left."""
+        if self.limit is not None and self.spent + self.promised + self.most(request) > self.limit:
+            return False
+        self.promised += self.most(request)
+        return True
+
+    def settle(self, request: Request, answer: Answer | None) -> None:
+        """Takes what a request has cost for what was set aside; nothing without an answer."""
+        self.promised -= self.most(request)
+        if answer is not None and self.price is not None:
+            # What is not told is taken for the most that it can have been.
+            read = request.most_tokens_in if answer.tokens_in is None else answer.tokens_in
+            written = request.most_tokens_out if answer.tokens_out is None else answer.tokens_out
+            self.spent += cost(self.price, read, written)
