@@ -42,6 +42,9 @@ except UserError as error:
 
 layout = Layout(grid)
 CELLS = grid.cells()
+TURNS = sorted({turn for model, dataset in CELLS for turn in (grid.turn(model, dataset), grid.turn(model)) if turn})
+for turn in TURNS:
+    workflow.register_resource(turn, 1)
 
 # Most of what a plan is made of stays until the end: looking for garbage as often as Python does takes a tenth of its time.
 gc.freeze()
@@ -202,6 +205,26 @@ def units_of_measures(dataset):
 def stages_of_statistics(family):
     """The modules of a family that its statistics are made with."""
     return [each for each in (stage(family, name) for name in ("keys", "measure", "statistics")) if exists(each)]
+
+
+def able_of_cell(wildcards):
+    """What was found out of what a cell's model can do; nothing where it writes texts, or nobody need look."""
+    needed = answer_of_cell(wildcards) == "choice" and back_end_of_cell(wildcards).look
+    return layout.able(wildcards.model) if needed else []
+
+
+def gpus_of_model(wildcards):
+    """How many GPUs a job of a model needs, where there are any."""
+    return 0 if grid.inference.device == "cpu" else grid.models[wildcards.model].gpus
+
+
+def turns_of_job():
+    """Resources of which there is one each: jobs that need the same one run one after the other."""
+
+    def needed(turn):
+        return lambda wildcards: int(grid.turn(wildcards.model, wildcards.get("dataset", "")) == turn)
+
+    return {turn: needed(turn) for turn in TURNS}
 
 
 def instances_of_cell(wildcards):

@@ -5,6 +5,7 @@ rule predict:
     input:
         instances=instances_of_cell,
         model=layout.record("models", "{model}"),
+        able=able_of_cell,
     output:
         predictions=shard.predictions,
         timing=shard.timing,
@@ -15,7 +16,8 @@ rule predict:
     threads: 1 if grid.inference.device == "cpu" else 4
     # What changes speed but not numbers lies in resources, whose change runs nothing again.
     resources:
-        gpu=0 if grid.inference.device == "cpu" else 1,
+        **turns_of_job(),
+        gpu=gpus_of_model,
         mem_mb=6000,
         token_budget=grid.inference.token_budget,
         device=grid.inference.device,

@@ -150,6 +150,20 @@ class Model(Section):
         """Whether it is a checkpoint, of which there is a record; of others the keys are the model."""
         return bool(self.checkpoint or self.folder or self.train)
 
+    @property
+    def gpus(self) -> int:
+        """How many GPUs a job of inference needs, where there are any."""
+        return 1
+
+    def turn(self, model: str, dataset: str) -> str | None:
+        """Names what its jobs must have to themselves, so that they run one after the other; None where they need not.
+
+        Args:
+            model: its name in the config.
+            dataset: the name of the dataset that a job asks; empty where it asks none.
+        """
+        return None
+
     def deciding_keys(self) -> dict[str, Any]:
         """Returns those of the keys that it has as one of its task's back end that decide its answers."""
         return self.model_dump(mode="json", exclude=set(Model.model_fields))

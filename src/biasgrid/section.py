@@ -16,12 +16,14 @@ FOLDER = r"^[^{}<>\x00-\x1f]+$"
 HOST = r"([A-Za-z0-9_${}-]+(\.[A-Za-z0-9_${}-]+)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?"
 ADDRESS = rf"^https?://([^\s/?#@]+@)?{HOST}([/?#]\S*)?$"
 DIGEST = r"^[0-9a-f]{64}$"
+PATH = r"^/[A-Za-z0-9_./-]*$"
 VARIABLE_NAME = r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$"
 PATTERNS = {
     NAME: "a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit, of at most 100 characters",
     VARIANT: "`qa`, `lm` or `llm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`",
     FOLDER: "a folder, without any of { } < > or control characters in its name",
     ADDRESS: "an address that begins with http:// or https:// and a host such as example.org, without white space",
+    PATH: "a path that begins with /, such as /health",
     VARIABLE_NAME: "the name of a variable of the environment that holds it, such as `${OPENAI_API_KEY}`",
     DIGEST: "64 of the digits 0-9 and a-f, as `sha256sum` prints them",
 }

@@ -194,8 +194,7 @@ def as_anthropic(text: str, finish: str, name: str, used: dict[str, int]) -> dic
 
 
 def response(status: int, content: bytes, headers: dict[str, str] | None = None) -> bytes:
-    kind = "application/json" if content[:1] in (b"{", b"[") else "text/html"
-    lines = {"content-type": kind, "content-length": str(len(content)), **(headers or {})}
+    lines = {"content-type": "application/json", "content-length": str(len(content)), **(headers or {})}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"HTTP/1.1 {status} X\r\n{head}\r\n".encode() + content
 

@@ -35,7 +35,10 @@ class ServerCell(Cell):
     def of(cls, folder: Path, url: str, rows: list[dict[str, Any]] | int, **keys: Any) -> ServerCell:
         """Makes a cell; keys are those of `endpoint`, `able` and `generation`."""
         able, generation = keys.pop("able", {"scored_by": "parsed"}), Generation(**keys.pop("generation", {}))
-        section = {"endpoint": {"url": url, "model": "small", **STANDARD, **keys}}
+        section = {
+            "endpoint": {"url": url, "model": "small", **STANDARD, **keys},
+            "generation": generation.model_dump(),
+        }
         record = {
             "generation": generation.model_dump(),
             "endpoint": Endpoint.model_validate(section["endpoint"]).deciding_keys(),

@@ -103,6 +103,7 @@ class Cell:
             "seconds_without_progress": 600,
             "answer": entry.answers[0],
             "section": {},
+            "log": None,
         }
         able = choices.pop("able", None)
         named = {name: choices.pop(name) for name in standard if name in choices}

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 
-from biasgrid.jobs.gpu import VISIBLE, lease, one_gpu, visible_gpus
+from biasgrid.faults import UserError
+from biasgrid.jobs.gpu import VISIBLE, lease, leased_gpus, visible_gpus
 
 TWO = "0, GPU-aaa\n1, GPU-bbb\n"
 
@@ -51,14 +52,26 @@ def test_what_cuda_may_see_is_honoured(visible: str | None, expected: dict[str, 
 @pytest.mark.usefixtures("machine")
 def test_a_job_sees_its_own_gpu_only_and_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(VISIBLE, "1,0")
-    with one_gpu("auto", 1):
+    with leased_gpus(1, "auto", 1):
         assert os.environ[VISIBLE] == "1"
     assert os.environ[VISIBLE] == "1,0"
 
 
 @pytest.mark.usefixtures("machine")
+def test_a_job_gets_as_many_gpus_as_it_needs(tmp_path: Path):
+    with leased_gpus(2, "auto", 1):
+        assert os.environ[VISIBLE] == "GPU-aaa,GPU-bbb"
+        with pytest.raises(Timeout):
+            FileLock(tmp_path / "leases" / "GPU-bbb.0").acquire(timeout=0)
+    with leased_gpus(0, "auto", 1):
+        assert VISIBLE not in os.environ
+    with pytest.raises(UserError, match="needs 3 GPUs and sees 2"), leased_gpus(3, "auto", 1):
+        pass
+
+
+@pytest.mark.usefixtures("machine")
 def test_a_job_on_the_cpu_leases_nothing():
-    with one_gpu("cpu", 1):
+    with leased_gpus(1, "cpu", 1):
         assert VISIBLE not in os.environ
 
 
@@ -66,7 +79,7 @@ def test_a_job_on_the_cpu_leases_nothing():
 @pytest.mark.usefixtures("machine")
 def test_a_torch_without_cuda_leases_nothing(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.backends.cuda.is_built", lambda: False)
-    with one_gpu(device, 1):
+    with leased_gpus(1, device, 1):
         assert VISIBLE not in os.environ
         assert not (tmp_path / "leases").exists()
 

@@ -15,7 +15,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.engine.settings import Settings
 from biasgrid.files import bring_to_present
-from biasgrid.jobs.gpu import one_gpu
+from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
 from biasgrid.models.predict import ShardFiles, predict_shard
 from biasgrid.tables.provenance import provenance
@@ -23,7 +23,8 @@ from biasgrid.tables.provenance import provenance
 answers, cell = Path(snakemake.params.answers), snakemake.params.cell
 shard, shards = int(snakemake.wildcards.shard), int(snakemake.wildcards.shards)
 shard_lock = one_job(answers / f"{shard}-of-{shards}.lock", snakemake.resources.seconds_without_progress)
-with shard_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_per_gpu):
+gpus = leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu)
+with shard_lock, gpus:
     predict_shard(
         ShardFiles(
             instances=Path(snakemake.input.instances),
@@ -32,6 +33,7 @@ with shard_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_pe
             timing=Path(snakemake.output.timing),
             answers=answers,
             progress=answers / f"{shard}-of-{shards}.json",
+            able=Path(snakemake.input.able) if snakemake.input.get("able") else None,
         ),
         shard,
         shards,
@@ -46,6 +48,8 @@ with shard_lock, one_gpu(snakemake.resources.device, snakemake.resources.jobs_pe
             answer=cell["answer"],
             threads=snakemake.threads,
             choices=cell["choices"],
+            section=snakemake.config["models"][snakemake.wildcards.model],
+            log=Path(snakemake.log[0]),
         ),
         provenance=provenance(snakemake.config, code=cell["code"]),
     )

@@ -17,7 +17,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.checkpoints.checkpoint import checked_folder, digest_file, read_record
 from biasgrid.files import write_text
-from biasgrid.jobs.gpu import one_gpu
+from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
 from biasgrid.tables.provenance import provenance
 from biasgrid.training.corpora import CAUSAL, words_for
@@ -28,7 +28,7 @@ settings = snakemake.params.train
 training_lock = one_job(Path(snakemake.params.lock), snakemake.resources.seconds_to_wait)
 with (
     training_lock,
-    one_gpu(snakemake.resources.device, snakemake.resources.jobs_per_gpu),
+    leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu),
     TemporaryDirectory() as own_folder,
 ):
     if settings["planted"]:

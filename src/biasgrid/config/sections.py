@@ -195,6 +195,10 @@ class Config(Section):
         # The record of a model without a checkpoint has them.
         return {**self.question(model, dataset).settings, **(entry.deciding_keys() if entry.has_checkpoint else {})}
 
+    def turn(self, model: str, dataset: str = "") -> str | None:
+        """Names what jobs of a model that ask a dataset, or none, must have to themselves; None where they need not."""
+        return self.models[model].turn(model, dataset)
+
     def files(self, dataset: str, variant: str) -> Any:
         """Returns the files that a dataset's variant is made of."""
         return self.family(dataset).files(self, dataset, variant)

@@ -1,4 +1,4 @@
-"""Which GPU a job uses: each leases one of those that are visible, and waits where none is free.
+"""Which GPUs a job uses: each leases those that it needs of the visible ones, and waits where none is free.
 
 A lease is a lock on a file, which the system drops when the process ends, however it ends.
 """
@@ -12,10 +12,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+from biasgrid.faults import UserError
 
 logger = logging.getLogger(__name__)
 
@@ -24,33 +26,64 @@ SECONDS_BETWEEN_TRIES = 0.5
 
 
 @contextmanager
-def one_gpu(device: str, jobs_per_gpu: int) -> Iterator[None]:
-    """Leases a GPU for as long as the context lasts, and makes it the only one that CUDA sees.
+def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
+    """Leases GPUs for as long as the context lasts, and makes them the only ones that CUDA sees.
 
     Where there is none, or torch is built without CUDA, nothing is leased: the device is then chosen as ever. Must be
     entered before CUDA is.
 
     Args:
+        count: how many are needed.
         device: `auto`, `cpu` or `cuda`; with `cpu` nothing is leased.
         jobs_per_gpu: how many jobs may have one GPU at a time.
-    """
-    import torch
 
-    gpus = visible_gpus() if device != "cpu" and torch.backends.cuda.is_built() else {}  # type: ignore[no-untyped-call]
+    Raises:
+        UserError: there are GPUs, but not so many.
+    """
+    gpus = usable_gpus() if count and device != "cpu" else {}
     if not gpus:
         yield
         return
+    if len(gpus) < count:
+        raise UserError(
+            f"the job needs {count} GPUs and sees {len(gpus)} ({', '.join(gpus)}); expected as many: ask for fewer, or "
+            f"set {VISIBLE} to more of them"
+        )
     before = os.environ.get(VISIBLE)
-    gpu, lock = lease(gpus, jobs_per_gpu, lease_folder())
-    logger.info("GPU %s leased (%s=%s)", gpu, VISIBLE, before)
-    os.environ[VISIBLE] = gpu
-    try:
-        yield
-    finally:
-        lock.release()
-        os.environ.pop(VISIBLE)
-        if before is not None:
-            os.environ[VISIBLE] = before
+    with ExitStack() as held:
+        taken = lease_all(gpus, count, jobs_per_gpu, lease_folder(), held)
+        logger.info("GPU %s leased (%s=%s)", ",".join(taken), VISIBLE, before)
+        os.environ[VISIBLE] = ",".join(taken)
+        try:
+            yield
+        finally:
+            os.environ.pop(VISIBLE)
+            if before is not None:
+                os.environ[VISIBLE] = before
+
+
+def usable_gpus() -> dict[str, str]:
+    """Returns the GPUs that this process may use, none where torch is built without CUDA."""
+    import torch
+
+    return visible_gpus() if torch.backends.cuda.is_built() else {}  # type: ignore[no-untyped-call]
+
+
+def lease_all(gpus: Mapping[str, str], count: int, jobs_per_gpu: int, folder: Path, held: ExitStack) -> list[str]:
+    """Takes several GPUs; one job after the other does, so that no two wait for what the other one holds."""
+    taken: list[str] = []
+    with FileLock(made(folder) / "several") if count > 1 else nullcontext():
+        while len(taken) < count:
+            gpu, lock = lease({name: of for name, of in gpus.items() if name not in taken}, jobs_per_gpu, folder)
+            held.callback(lock.release)
+            taken.append(gpu)
+    return taken
+
+
+def made(folder: Path) -> Path:
+    """Returns a folder that is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def lease_folder() -> Path:
@@ -69,7 +102,7 @@ def lease(gpus: Mapping[str, str], jobs_per_gpu: int, folder: Path) -> tuple[str
     Returns:
         The GPU and the lock, to be released.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    made(folder)
     waiting = False
     while True:
         for place in range(jobs_per_gpu):

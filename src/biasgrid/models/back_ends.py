@@ -15,6 +15,9 @@ class Entry(NamedTuple):
         section: `reference:class` of what the config may say of its models, a kind of `model_section.Model`;
             empty where they have no keys of their own.
         classes: whether it gives the probabilities of classes, which a model names in `labels`.
+        look: `reference:function` that finds out, before a model is asked to choose, how it can be: called with its
+            record, its section of the config and the log of the job, it gives what `Settings.able` is; empty where
+            there is nothing to find out.
         joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
     """
 
@@ -23,15 +26,24 @@ class Entry(NamedTuple):
     section: str = ""
     classes: bool = False
     joined: bool = False
+    look: str = ""
 
     def within(self, reference: str) -> Entry:
         """Returns the entry with the reference of a plugin where it leaves it out."""
-        path, section = (f"{reference}{path}" if path[:1] == ":" else path for path in (self.path, self.section))
-        return self._replace(path=path, section=section)
+        path, section, look = (
+            f"{reference}{path}" if path[:1] == ":" else path for path in (self.path, self.section, self.look)
+        )
+        return self._replace(path=path, section=section, look=look)
 
 
 IMPORT_DUMP = "biasgrid.unqover.dumps:import_dump"
 GENERATIVE = "biasgrid.models.generation.sources:GenerativeModel"
+SERVER = Entry(
+    "biasgrid.models.servers.back_end:Server",
+    ("choice", "text"),
+    section=GENERATIVE,
+    look="biasgrid.models.servers.capabilities:look",
+)
 BACK_ENDS = {
     ("fill-mask", "weights"): Entry("biasgrid.models.fill_mask:FillMask", ("choice",), joined=True),
     ("fill-mask", "dump"): Entry(IMPORT_DUMP, ("choice",), joined=True),
@@ -43,9 +55,8 @@ BACK_ENDS = {
     ("text-generation", "weights"): Entry(
         "biasgrid.models.text_generation:TextGeneration", ("choice", "text"), section=GENERATIVE
     ),
-    ("text-generation", "endpoint"): Entry(
-        "biasgrid.models.servers.back_end:Endpoint", ("choice", "text"), section=GENERATIVE
-    ),
+    ("text-generation", "endpoint"): SERVER,
+    ("text-generation", "serve"): SERVER,
     ("text-generation", "random"): Entry(
         "biasgrid.models.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE
     ),

@@ -52,6 +52,11 @@ class RandomAnswers(BackEnd):
     Choices = RandomChoices
 
     @classmethod
+    def decisive(cls, settings: Settings) -> dict[str, Any]:
+        """Returns how options are scored; the record has all else."""
+        return {"scored_by": SCORED_BY} if settings.answer == "choice" else {}
+
+    @classmethod
     def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
         """Takes the seed."""
         return cls(record["keys"]["random"]["seed"], settings.answer)

@@ -86,9 +86,11 @@ class TextGeneration(BackEnd):
 
     @classmethod
     def decisive(cls, settings: Settings) -> dict[str, Any]:
-        """Returns what decides the answers: the precision on this machine and, where it writes, how it does."""
+        """Returns what decides the answers: the precision, how texts are written, or how options are scored."""
         precision = choose_precision(settings.precision, choose_device(settings.device))
-        return {"precision": precision, **(super().decisive(settings) if writes(settings) else {})}
+        own = super().decisive(settings) if writes(settings) else {}
+        way = {} if settings.answer == "text" else {"scored_by": PARSED if writes(settings) else SCORED_BY}
+        return {"precision": precision, **own, **way}
 
     @classmethod
     def runs_on(cls, settings: Settings) -> str:

@@ -138,7 +138,9 @@ def rows_of_part(rows: pl.DataFrame, columns: Sequence[Column]) -> list[Row]:
     for model in in_order(rows, "model"):
         numbers = [found.get((model, column.measure, column.options)) for column in columns]
         counted = [number["n"] for number in numbers if number]
-        table.append({"model": model, "numbers": numbers, "n": counted[-1]})
+        # Of answers that one model gave to no member of a class, another one's may tell something.
+        if counted:
+            table.append({"model": model, "numbers": numbers, "n": counted[-1]})
     return table
 
 

@@ -130,6 +130,10 @@ class Layout:
         """Returns the record of a checkpoint: one of `models`, `bases` or `tokenizers`."""
         return self.results / sort / f"{name}.json"
 
+    def able(self, model: str = "{model}") -> Path:
+        """Returns what was found out of what a model can do, before it is asked."""
+        return self.results / "able" / f"{model}.json"
+
     def lock_of_training(self, model: str = "{model}") -> Path:
         """Returns the file that keeps a second job from training a model."""
         return self.results / ".parts" / "trained" / f"{model}.lock"
@@ -145,9 +149,10 @@ class Layout:
     @property
     def made(self) -> set[str]:
         """The files and folders in the folder of results that a run makes."""
+        records = self.able(), *map(self.record, RECORDS)
         tables = self.instances(), self.measures(), self.examples(), self.observations(), self.planted()
         of_statistics = self.statistics(), self.variances(), self.frames(), self.by_template()
-        others = self.dump(), self.imported(), self.trained(), self.figures(), self.report, *map(self.record, RECORDS)
+        others = self.dump(), self.imported(), self.trained(), self.figures(), self.report, *records
         shard, summaries = self.shard(), map(self.summary, ("parquet", "csv"))
         paths = (*tables, *of_statistics, *others, shard.predictions, shard.timing, *summaries)
         return {path.relative_to(self.results).parts[0] for path in paths}

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from biasgrid.addresses import digest_of
 from biasgrid.model_section import Model
 from biasgrid.models.generation.section import Generation
-from biasgrid.models.servers.section import Endpoint
-from biasgrid.section import Section
+from biasgrid.models.servers.section import Endpoint, Serve
+from biasgrid.section import KeysError, Section
 
 
 class Random(Section):
@@ -29,17 +30,36 @@ class GenerativeModel(Model):
 
     generation: Generation = Field(Generation(), description="how it writes texts")
     endpoint: Endpoint | None = Field(None, description="a server that answers, in place of a checkpoint")
+    serve: Serve | None = Field(None, description="a server that is started for each job, and answers for a checkpoint")
     random: Random | None = Field(None, description="answers at random, in place of a checkpoint: a control")
 
     @property
     def source(self) -> str:
         """What gives its answers: what other models have, or the key that stands in place of a checkpoint."""
-        return "endpoint" if self.endpoint else "random" if self.random else super().source
+        named = [key for key in ("endpoint", "serve", "random") if getattr(self, key)]
+        return named[0] if named else super().source
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs a job needs: as many as its server, none where others compute or nobody does."""
+        return self.serve.gpus if self.serve else 0 if self.endpoint or self.random else super().gpus
+
+    def turn(self, model: str, dataset: str) -> str | None:
+        """Says which jobs run one after the other: all at one endpoint, and those of a cell that is served."""
+        if self.endpoint:
+            return f"server_{digest_of(self.endpoint.url)}"
+        return f"cell_{digest_of(f'{model} {dataset}')}" if self.serve else None
+
+    @model_validator(mode="after")
+    def _has_what_is_served(self) -> GenerativeModel:
+        if self.serve and not self.has_checkpoint:
+            raise KeysError("expected a `checkpoint`, `folder` or `train` beside `serve`")
+        return self
 
     def deciding_keys(self) -> dict[str, Any]:
         """Returns how it writes texts, and of a server what of its section decides answers; or the seed of chance."""
         if self.random:
             return {"random": self.random.model_dump(mode="json")}
-        servers = {"endpoint": self.endpoint}
+        servers = {"endpoint": self.endpoint, "serve": self.serve}
         of_servers = {name: section.deciding_keys() for name, section in servers.items() if section}
         return {"generation": self.generation.model_dump(mode="json"), **of_servers}

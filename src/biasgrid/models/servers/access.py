@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from biasgrid.addresses import shown, with_secrets
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.models.servers.section import Asking, Endpoint
+from biasgrid.models.servers.section import Asking
 
 NO_KEY = "none"
 """Servers that need no key take any; the clients insist on one, and would look for theirs in the environment."""
@@ -41,23 +38,6 @@ class Access:
     key: str | None = field(default=None, repr=False)
     is_ours: bool = False
 
-    @classmethod
-    def of(cls, endpoint: Endpoint) -> Access:
-        """Puts variables of the environment in their places.
-
-        Raises:
-            InputError: there is none of such a name.
-        """
-        return cls(
-            url=with_secrets(endpoint.url),
-            shown=shown(endpoint.url),
-            model=endpoint.model,
-            asking=endpoint,
-            provider=endpoint.provider,
-            api_version=endpoint.api_version,
-            key=None if endpoint.key is None else with_secrets(endpoint.key).strip(),
-        )
-
     def without_key(self, text: str) -> str:
         """Takes the key, and an address that may hold another one, out of a text that a server has written."""
         for secret in filter(None, (self.key, self.url if self.url != self.shown else None)):
@@ -73,8 +53,3 @@ def quiet_libraries() -> None:
     """Keeps libraries from logging every request."""
     for name in TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
-
-
-def of_section(section: Mapping[str, Any]) -> Access:
-    """Reads the key `endpoint` of a model's section of the config."""
-    return Access.of(Endpoint.model_validate(section["endpoint"]))

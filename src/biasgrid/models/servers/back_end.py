@@ -19,9 +19,11 @@ from biasgrid.jobs.lock import one_job
 from biasgrid.jobs.progress import Progress
 from biasgrid.models.generation.checks import check_lengths
 from biasgrid.models.generation.prompts import as_messages, as_text, texts_of
-from biasgrid.models.servers.access import Access, of_section, quiet_libraries
+from biasgrid.models.generation.section import Generation
+from biasgrid.models.servers.access import Access, quiet_libraries
 from biasgrid.models.servers.asking import Desk
 from biasgrid.models.servers.budget import Budget
+from biasgrid.models.servers.reach import name_of, reached
 from biasgrid.models.servers.requests import Request, digest_of
 from biasgrid.models.servers.section import Asking
 from biasgrid.models.servers.spent import bill_of
@@ -40,11 +42,19 @@ LONGEST_FOR_LOCK = 60
 
 @dataclass(frozen=True)
 class ServerChoices:
-    """What decides the answers beside the model's record: nothing."""
+    """What decides the answers of a server that is started for a job; for others their record has it.
+
+    Attributes:
+        generation: the keys of `generation.section.Generation`.
+        serve: those keys of `section.Serve` that decide answers.
+    """
+
+    generation: Mapping[str, Any] | None = None
+    serve: Mapping[str, Any] | None = None
 
 
-class Endpoint(BackEnd):
-    """Asks a model behind a server that is there already.
+class Server(BackEnd):
+    """Asks a model behind a server.
 
     Attributes:
         access: how it is reached.
@@ -56,45 +66,49 @@ class Endpoint(BackEnd):
 
     Choices: ClassVar[type[Any]] = ServerChoices
 
-    def __init__(self, access: Access, settings: Settings, generation: Mapping[str, Any], model: str):
-        """Prepares to ask.
+    def __init__(self, access: Access, settings: Settings, model: str, held: ExitStack):
+        """Opens the store.
 
         Args:
             access: how the server is reached.
             settings: how to answer.
-            generation: the keys of `generation.section.Generation`.
-            model: what tells the model from others: the server's name for it, or a digest of its weights.
+            model: what tells the model from others.
+            held: what must be let go of at the end.
         """
-        quiet_libraries()
-        self.access, self.settings, self.generation = access, settings, generation
-        self.made_by = digest_of(model, access.asking.api)
-        self.held = ExitStack()
+        self.access, self.settings, self.held = access, settings, held
+        self.generation = Generation.model_validate(settings.section.get("generation", {})).model_dump()
+        self.made_by = digest_of(model, settings.choices.get("serve"), access.asking.api)
         longest = min(LONGEST_FOR_LOCK, settings.seconds_without_progress / 2)
-        self.held.enter_context(one_job(cell_of(settings) / "requests.lock", longest))
-        self.store = self.held.enter_context(RequestStore(cell_of(settings), self.reserve))
+        held.enter_context(one_job(cell_of(settings) / "requests.lock", longest))
+        self.store = held.enter_context(RequestStore(cell_of(settings), self.reserve))
         self.desk = Desk(access, self.store, self.budget())
 
     @classmethod
     def decisive(cls, settings: Settings) -> dict[str, Any]:
         """Returns what decides the answers, and where options are chosen the way in which they are."""
         way = {"scored_by": settings.able["scored_by"]} if settings.answer == "choice" else {}
-        return {**super().decisive(settings), **way}
+        choices = {name: value for name, value in super().decisive(settings).items() if value is not None}
+        return {**choices, **way}
 
     @classmethod
     def runs_on(cls, settings: Settings) -> str:
-        """Says that it computes nothing here."""
+        """Says that it computes nothing in this process."""
         return "server"
 
     @classmethod
     def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
-        """Looks for the key, and refuses what is longer than the model takes."""
-        keys, access = record["keys"], of_section(settings.section)
-        back_end = cls(access, settings, keys["generation"], keys["endpoint"]["model"])
-        back_end.check_lengths(instances)
+        """Looks for the key or starts the server, and refuses what is longer than the model takes."""
+        quiet_libraries()
+        with ExitStack() as held:
+            access = held.enter_context(reached(record, settings.section, settings.log))
+            back_end = cls(access, settings, name_of(record), held)
+            back_end.check_lengths(instances)
+            # What comes of it ends it, see `release`.
+            back_end.held = held.pop_all()
         return back_end
 
     def release(self) -> None:
-        """Closes the store."""
+        """Closes the store, and ends the server if it is ours."""
         self.held.close()
 
     @property

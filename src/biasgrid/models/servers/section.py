@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+from string import Formatter
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from biasgrid.addresses import shown
-from biasgrid.section import ADDRESS, VARIABLE_NAME, KeysError, Section
+from biasgrid.section import ADDRESS, PATH, VARIABLE_NAME, KeysError, Section
 
+HOLES = {"folder", "port", "gpus"}
 Api = Literal["chat", "completions", "anthropic"]
 
 
@@ -83,3 +86,46 @@ class Endpoint(Asking):
     def deciding_keys(self) -> dict[str, Any]:
         """Returns what of it decides answers; of its address what may be shown."""
         return {"url": shown(self.url), **super().deciding_keys()}
+
+
+class Serve(Asking):
+    """A server that is started for a job, and ended with it."""
+
+    DECIDES: ClassVar[tuple[str, ...]] = ("command", "model", "api")
+
+    command: str = Field(
+        description="what starts it, without a shell: `{folder}` stands for the folder of the checkpoint, `{port}` for "
+        "a free port, `{gpus}` for `gpus`"
+    )
+    health: str = Field("/health", pattern=PATH, description="path that answers with 200 when it is ready")
+    path: str = Field("/v1", pattern=PATH, description="path of its protocol")
+    minutes: float = Field(
+        10, gt=0, allow_inf_nan=False, strict=False, description="how long it may take until it is ready"
+    )
+    gpus: int = Field(1, ge=0, le=1024, description="how many GPUs it is given; SLURM is asked for as many")
+    port: int | None = Field(None, ge=1, le=65535, description="its port; without it, any that is free")
+    model: str = Field("{folder}", min_length=1, description="what it calls the model")
+
+    @model_validator(mode="after")
+    def _can_be_started(self) -> Serve:
+        holes = {name for _, name, _, _ in parsed(self.command, "command")} - {None}
+        if not holes <= HOLES or {name for _, name, _, _ in parsed(self.model, "model")} - {None, "folder"}:
+            raise KeysError("expected no holes but {folder}, {port} and {gpus} in `command`, {folder} in `model`")
+        if "folder" not in holes or ("port" in holes) == (self.port is not None):
+            raise KeysError("expected {folder} in `command`, and either {port} or the key `port`")
+        if self.api == "anthropic":
+            raise KeysError("expected `api: chat` or `completions`")
+        return self
+
+
+def parsed(text: str, key: str) -> list[tuple[str, str | None, str | None, str | None]]:
+    """Takes a text with holes apart, as `str.format` does and a shell would.
+
+    Raises:
+        KeysError: it cannot be.
+    """
+    try:
+        shlex.split(text)
+        return list(Formatter().parse(text))
+    except ValueError as error:
+        raise KeysError(f"expected a {key} without errors ({error})") from None

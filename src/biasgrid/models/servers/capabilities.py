@@ -1,0 +1,138 @@
+"""What a server can do is tried, not believed: some take a parameter and ignore it, others score every option alike."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from biasgrid.models.generation.section import Generation
+from biasgrid.models.servers.access import Access, quiet_libraries
+from biasgrid.models.servers.asking import EXPECTED
+from biasgrid.models.servers.client import Client, client_of
+from biasgrid.models.servers.reach import reached
+from biasgrid.models.servers.refusals import Refused
+from biasgrid.models.servers.requests import Answer, Request
+from biasgrid.models.servers.ways import WAYS, Asked, Choice, Options, Text, Way
+
+logger = logging.getLogger(__name__)
+
+LETTERS: Options = ("A", "B")
+QUESTIONS = (
+    "Which of the two is an animal? Reply with one letter.\nA. a cat\nB. a stone\nAnswer:",
+    "Which of the two can be eaten? Reply with one letter.\nA. a hammer\nB. an apple\nAnswer:",
+)
+STRANGE: tuple[Options, Options] = (("quartz", "basalt"), ("violet", "clover"))
+"""No server answers with these of its own accord."""
+MOST = 1.001
+"""Probabilities may be rounded."""
+
+
+def look(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None) -> dict[str, Any]:
+    """Finds out how a model behind a server can be asked to choose among options.
+
+    Args:
+        record: the model's record.
+        section: its section of the config.
+        log: the log of the job.
+
+    Returns:
+        `scored_by`, the first way that works; `tried`, by the ways before it why they do not; and `served_by`, what the
+        server calls the model that answers.
+
+    Raises:
+        UserError: it cannot be reached, or gives no answer.
+    """
+    quiet_libraries()
+    writing = Generation.model_validate(section.get("generation", {})).model_dump(include={"max_tokens", "temperature"})
+    with reached(record, section, log) as access:
+        return asyncio.run(tried(access, writing))
+
+
+async def tried(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:
+    """Tries all ways, from the one that says most; see `look`."""
+    client = client_of(access)
+    try:
+        answer = await plain_answer(client, access, writing)
+        reasons: dict[str, str] = {}
+        for kind in WAYS:
+            if access.asking.api not in kind.apis:
+                continue
+            problem = await problem_of(client, kind(writing), access.asking.api)
+            if problem is None:
+                logger.info("%s: options are scored by %s", access.shown, kind.name)
+                return {"scored_by": kind.name, "tried": reasons, "served_by": answer.model}
+            reasons[kind.name] = access.without_key(problem)
+            logger.info("%s: not by %s: %s", access.shown, kind.name, reasons[kind.name])
+    finally:
+        await client.close()
+    raise access.error("it gives no answers that can be read", "a server of OpenAI's protocol")
+
+
+async def plain_answer(client: Client, access: Access, writing: Mapping[str, Any]) -> Answer:
+    """Asks for a text, to see whether there is a server that takes key and model.
+
+    Raises:
+        ModelError: there is none.
+    """
+    asked = as_asked(QUESTIONS[0], access.asking.api)
+    try:
+        return (await answers_to(client, Text(writing), asked, LETTERS))[0]
+    except Refused as error:
+        raise access.error(error.problem, EXPECTED) from None
+
+
+def as_asked(question: str, api: str) -> Asked:
+    """Returns what is sent of a question."""
+    return question if api == "completions" else [{"role": "user", "content": question}]
+
+
+async def answers_to(client: Client, way: Way, asked: Asked, options: Options) -> list[Answer]:
+    """Asks what a way sends.
+
+    Raises:
+        Refused: there is no answer.
+    """
+    return [await client.ask(Request("", 0, *sent)) for sent in way.sent(asked, options)]
+
+
+async def problem_of(client: Client, way: Way, api: str) -> str | None:
+    """Says why a way does not work, None where it does."""
+    try:
+        if isinstance(way, Choice):
+            return await problem_of_choice(client, way, api)
+        return None if isinstance(way, Text) else await problem_of_scores(client, way, api)
+    except Refused as error:
+        return error.problem
+
+
+async def problem_of_choice(client: Client, way: Choice, api: str) -> str | None:
+    """Says why a server cannot be told what it may answer: it must say what it otherwise would not."""
+    for options in STRANGE:
+        (answer,) = await answers_to(client, way, as_asked(QUESTIONS[0], api), options)
+        if answer.text.strip() not in options:
+            return f"it was to answer {options[0]} or {options[1]}, and did not"
+    return None
+
+
+async def problem_of_scores(client: Client, way: Way, api: str) -> str | None:
+    """Says why the scores of a server cannot be believed."""
+    found = []
+    for question in QUESTIONS:
+        asked = as_asked(question, api)
+        said = way.said(asked, LETTERS, await answers_to(client, way, asked, LETTERS))
+        if None in said.probabilities or said.mass is None:
+            return "it gives no log-probabilities"
+        found.append([float(value or 0) for value in said.probabilities])
+        if problem := problem_of_values(found[-1], said.mass):
+            return problem
+    return "it scores other questions alike" if found[0] == found[1] else None
+
+
+def problem_of_values(values: Sequence[float], mass: float) -> str | None:
+    """Says why probabilities of two options cannot be right."""
+    if values[0] == values[1]:
+        return f"it scores two options alike ({values[0]:.3g})"
+    return f"its probabilities add up to {mass:.3g}" if mass > MOST else None

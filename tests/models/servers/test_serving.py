@@ -1,0 +1,137 @@
+"""Servers that live as long as a job, started without a shell, and ended however it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from project import ROOT
+from shards import Cell, asked
+from tiny_writers import CHAT_TEMPLATE, STATEMENTS, save_writer
+
+from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.models.generation.section import Generation
+from biasgrid.models.servers.section import Serve
+from biasgrid.models.servers.serving import served
+
+HELPER = ROOT / "tests/helpers/model_server.py"
+PYTHON = sys.executable
+
+
+def section(command: str, **keys: Any) -> Serve:
+    return Serve(command=f"{PYTHON} {command}", **{"health": "/health", "minutes": 1, **keys})
+
+
+def start(tmp_path: Path, command: str, **keys: Any) -> Any:
+    return served(section(command, **keys), "somewhere", tmp_path / "job.server.log")
+
+
+def test_a_server_lives_as_long_as_the_context(tmp_path: Path) -> None:
+    with start(tmp_path, f"{HELPER} {{port}} {{folder}}") as url:
+        port = int(url.split(":")[2].split("/")[0])
+        assert url == f"http://127.0.0.1:{port}/v1"
+        (child,) = [one for one in psutil.Process().children() if str(port) in one.cmdline()]
+        assert child.cmdline()[-1] == "somewhere"
+    assert not child.is_running()
+    with socket.socket() as tried:
+        assert tried.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_a_command_that_ends(tmp_path: Path) -> None:
+    told = "import sys; print('no such flag', file=sys.stderr); sys.exit(3)"
+    with (
+        pytest.raises(ModelError, match=r"ended with 3 before it was ready; its last lines:\n  no such flag\nexpected"),
+        start(tmp_path, f'-c "{told}" {{folder}} {{port}}'),
+    ):
+        pass
+    assert "no such flag" in (tmp_path / "job.server.log").read_text()
+
+
+def test_a_server_that_never_gets_healthy(tmp_path: Path) -> None:
+    command = '-c "import time; time.sleep(600)" {folder} {port}'
+    with pytest.raises(ModelError, match=r"was not ready after 0.01 minutes"), start(tmp_path, command, minutes=0.01):
+        pass
+    assert not [one for one in psutil.Process().children() if "time.sleep(600)" in " ".join(one.cmdline())]
+
+
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    serve = Serve(command="no-such-server {folder} {port}")
+    with (
+        pytest.raises(ModelError, match=r"'no-such-server' cannot be started \(No such file or directory\); expected"),
+        served(serve, "somewhere", tmp_path / "server.log"),
+    ):
+        pass
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with (
+            pytest.raises(ModelError, match=rf"port {port} cannot be had \(Address already in use\); expected a port"),
+            start(tmp_path, "{folder}", port=port),
+        ):
+            pass
+
+
+JOB = """
+import sys, time
+from pathlib import Path
+from biasgrid.models.servers.section import Serve
+from biasgrid.models.servers.serving import served
+with served(Serve(command=sys.argv[1]), "somewhere", Path(sys.argv[2])) as url:
+    print(url, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_a_server_ends_with_a_job_that_is_killed(tmp_path: Path, end: signal.Signals) -> None:
+    command = f"{PYTHON} {HELPER} {{port}} {{folder}}"
+    line = [PYTHON, "-c", JOB, command, str(tmp_path / "server.log")]
+    job = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT / "src")})
+    assert job.stdout is not None
+    port = int(job.stdout.readline().split(":")[2].split("/")[0])
+    job.send_signal(end)
+    job.wait()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", port)) != 0:
+                return
+        time.sleep(0.05)
+    pytest.fail("the server is still there")
+
+
+def serving_cell(folder: Path, checkpoint: Path, rows: list[dict[str, Any]]) -> Cell:
+    return Cell(folder, "text-generation", asked(rows), checkpoint, "serve")
+
+
+def test_texts_of_a_served_model_are_those_of_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    checkpoint = save_writer(tmp_path / "writer", "llama", CHAT_TEMPLATE)
+    # Servers draw as the checkpoint suggests where a request does not say otherwise, such as with its penalties.
+    (checkpoint / "generation_config.json").write_text('{"bos_token_id": 0, "eos_token_id": 1}')
+    rows = [{"system": "Be short.", "text": text} for text in STATEMENTS]
+    generation = Generation(max_tokens=8, temperature=0).model_dump()
+    local = Cell(tmp_path / "local", "text-generation", asked(rows), checkpoint)
+    here = local.predict(answer="text", generation=generation)
+    command = (
+        f"{PYTHON} -m transformers.cli.transformers serve {{folder}} --host 127.0.0.1 --port {{port}} --device cpu"
+    )
+    serve = {"command": command, "concurrency": 2, "minutes": 5, "timeout": 120}
+    there = serving_cell(tmp_path / "served", checkpoint, rows)
+    keys = {"section": {"serve": serve, "generation": generation}, "log": tmp_path / "job.log"}
+    choices = {"generation": generation, "serve": {"command": command, "model": "{folder}", "api": "chat"}}
+    said = there.predict(answer="text", model="served", **keys, **choices)
+    assert said["response"].to_list() == here["response"].to_list()
+    assert said["status"].to_list() == here["status"].to_list()
+    assert (tmp_path / "job.server.log").stat().st_size
+    assert there.answers.joinpath("requests.jsonl").exists()

@@ -1,0 +1,89 @@
+"""Models behind servers through Snakemake: asked once, in their turns, and told apart by how they were scored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from model_server import ModelServer, serving
+from project import Project
+
+from biasgrid.tables.files import read_provenance
+
+KEY = "sk-a-secret-of-the-tests"
+MODEL = {"task": "text-generation", "kind": "API"}
+STATEMENTS = {"family": "statement", "domains": "statements/domains", "templates": "statements/gender.csv"}
+
+
+def config(server: ModelServer, **endpoint: Any) -> dict[str, Any]:
+    at = {"url": server.url, "key": "${KEY_OF_TESTS}", "attempts": 3, "timeout": 10, **endpoint}
+    return {
+        "results": "results",
+        "inference": {"device": "cpu"},
+        "validity": {"one_answer": 1, "equal_scores": 1, "improbable": 1, "unanswered": 1},
+        "models": {
+            "top": {**MODEL, "label": "Top", "endpoint": {**at, "model": "large"}},
+            "told": {**MODEL, "label": "Told", "endpoint": {**at, "model": "small", "api": "completions"}},
+            "chance": {**MODEL, "label": "Chance", "random": {"seed": 1}},
+        },
+        "datasets": {
+            "scored": {**STATEMENTS, "title": "Scored", "sample": {"units": 30}, "shards": 2},
+        },
+        "run": {"models": ["top", "told", "chance"], "datasets": ["scored"]},
+    }
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    with serving(key=KEY, knows={"logprobs", "echo"}, seconds=0.002) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def asked(server: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose models are behind a server, run to the end."""
+    project = Project.create(tmp_path_factory.mktemp("servers"), config(server))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KEY_OF_TESTS", KEY)
+        project.run()
+    return project
+
+
+def test_each_is_asked_in_the_way_that_was_found(asked: Project) -> None:
+    results = asked.folder / "results"
+    able = {name: json.loads((results / f"able/{name}.json").read_text()) for name in ("top", "told")}
+    assert {name: each["scored_by"] for name, each in able.items()} == {"top": "top", "told": "echo"}
+    for model, way in {"top": "top", "told": "echo", "chance": "random"}.items():
+        table = results / f"predictions/scored/{model}/2-of-2.parquet"
+        assert set(pl.read_parquet(table)["scored_by"]) == {way}
+        assert read_provenance(table)["scored_by"] == way
+    assert not (results / "able/chance.json").exists()
+
+
+def test_jobs_of_an_endpoint_take_turns(asked: Project, server: ModelServer) -> None:
+    # 32 requests are under way at a time, however many jobs there are.
+    assert 8 < server.most <= 32
+
+
+def test_nothing_is_paid_twice(asked: Project, server: ModelServer, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("KEY_OF_TESTS", KEY)
+    project = asked.clone(tmp_path / "clone")
+    assert project.planned() == {}
+    changed = project.read_config()
+    changed["datasets"]["scored"]["shards"] = 1
+    changed["datasets"]["scored"]["sample"] = {"units": 32}
+    project.write_config(changed)
+    server.answered.clear()
+    project.run("results/measures/scored/top.parquet")
+    assert server.answered.total() == 4
+
+
+def test_the_key_is_nowhere(asked: Project) -> None:
+    files = [path for path in asked.folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert len(files) > 100
+    assert (asked.folder / "results/manifest.json") in files
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
