@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -92,6 +92,28 @@ class Dump(Section):
         return self
 
 
+class Charge(NamedTuple):
+    """What an instance costs, at most.
+
+    Attributes:
+        requests: how many requests it takes.
+        tokens_out: how many tokens are written.
+        input: the price of a million tokens that are read; None where it is not known.
+        output: the price of a million tokens that are written.
+    """
+
+    requests: int
+    tokens_out: int
+    input: float | None
+    output: float | None
+
+    def cost(self, tokens_in: float | None, tokens_out: float | None) -> float | None:
+        """Returns what tokens cost, None where that is not known."""
+        if self.input is None or self.output is None or tokens_in is None or tokens_out is None:
+            return None
+        return (tokens_in * self.input + tokens_out * self.output) / 1e6
+
+
 class Model(Section):
     """A model: a column of the grid."""
 
@@ -161,6 +183,14 @@ class Model(Section):
         Args:
             model: its name in the config.
             dataset: the name of the dataset that a job asks; empty where it asks none.
+        """
+        return None
+
+    def charge(self, answer: str) -> Charge | None:
+        """Says what asking it costs; None where nobody is paid.
+
+        Args:
+            answer: the kind of the answers.
         """
         return None
 

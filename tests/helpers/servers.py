@@ -32,11 +32,11 @@ class ServerCell(Cell):
     able: dict[str, Any] = field(default_factory=lambda: {"scored_by": "parsed"})
 
     @classmethod
-    def of(cls, folder: Path, url: str, rows: list[dict[str, Any]] | int, **keys: Any) -> ServerCell:
+    def of(cls, folder: Path, at: str, rows: list[dict[str, Any]] | int, **keys: Any) -> ServerCell:
         """Makes a cell; keys are those of `endpoint`, `able` and `generation`."""
         able, generation = keys.pop("able", {"scored_by": "parsed"}), Generation(**keys.pop("generation", {}))
         section = {
-            "endpoint": {"url": url, "model": "small", **STANDARD, **keys},
+            "endpoint": {"url": at, "model": "small", **STANDARD, **keys},
             "generation": generation.model_dump(),
         }
         record = {

@@ -21,6 +21,7 @@ STATEMENTS = {"family": "statement", "domains": "statements/domains", "templates
 
 def config(server: ModelServer, **endpoint: Any) -> dict[str, Any]:
     at = {"url": server.url, "key": "${KEY_OF_TESTS}", "attempts": 3, "timeout": 10, **endpoint}
+    at["price"] = {"input": 1, "output": 2}
     return {
         "results": "results",
         "inference": {"device": "cpu"},
@@ -80,6 +81,19 @@ def test_nothing_is_paid_twice(asked: Project, server: ModelServer, tmp_path: Pa
     server.answered.clear()
     project.run("results/measures/scored/top.parquet")
     assert server.answered.total() == 4
+
+
+def test_what_was_spent_is_told(asked: Project) -> None:
+    manifest = json.loads((asked.folder / "results/manifest.json").read_text())
+    spent = {cell["model"]: cell.get("spent") for cell in manifest["cells"]}
+    assert spent["chance"] is None
+    assert (spent["top"]["held"], spent["top"]["used"]) == (60, 60)
+    assert spent["top"]["cost"] == pytest.approx(spent["top"]["tokens_in"] / 1e6 + 2 * spent["top"]["tokens_out"] / 1e6)
+    assert {cell["model"]: cell["scored_by"] for cell in manifest["cells"]} == {
+        "top": "top", "told": "echo", "chance": "random",
+    }  # fmt: skip
+    audited = asked.audited()
+    assert "scored/top: 60 answers are paid for, 60 of them used." in audited.stdout
 
 
 def test_the_key_is_nowhere(asked: Project) -> None:

@@ -203,12 +203,15 @@ def audit(
     with told_errors():
         found = compare(results)
     if as_json:
-        told = {"findings": [one._asdict() for one in found.findings], "failures": plain(found.failures)}
+        told = {name: [one._asdict() for one in getattr(found, name)] for name in ("findings", "stores")}
+        told |= {"failures": plain(found.failures)}
         typer.echo(json.dumps(found._asdict() | told, indent=2))
     else:
         for finding in found.findings:
             typer.echo(f"{finding.state:8} {results / finding.file}")
         typer.echo(f"{found.files} files compared, {len(found.findings)} not as they were.")
+        for store in found.stores:
+            typer.echo(f"{store.dataset}/{store.model}: {store.held} answers are paid for, {store.used} of them used.")
         for failure in found.failures:
             typer.echo(f"The last run failed in {failure.rule} ({failure.log}): {failure.error}")
         if found.command:

@@ -27,7 +27,8 @@ MEANINGS = {
     "~": "~ estimated: tokens from words, sizes from rows",
     "-": "- not known before the model is fetched",
 }
-PLAN_FIRST_TO_GO = ("meas-\nured", "FLOP", "size", "tokens", "done", "time")
+CHARGES = ["requests", "written", "cost", "spent"]
+PLAN_FIRST_TO_GO = ("meas-\nured", "FLOP", "size", "written", "requests", "tokens", "done", "spent", "time", "cost")
 STATUS_FIRST_TO_GO = ("ex-\npanded", "meas-\nured", "rows/s", "left", "of", "rows")
 """Columns that narrow terminals do without, the least important first."""
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
@@ -73,6 +74,11 @@ def shown_bytes(value: float) -> str:
     return shown_number(value, "B")
 
 
+def shown_cost(value: float) -> str:
+    """Words what something costs, in whatever the config's prices are in."""
+    return f"{value:.2f}" if value < 1000 else f"{value:,.0f}"
+
+
 def by_dataset(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
     """Yields the cells of each dataset."""
     for dataset, group in groupby(cells, key=lambda cell: cell.dataset):
@@ -88,23 +94,28 @@ def plan_table(planned: plan.Plan, with_times: bool, width: int) -> RenderableTy
         width: how many characters a line may have.
     """
     times = ["time"] if with_times else []
-    table = empty_table(["cell"], ["instances", "tokens", "FLOP", "size", *times, "done", "meas-\nured"], width)
+    charges = CHARGES if planned.totals.requests.value else []
+    names = ["instances", "tokens", *charges, "FLOP", "size", *times, "done", "meas-\nured"]
+    table = empty_table(["cell"], names, width)
     for dataset, cells in by_dataset(planned.cells):
         sums = plan.totals_of(cells)
-        table.add_row(dataset, *plan_numbers(sums, sums.bytes, with_times), f"{sums.measured}", style="bold")
+        table.add_row(
+            dataset, *plan_numbers(sums, sums.bytes, with_times, bool(charges)), f"{sums.measured}", style="bold"
+        )
         for cell in cells:
-            numbers = plan_numbers(cell, cell.predictions_bytes, with_times)
+            numbers = plan_numbers(cell, cell.predictions_bytes, with_times, bool(charges))
             table.add_row(f"  {cell.model}", *numbers, "yes" if cell.measured else "-")
     sums = planned.totals
-    table.add_row("total", *plan_numbers(sums, sums.bytes, with_times), f"{sums.measured}", style="bold")
+    table.add_row("total", *plan_numbers(sums, sums.bytes, with_times, bool(charges)), f"{sums.measured}", style="bold")
     return Group(fitted(table, PLAN_FIRST_TO_GO, width), Text(plan_legend(planned, with_times), style="dim"))
 
 
-def plan_numbers(of: plan.CellPlan | plan.Totals, size: Figure, with_times: bool) -> list[str]:
+def plan_numbers(of: plan.CellPlan | plan.Totals, size: Figure, with_times: bool, with_charges: bool) -> list[str]:
     """Words the numbers of a cell, or of sums over cells."""
+    charges = [shown(of.requests), shown(of.tokens_out), shown(of.cost, shown_cost), shown(of.spent, shown_cost)]
     times = [shown(of.seconds, shown_time)] if with_times else []
-    counts = [shown(of.instances), shown(of.tokens), shown(of.flop), shown(size, shown_bytes)]
-    return [*counts, *times, f"{of.shards_done}/{of.shards}"]
+    counts = [shown(of.instances), shown(of.tokens), *(charges if with_charges else [])]
+    return [*counts, shown(of.flop), shown(size, shown_bytes), *times, f"{of.shards_done}/{of.shards}"]
 
 
 def plan_legend(planned: plan.Plan, with_times: bool) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from biasgrid.checkpoints.checkpoint import digest_file
 from biasgrid.faults import UserError
+from biasgrid.models.servers.spent import holdings_of
 from biasgrid.runs.failed_jobs import Failure
 from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST, Layout
 
@@ -30,6 +31,25 @@ class Finding(NamedTuple):
     file: str
 
 
+class Store(NamedTuple):
+    """The answers of a server that a cell's folder holds.
+
+    Attributes:
+        dataset, model: the cell.
+        held: how many answers there are.
+        used: how many of them the predictions come from; the others are of other questions, or asked otherwise.
+        tokens_in: how many tokens all of them have read.
+        tokens_out: how many they have written.
+    """
+
+    dataset: str
+    model: str
+    held: int
+    used: int
+    tokens_in: int
+    tokens_out: int
+
+
 class Audit(NamedTuple):
     """What was found.
 
@@ -38,12 +58,14 @@ class Audit(NamedTuple):
         findings: those that are not as they were, or should have been made anew, damaged ones first.
         failures: why the last run failed, empty where it did not.
         command: what makes damaged, missing and unmade files.
+        stores: the answers of servers, which are paid for once.
     """
 
     files: int
     findings: list[Finding]
     failures: list[Failure]
     command: str
+    stores: list[Store]
 
 
 def digests_of(results: Path, made: Collection[str] | None = None) -> dict[str, str]:
@@ -80,7 +102,17 @@ def audit(results: Path) -> Audit:
     # A run that failed while there is a manifest was one of some targets alone, for which the grid may have no use.
     targets = [str(results / file) for file in failed["missing"]] if whole and failed and not lost else []
     line = command((failed or manifest)["config_file"], list(empty), targets, list(lost))
-    return Audit(len(recorded), findings, failed["failures"] if failed else [], line if lost or failed else "")
+    failures, line = failed["failures"] if failed else [], line if lost or failed else ""
+    return Audit(len(recorded), findings, failures, line, list(stores_in(results)))
+
+
+def stores_in(results: Path) -> Iterator[Store]:
+    """Counts the answers of servers in a folder of results, cell by cell."""
+    for folder in sorted(results.glob(".answers/*/*")):
+        dataset, model = folder.parent.name, folder.name
+        holdings = holdings_of(folder, sorted(results.glob(f"predictions/{dataset}/{model}/*.parquet")))
+        if holdings is not None:
+            yield Store(dataset, model, *holdings)
 
 
 def command(config: str, empty: Sequence[str], targets: Sequence[str], forced: Sequence[str]) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.config import Config
 from biasgrid.files import read_made
+from biasgrid.models.servers.spent import holdings_of
 from biasgrid.runs.audit import digests_of, refuse_empty
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import provenance
 
 OF_PREDICTIONS = (
-    "task", "scoring", "labels", "target_scoring", "precision", "devices", "hardware", "audit", "dump", "biasgrid",
-    "libraries", "code", "config",
+    "task", "scoring", "scored_by", "labels", "target_scoring", "precision", "devices", "hardware", "audit", "dump",
+    "biasgrid", "libraries", "code", "config",
 )  # fmt: skip
 
 
@@ -63,16 +66,17 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
         by earlier runs; `seconds` of inference and `rows_per_second`, over all shards, `peak_mb` and `gpu_peak_mb`, the
         most of any shard, and `hosts`, all null, 0 or empty for cells that were imported; and of the predictions task,
         scoring, precision, devices, hardware, the audit (drift from float32), the dump, versions, and digests of code
-        and config, as far as they have them.
+        and config, as far as they have them; of servers, what was `spent`.
     """
     timings = [read_made(shard.timing, "how long a shard took") for shard in layout.shards(dataset, model)]
     rows, found, seconds = (sum(timing[key] for timing in timings) for key in ("rows", "found", "seconds"))
+    predictions = layout.predictions_of_cell(dataset, model)
     made = read_provenance(layout.measures(dataset, model))["predictions"]
     return {
         "dataset": dataset,
         "model": model,
         "instances_expected": count_rows(layout.instances_of_cell(dataset, model)),
-        "instances_made": sum(map(count_rows, layout.predictions_of_cell(dataset, model))),
+        "instances_made": sum(map(count_rows, predictions)),
         "instances_found": found,
         "seconds": round(seconds, 3) if timings else None,
         "rows_per_second": round((rows - found) / seconds, 1) if seconds else None,
@@ -80,4 +84,15 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
         "gpu_peak_mb": max((timing["gpu_peak_mb"] or 0 for timing in timings), default=0) or None,
         "hosts": sorted({timing["host"] for timing in timings}),
         **{key: made[key] for key in OF_PREDICTIONS if key in made},
+        **spent_on(layout, dataset, model, predictions),
     }
+
+
+def spent_on(layout: Layout, dataset: str, model: str, predictions: Sequence[Path]) -> dict[str, Any]:
+    """Returns what was spent on a cell as `spent`: see `Holdings`, and `cost`; nothing where no server was asked."""
+    holdings = holdings_of(layout.answers(dataset, model), predictions)
+    if holdings is None:
+        return {}
+    charge = layout.config.models[model].charge(layout.config.question(model, dataset).answer)
+    cost = charge.cost(holdings.tokens_in, holdings.tokens_out) if charge else None
+    return {"spent": {**holdings._asdict(), "cost": cost}}

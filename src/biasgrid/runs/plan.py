@@ -13,8 +13,9 @@ from biasgrid.checkpoints.cost import Text, load_backend, parameters, tokens_per
 from biasgrid.config import Config
 from biasgrid.engine.findings import found_on_processors, words_of
 from biasgrid.families.family import Lists
+from biasgrid.models.servers.spent import holdings_of
 from biasgrid.runs.counts import checkpoint_folder, count_instances, table_facts
-from biasgrid.runs.estimates import UNKNOWN, Figure, total
+from biasgrid.runs.estimates import UNKNOWN, Figure, loosest, total
 from biasgrid.runs.layout import Layout
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ class CellPlan:
         instances: how many instances it has.
         tokens: tokens of all inputs, special tokens included (words of several tokens need several inputs); without the
             model's tokenizer `about`, from the words of the texts.
+        requests: requests to a server, where there is one; options in all their spellings may take some more.
+        tokens_out: tokens that the server writes, at most.
+        cost: what it charges for all instances, by the prices of the config.
+        spent: what was spent on answers that are there, those included that are no longer used.
         parameters: parameters that every token passes through (see `biasgrid.checkpoints.cost.parameters`).
         flop: floating-point operations of a forward pass over all tokens, 2 x parameters x tokens (Kaplan et al. 2020,
             Scaling Laws for Neural Language Models, section 2.1).
@@ -71,6 +76,10 @@ class CellPlan:
     instances_table: str
     instances: Figure
     tokens: Figure
+    requests: Figure
+    tokens_out: Figure
+    cost: Figure
+    spent: Figure
     parameters: int | None
     flop: Figure
     instances_bytes: Figure
@@ -99,6 +108,10 @@ class Totals:
     cells: int
     instances: Figure
     tokens: Figure
+    requests: Figure
+    tokens_out: Figure
+    cost: Figure
+    spent: Figure
     flop: Figure
     instances_bytes: Figure
     predictions_bytes: Figure
@@ -191,6 +204,7 @@ class Planner:
             instances_table=str(asked),
             instances=instances,
             tokens=tokens,
+            **self.charges(dataset, model, instances, tokens),
             parameters=count,
             flop=flop,
             instances_bytes=size_of([asked], instances, self.config.family(dataset).instance_bytes),
@@ -200,6 +214,17 @@ class Planner:
             shards_done=sum(table.exists() for table in tables),
             measured=self.layout.measures(dataset, model).exists(),
         )
+
+    def charges(self, dataset: str, model: str, instances: Figure, tokens: Figure) -> dict[str, Figure]:
+        """Returns what a server is asked and charges: nothing for other models."""
+        charge = self.config.models[model].charge(self.config.question(model, dataset).answer)
+        if charge is None:
+            return dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Figure(0))
+        written = instances.times(charge.tokens_out, "at most")
+        cost = Figure(charge.cost(tokens.value, written.value), loosest([tokens.kind, written.kind]))
+        held = holdings_of(self.layout.answers(dataset, model), [])
+        spent = Figure(charge.cost(held.tokens_in, held.tokens_out)) if held else Figure(0)
+        return {"requests": instances.times(charge.requests), "tokens_out": written, "cost": cost, "spent": spent}
 
     def instances_of_cell(self, dataset: str, model: str) -> Figure:
         """Returns how many instances a model answers; those of predictions to be imported are not known before."""
@@ -250,6 +275,10 @@ def totals_of(cells: Sequence[CellPlan]) -> Totals:
         cells=len(cells),
         instances=total(cell.instances for cell in cells),
         tokens=total(cell.tokens for cell in cells),
+        requests=total(cell.requests for cell in cells),
+        tokens_out=total(cell.tokens_out for cell in cells),
+        cost=total(cell.cost for cell in cells),
+        spent=total(cell.spent for cell in cells),
         flop=total(cell.flop for cell in cells),
         instances_bytes=total(instances_tables.values()),
         predictions_bytes=total(cell.predictions_bytes for cell in cells),

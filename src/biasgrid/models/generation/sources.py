@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from biasgrid.addresses import digest_of
-from biasgrid.model_section import Model
+from biasgrid.model_section import Charge, Model
 from biasgrid.models.generation.section import Generation
 from biasgrid.models.servers.section import Endpoint, Serve
 from biasgrid.section import KeysError, Section
@@ -49,6 +49,14 @@ class GenerativeModel(Model):
         if self.endpoint:
             return f"server_{digest_of(self.endpoint.url)}"
         return f"cell_{digest_of(f'{model} {dataset}')}" if self.serve else None
+
+    def charge(self, answer: str) -> Charge | None:
+        """Says what asking it costs: a text for each instance; options cost less where they are not found in one."""
+        if not self.endpoint:
+            return None
+        price = self.endpoint.price
+        prices = (None, None) if price is None else (price.input, price.output)
+        return Charge(1, self.generation.max_tokens, *prices)
 
     @model_validator(mode="after")
     def _has_what_is_served(self) -> GenerativeModel:

@@ -58,7 +58,7 @@ class AnthropicClient:
         raw = await self.client.messages.with_raw_response.create(
             model=self.access.model, messages=others, **({"system": system} if system else {}), **sent
         )
-        return raw.parse()
+        return await raw.parse()
 
     async def close(self) -> None:
         """Ends the connections."""

@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 WINDOW = 10
 """Seconds for which tokens may be saved up; limiters begin full, so a longer time would begin with a flood."""
+SECONDS_BETWEEN_LOOKS = 0.01
 LONGEST_PAUSE = 900.0
 LEAST_FAILURES = 16
 """After so many requests in a row without an answer, and as many as are under way, none more is sent."""
@@ -108,10 +109,8 @@ class Round:
         """Asks one request after the other, until none waits or none more shall be sent."""
         for request in self.waiting:
             await limits.wait(request)
+            await self.find_means(request)
             if self.stop is not None:
-                return
-            if not self.desk.budget.promise(request):
-                self.stop = self.too_expensive()
                 return
             answer = None
             try:
@@ -124,6 +123,14 @@ class Round:
                 self.stop = error
             finally:
                 self.desk.budget.settle(request, answer)
+
+    async def find_means(self, request: Request) -> None:
+        """Sets aside what a request may cost, as soon as those under way have cost less than they might."""
+        budget = self.desk.budget
+        while self.stop is None and not budget.promise(request):
+            if not budget.under_way:
+                self.stop = self.too_expensive()
+            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
 
     async def answered_at_last(self, client: Client, request: Request) -> Answer:
         """Sends a request again where the library gave it up too early.

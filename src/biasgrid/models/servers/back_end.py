@@ -24,7 +24,7 @@ from biasgrid.models.servers.access import Access, quiet_libraries
 from biasgrid.models.servers.asking import Desk
 from biasgrid.models.servers.budget import Budget
 from biasgrid.models.servers.reach import name_of, reached
-from biasgrid.models.servers.requests import Request, digest_of
+from biasgrid.models.servers.requests import Request, asked_with, digest_of
 from biasgrid.models.servers.section import Asking
 from biasgrid.models.servers.spent import bill_of
 from biasgrid.models.servers.store import RequestStore
@@ -60,7 +60,8 @@ class Server(BackEnd):
         access: how it is reached.
         settings: how to answer.
         generation: the keys of `generation.section.Generation`.
-        made_by: the digest of what is the same in all requests.
+        model: what tells the model from others.
+        asked_with: the digest of what is the same in all requests.
         desk: what sends requests.
     """
 
@@ -76,8 +77,9 @@ class Server(BackEnd):
             held: what must be let go of at the end.
         """
         self.access, self.settings, self.held = access, settings, held
-        self.generation = Generation.model_validate(settings.section.get("generation", {})).model_dump()
-        self.made_by = digest_of(model, settings.choices.get("serve"), access.asking.api)
+        self.generation = generation_of(settings)
+        self.model = digest_of(model, settings.choices.get("serve"), access.asking.api)
+        self.asked_with = asked_with_of(settings)
         longest = min(LONGEST_FOR_LOCK, settings.seconds_without_progress / 2)
         held.enter_context(one_job(cell_of(settings) / "requests.lock", longest))
         self.store = held.enter_context(RequestStore(cell_of(settings), self.reserve))
@@ -88,7 +90,7 @@ class Server(BackEnd):
         """Returns what decides the answers, and where options are chosen the way in which they are."""
         way = {"scored_by": settings.able["scored_by"]} if settings.answer == "choice" else {}
         choices = {name: value for name, value in super().decisive(settings).items() if value is not None}
-        return {**choices, **way}
+        return {**choices, **way, "asked_with": asked_with_of(settings)}
 
     @classmethod
     def runs_on(cls, settings: Settings) -> str:
@@ -132,9 +134,8 @@ class Server(BackEnd):
 
     @property
     def writing(self) -> dict[str, Any]:
-        """The parameters of texts; top_p only where it cuts something off, as some services take one of both alone."""
-        keys = ("max_tokens", "temperature", *(["top_p"] if self.generation["top_p"] < 1 else []))
-        return {key: self.generation[key] for key in keys}
+        """The parameters of texts."""
+        return writing_of(self.generation)
 
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Answers some instances, many at a time."""
@@ -188,7 +189,12 @@ class Server(BackEnd):
         keys = instances["key"].to_numpy()
         seeds = mixed(keys + np.uint64(self.generation["seed"] * int(STEP) % 2**64)) % np.uint64(2**31)
         return [
-            [Request(self.made_by, int(key), each.messages, self.with_seed(each.parameters, int(seed))) for each in row]
+            [
+                Request(
+                    self.model, self.asked_with, int(key), each.messages, self.with_seed(each.parameters, int(seed))
+                )
+                for each in row
+            ]
             for key, seed, row in zip(keys, seeds, sent, strict=True)
         ]
 
@@ -238,6 +244,29 @@ class Server(BackEnd):
 
 
 OF_TEXTS = {"response": pl.String, "status": pl.Categorical, "tokens_in": pl.UInt32, "tokens_out": pl.UInt32}
+
+
+def generation_of(settings: Settings) -> dict[str, Any]:
+    """Returns the keys of `generation.section.Generation`."""
+    return Generation.model_validate(settings.section.get("generation", {})).model_dump()
+
+
+def writing_of(generation: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the parameters of texts; top_p where it cuts something off alone, as services take one of both."""
+    keys = ("max_tokens", "temperature", *(["top_p"] if generation["top_p"] < 1 else []))
+    return {key: generation[key] for key in keys}
+
+
+def asked_with_of(settings: Settings) -> str:
+    """Digests what is the same in all requests of a cell; see `requests.asked_with`."""
+    generation = generation_of(settings)
+    sent = writing_of(generation)
+    if settings.answer == "choice":
+        sent = way_named(settings.able["scored_by"])(sent).sent("", ("A",))[0].parameters
+    asked = settings.section.get("endpoint") or settings.section["serve"]
+    # Of one token nothing is drawn.
+    drawn = {"drawn": generation["seed"]} if sent["max_tokens"] > 1 else {}
+    return asked_with([asked.get("model"), settings.choices.get("serve")], asked.get("api", "chat"), sent | drawn)
 
 
 def cell_of(settings: Settings) -> Any:

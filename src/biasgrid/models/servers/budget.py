@@ -25,12 +25,14 @@ class Budget:
         limit: what all answers of the model may cost together; None without a limit.
         spent: what they have cost so far.
         promised: what the requests under way may cost at most.
+        under_way: how many these are.
     """
 
     price: Price | None
     limit: float | None
     spent: float = 0
     promised: float = 0
+    under_way: int = 0
 
     def add(self, bill: Bill) -> None:
         """Adds what answers of earlier runs have cost."""
@@ -50,11 +52,13 @@ class Budget:
         if self.limit is not None and self.spent + self.promised + self.most(request) > self.limit:
             return False
         self.promised += self.most(request)
+        self.under_way += 1
         return True
 
     def settle(self, request: Request, answer: Answer | None) -> None:
         """Takes what a request has cost for what was set aside; nothing without an answer."""
         self.promised -= self.most(request)
+        self.under_way -= 1
         if answer is not None and self.price is not None:
             # What is not told is taken for the most that it can have been.
             read = request.most_tokens_in if answer.tokens_in is None else answer.tokens_in

@@ -95,7 +95,7 @@ async def answers_to(client: Client, way: Way, asked: Asked, options: Options) -
     Raises:
         Refused: there is no answer.
     """
-    return [await client.ask(Request("", 0, *sent)) for sent in way.sent(asked, options)]
+    return [await client.ask(Request("", "", 0, *sent)) for sent in way.sent(asked, options)]
 
 
 async def problem_of(client: Client, way: Way, api: str) -> str | None:

@@ -41,13 +41,15 @@ class Request:
     """A request.
 
     Attributes:
-        made_by: the digest of what is the same in all requests of a cell, see `digest_of`.
+        model: what tells the model from others.
+        asked_with: a digest of what is the same in all requests of a cell, see `asked_with`.
         key: the key of the instance that it is of.
         messages: what is asked: role and text of each message, or the text alone of completions.
         parameters: what else is sent, the model aside.
     """
 
-    made_by: str
+    model: str
+    asked_with: str
     key: int
     messages: Sequence[Mapping[str, str]] | str
     parameters: Mapping[str, Any]
@@ -55,7 +57,7 @@ class Request:
     @cached_property
     def digest(self) -> str:
         """By which it is found in a store: of model, messages, parameters and key."""
-        return digest_of(self.made_by, self.key, self.messages, self.parameters)
+        return digest_of(self.model, self.key, self.messages, self.parameters)
 
     @property
     def texts(self) -> list[str]:
@@ -81,3 +83,16 @@ class Request:
 def digest_of(*parts: Any) -> str:
     """Digests what can be written as JSON; 32 hexadecimal digits."""
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def asked_with(model: Any, api: str, parameters: Mapping[str, Any]) -> str:
+    """Digests what is the same in all requests of a cell, by which one knows whose answers it uses.
+
+    Args:
+        model: what the config says of the model.
+        api: how it is asked.
+        parameters: those of any of its requests; seeds and lists of options are each request's own.
+    """
+    return digest_of(
+        model, api, {name: each for name, each in parameters.items() if name not in ("seed", "extra_body")}
+    )

@@ -57,14 +57,14 @@ class Line(NamedTuple):
     Attributes:
         at: where it begins, in bytes.
         request: the digest of the request.
-        made_by: see `Request`.
+        asked_with: see `Request`.
         key: the key of the instance.
         answer: the answer.
     """
 
     at: int
     request: str
-    made_by: str
+    asked_with: str
     key: int
     answer: Answer
 
@@ -135,7 +135,7 @@ class RequestStore:
         Raises:
             UserError: the disk is full; the answer is kept all the same, in the room that was kept free.
         """
-        line = {"request": request.digest, "made_by": request.made_by, "key": request.key, **answer._asdict()}
+        line = {"request": request.digest, "asked_with": request.asked_with, "key": request.key, **answer._asdict()}
         at = self.end
         try:
             self._write(line)
@@ -184,7 +184,7 @@ def lines_in(path: Path) -> Iterator[Line]:
             continue
         try:
             line = json.loads(content)
-            read = Line(at, line["request"], line["made_by"], line["key"], answer_in(line))
+            read = Line(at, line["request"], line["asked_with"], line["key"], answer_in(line))
         except (ValueError, KeyError, TypeError):
             logger.warning("%s, line %s: damaged; what it held is asked again", path, number + 1)
             continue
