@@ -70,6 +70,16 @@ def test_jobs_of_an_endpoint_take_turns(asked: Project, server: ModelServer) -> 
     assert 8 < server.most <= 32
 
 
+def test_the_plan_tells_what_it_costs(asked: Project) -> None:
+    line = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "plan", "config/small.yaml", "--json"]
+    told = subprocess.run(line, cwd=asked.folder, env=asked.environment(), capture_output=True, text=True, check=True)
+    cells = {cell["model"]: cell for cell in json.loads(told.stdout)["cells"]}
+    assert cells["chance"]["cost"] == cells["chance"]["requests"] == 0
+    assert (cells["top"]["requests"], cells["top"]["tokens_out"]) == (60, 60 * 200)
+    assert cells["top"]["cost"] == pytest.approx((cells["top"]["tokens"] + 2 * 60 * 200) / 1e6, abs=1e-3)
+    assert cells["top"]["spent"] > 0
+
+
 def test_nothing_is_paid_twice(asked: Project, server: ModelServer, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("KEY_OF_TESTS", KEY)
     project = asked.clone(tmp_path / "clone")
@@ -90,6 +100,10 @@ def test_what_was_spent_is_told(asked: Project) -> None:
     assert (spent["top"]["held"], spent["top"]["used"]) == (60, 60)
     assert spent["top"]["cost"] == pytest.approx(spent["top"]["tokens_in"] / 1e6 + 2 * spent["top"]["tokens_out"] / 1e6)
     assert {cell["model"]: cell["scored_by"] for cell in manifest["cells"]} == {
+        "top": "top", "told": "echo", "chance": "random",
+    }  # fmt: skip
+    summary = pl.read_parquet(asked.folder / "results/summary.parquet")
+    assert dict(summary.select("model", "scoring").unique().iter_rows()) == {
         "top": "top", "told": "echo", "chance": "random",
     }  # fmt: skip
     audited = asked.audited()

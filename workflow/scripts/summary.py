@@ -14,12 +14,12 @@ from biasgrid.files import write_text
 from biasgrid.tables.files import read_provenance, read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.provenance import provenance
-from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, summarise
+from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, summarise, with_ways
 
 measures = read_tables(snakemake.input.measures, MEASURES)
-models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
-summary = summarise(measures, models, snakemake.params.headlines, snakemake.params.marks)
 cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) for path in snakemake.input.measures}
+models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
+summary = summarise(measures, with_ways(models, cells), snakemake.params.headlines, snakemake.params.marks)
 write_table(
     summary, snakemake.output.parquet, SUMMARY, provenance(snakemake.config, code=snakemake.params.code, measures=cells)
 )

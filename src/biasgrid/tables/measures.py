@@ -115,7 +115,12 @@ SUMMARY = table(
         **CELL,
         "kind": column(pl.String, description="the kind of model (such as SQuAD, NewsQA, LM)"),
         "label": column(pl.String, description="the model's label in plots"),
-        "scoring": column(pl.String, description="exact or unqover, where one can choose", nullable=True),
+        "scoring": column(
+            pl.String,
+            description="exact or unqover, where one can choose; of models that write how they were asked to choose, "
+            "such as logits, top or parsed: see docs/servers.md",
+            nullable=True,
+        ),
         **NAME,
         "bias_type": KEYS["bias_type"],
         **VALUE,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 import polars as pl
 
@@ -25,12 +26,27 @@ class ModelFacts:
         kind: what sort of model it is, by which plots group (such as SQuAD, NewsQA, LM).
         label: its name in plots.
         scoring: how it is scored on each dataset where one can choose, which for an imported model is not the
-            config's choice.
+            config's choice; of models that write how they were asked to choose.
     """
 
     kind: str
     label: str
     scoring: Mapping[str, str]
+
+
+def with_ways(models: Mapping[str, ModelFacts], cells: Mapping[str, Mapping[str, Any]]) -> dict[str, ModelFacts]:
+    """Adds how models that write were asked to choose, which is found out while they are asked.
+
+    Args:
+        models: the facts of each model, by its name.
+        cells: the provenance of each cell's measures, by `DATASET/MODEL`.
+    """
+    ways: dict[str, dict[str, str]] = {}
+    for cell, facts in cells.items():
+        dataset, _, model = cell.partition("/")
+        if way := facts.get("predictions", {}).get("scored_by"):
+            ways.setdefault(model, {})[dataset] = way
+    return {name: replace(facts, scoring={**facts.scoring, **ways.get(name, {})}) for name, facts in models.items()}
 
 
 def summarise(

@@ -11,8 +11,8 @@ from biasgrid.models.servers.refusals import Refused, refused, told
 from biasgrid.models.servers.requests import Answer, Request
 
 FINISHES = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "refusal": "content_filter"}
-SENT = ("max_tokens", "temperature", "top_p")
-"""The parameters that the protocol knows, of those that a request may have."""
+DRAWING = ("temperature", "top_p")
+"""Parameters that the protocol knows and the library does not name any more, as newer models do without."""
 
 
 class AnthropicClient:
@@ -53,10 +53,14 @@ class AnthropicClient:
             raise Refused(problem, again=True) from None
 
     async def _sent(self, request: Request) -> Any:
-        sent = {name: request.parameters[name] for name in SENT if name in request.parameters}
+        drawing = {name: request.parameters[name] for name in DRAWING if name in request.parameters}
         system, others = apart(request.messages)
         raw = await self.client.messages.with_raw_response.create(
-            model=self.access.model, messages=others, **({"system": system} if system else {}), **sent
+            model=self.access.model,
+            messages=others,
+            max_tokens=request.parameters["max_tokens"],
+            extra_body=drawing,
+            **({"system": system} if system else {}),
         )
         return await raw.parse()
 

@@ -41,12 +41,14 @@ SCHEMA = table(
         "scored_by": column(
             pl.Categorical,
             description="how a model that writes text was asked: `logits` of all tokens, of a model on this machine; "
-            "`random` where nobody was; null for models that write none",
+            "`echo`, `top`, `choice` or `parsed` of a server; `random` where nobody was; null for models that write "
+            "none",
             nullable=True,
         ),
         "status": column(
             pl.Categorical,
-            description="whether a response could be parsed; null where none was asked for",
+            description="how a server has answered: `ok`; `bounded` where an option is not among the tokens that it "
+            "lists; or why there is no answer: `unclear`, `empty`, `length`, `filtered`, `refused`; null for others",
             nullable=True,
         ),
         "response": column(
