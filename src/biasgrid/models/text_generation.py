@@ -25,6 +25,7 @@ from biasgrid.jobs.progress import Progress
 from biasgrid.models.generation.checks import check_causal, check_lengths, with_unknown
 from biasgrid.models.generation.noise import seeds_of
 from biasgrid.models.generation.options import Options
+from biasgrid.models.generation.parsed import SCORED_BY as BY_TEXT
 from biasgrid.models.generation.parsed import parsed_choices
 from biasgrid.models.generation.prefix import Prefix, difference_behind
 from biasgrid.models.generation.prompts import Prompter
@@ -89,7 +90,7 @@ class TextGeneration(BackEnd):
         """Returns what decides the answers: the precision, how texts are written, or how options are scored."""
         precision = choose_precision(settings.precision, choose_device(settings.device))
         own = super().decisive(settings) if writes(settings) else {}
-        way = {} if settings.answer == "text" else {"scored_by": PARSED if writes(settings) else SCORED_BY}
+        way = {} if settings.answer == "text" else {"scored_by": BY_TEXT if writes(settings) else SCORED_BY}
         return {"precision": precision, **own, **way}
 
     @classmethod

@@ -8,7 +8,6 @@ from model_server import LISTED, ModelServer, share
 from servers import ServerCell
 
 from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.models.generation.parsing import chosen
 from biasgrid.tables.files import read_provenance
 
 Servers = Callable[..., ModelServer]
@@ -75,26 +74,6 @@ def test_texts_are_parsed_and_keep_their_status(serve: Servers, cell: Cells) -> 
     assert rows[0] == rows[1] == rows[3] == [None, None]
     for response, row in zip(said["response"].to_list()[4:], rows[4:], strict=True):
         assert row == ([1, 0] if response == "Yes." else [0, 1])
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("A", 0), ("B.", 1), ("**B**", 1), ("(A) Ann", 0), ("The answer is: B", 1), ("The correct option is A.", 0),
-        ("Ann is older. So the answer is B.", 1), ("a", None), ("A man", None), ("A/B", None), ("Neither", None),
-        ("", None), ("I would not say A or anything", None),
-    ],
-)  # fmt: skip
-def test_options_are_found_in_texts(text: str, place: int | None) -> None:
-    assert chosen(text, ["A", "B"], ended=True) == place
-
-
-def test_words_are_found_in_any_case_and_ends_only_of_whole_texts() -> None:
-    assert chosen("YES, they are", ["Yes", "No"], ended=False) == 0
-    assert chosen("Nobody knows", ["Yes", "No"], ended=True) is None
-    assert chosen("It depends. No", ["Yes", "No"], ended=False) is None
-    assert chosen("It depends. No", ["Yes", "No"], ended=True) == 1
-    assert chosen("north east.", ["north", "north east"], ended=True) == 1
 
 
 def test_prompts_longer_than_the_context_are_not_sent(serve: Servers, cell: Cells) -> None:

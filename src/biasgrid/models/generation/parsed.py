@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from biasgrid.engine.local import lists_of
+from biasgrid.engine.lists import lists_of
 
 SCORED_BY = "parsed"
 """How options were scored: a text was written, and the option read in it."""

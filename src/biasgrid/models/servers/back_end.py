@@ -28,7 +28,7 @@ from biasgrid.models.servers.requests import Request, asked_with, digest_of
 from biasgrid.models.servers.section import Asking
 from biasgrid.models.servers.spent import bill_of
 from biasgrid.models.servers.store import RequestStore
-from biasgrid.models.servers.ways import Asked, Options, Sent, Way, text_of, way_named
+from biasgrid.models.servers.ways import Asked, Options, Sent, Text, Way, text_of, way_named
 from biasgrid.tables.keys import STEP, mixed
 
 logger = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Server(BackEnd):
     @classmethod
     def decisive(cls, settings: Settings) -> dict[str, Any]:
         """Returns what decides the answers, and where options are chosen the way in which they are."""
-        way = {"scored_by": settings.able["scored_by"]} if settings.answer == "choice" else {}
+        way = {"scored_by": way_of(settings)} if settings.answer == "choice" else {}
         choices = {name: value for name, value in super().decisive(settings).items() if value is not None}
         return {**choices, **way, "asked_with": asked_with_of(settings)}
 
@@ -130,7 +130,7 @@ class Server(BackEnd):
     @property
     def way(self) -> Way:
         """How options are chosen."""
-        return way_named(self.settings.able["scored_by"])(self.writing)
+        return way_named(way_of(self.settings))(self.writing)
 
     @property
     def writing(self) -> dict[str, Any]:
@@ -251,6 +251,13 @@ def generation_of(settings: Settings) -> dict[str, Any]:
     return Generation.model_validate(settings.section.get("generation", {})).model_dump()
 
 
+def way_of(settings: Settings) -> str:
+    """Names how options are chosen: as the server can, or in texts where the config says so."""
+    if generation_of(settings)["options"] == Text.name:
+        return Text.name
+    return str(settings.able["scored_by"])
+
+
 def writing_of(generation: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the parameters of texts; top_p where it cuts something off alone, as services take one of both."""
     keys = ("max_tokens", "temperature", *(["top_p"] if generation["top_p"] < 1 else []))
@@ -262,7 +269,7 @@ def asked_with_of(settings: Settings) -> str:
     generation = generation_of(settings)
     sent = writing_of(generation)
     if settings.answer == "choice":
-        sent = way_named(settings.able["scored_by"])(sent).sent("", ("A",))[0].parameters
+        sent = way_named(way_of(settings))(sent).sent("", ("A",))[0].parameters
     asked = settings.section.get("endpoint") or settings.section["serve"]
     # Of one token nothing is drawn.
     drawn = {"drawn": generation["seed"]} if sent["max_tokens"] > 1 else {}

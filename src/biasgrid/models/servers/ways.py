@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from biasgrid.models.generation.options import shared, shortest, spellings
-from biasgrid.models.generation.parsing import chosen
+from biasgrid.models.generation.parsed import place_of, status_of
 from biasgrid.models.generation.prompts import Messages, said_of
 from biasgrid.models.servers.requests import Answer
 
@@ -137,9 +137,9 @@ class Text(Way):
     def said(self, asked: Asked, options: Options, answers: Sequence[Answer]) -> Said:
         """Gives the option that was chosen all of the probability; none any where none was."""
         response, status = text_of(answers[0])
-        place = chosen(response, options, status == "ok") if status in ("ok", "length") else None
+        place = place_of(response, status != "length", options) if status in ("ok", "length") else None
         if place is None:
-            return Said([None] * len(options), None, "unclear" if status == "ok" else status, response)
+            return Said([None] * len(options), None, status_of(place, status), response)
         shares = [None if option is None else float(at == place) for at, option in enumerate(options)]
         return Said(shares, None, "ok", response)
 
