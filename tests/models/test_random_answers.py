@@ -71,4 +71,5 @@ def test_a_config_names_it_in_place_of_a_checkpoint() -> None:
 def test_it_is_one_source_among_others() -> None:
     with pytest.raises(InputError) as refused:
         parse_config(config(random={"seed": 4}, folder="somewhere"), "c.yaml")
-    assert "expected exactly one of `checkpoint`, `folder`, `train`, `predictions` and `random`" in str(refused.value)
+    sources = "`checkpoint`, `folder`, `train`, `predictions`, `endpoint` and `random`"
+    assert f"expected exactly one of {sources}" in str(refused.value)

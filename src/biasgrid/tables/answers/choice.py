@@ -41,13 +41,13 @@ SCHEMA = table(
         "scored_by": column(
             pl.Categorical,
             description="how a model that writes text was asked: `logits` of all tokens, of a model on this machine; "
-            "`echo`, `top`, `choice` or `parsed` of a server; `random` where nobody was; null for models that write "
-            "none",
+            "`echo`, `top` or `choice` of a server; `parsed`, the option was read in a response; `random` where nobody "
+            "was asked; null for others",
             nullable=True,
         ),
         "status": column(
             pl.Categorical,
-            description="how a server has answered: `ok`; `bounded` where an option is not among the tokens that it "
+            description="how it has answered: `ok`; `bounded` where an option is not among the tokens that it "
             "lists; or why there is no answer: `unclear`, `empty`, `length`, `filtered`, `refused`; null for others",
             nullable=True,
         ),
