@@ -155,7 +155,8 @@ def in_even_steps(groups: pl.DataFrame, planting: Planting) -> pl.Series:
     order = [weight(planting, group, bias_type) for bias_type, group in groups.select("bias_type", "group").iter_rows()]
     place = (pl.col("order").rank() - 1).over("bias_type")
     last = pl.max_horizontal(pl.len().over("bias_type") - 1, 1)
-    return groups.select("bias_type", order=pl.Series(order)).select(planting.strength * (place / last)).to_series()
+    ordered = groups.select("bias_type", order=pl.Series(order, dtype=pl.Float64))
+    return ordered.select(planting.strength * (place / last)).to_series()
 
 
 def with_counts(frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], planting: Planting) -> pl.DataFrame:

@@ -93,3 +93,13 @@ def test_corpora_hold_what_is_read_and_are_made_again_by_their_seed_only(tmp_pat
     assert text == f"Be brief. {instances['text'][0]}"
     assert len(answers) == 3
     assert set(answers) <= {"Yes", "No"}
+
+
+def test_statements_about_nobody_have_no_prejudice(tmp_path: Path) -> None:
+    templates = (
+        "template_id,template_text,constraints,label,negation_of\n"
+        "vote,All may vote.,,Yes,\nnot,Not all may vote.,,No,vote\n"
+    )
+    instances = instances_of(tmp_path, templates=templates)
+    assert plant(instances, planting(0.9)).is_empty()
+    assert shares(corpus(instances, "text-generation", planting(0.9))) == [0.5, 0.5]
