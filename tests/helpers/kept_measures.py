@@ -10,8 +10,8 @@ import polars as pl
 import torch
 
 KEPT = Path(__file__).parents[1] / "workflow" / "demo_measures.parquet"
-"""Values of each `model` of then, and of each `strength` what was planted. Its metadata name the models' weights and
-their machine."""
+"""Values of each `model` of then, and of each `strength` what was planted, later in statements too. Its metadata name
+the models' weights and their machine."""
 
 
 def machine() -> str:

@@ -26,7 +26,6 @@ OF_EACH_KIND = [
     ("strong-lm", "gender"),
     ("strong-sentiment", "sentiment"),
     ("strong-entailment", "entailment"),
-    ("strong-llm", "gender"),
     ("strong-llm", "statements"),
 ]
 """Cells of the demo: model and dataset."""
