@@ -209,7 +209,8 @@ def stages_of_statistics(family):
 
 def able_of_cell(wildcards):
     """What was found out of what a cell's model can do; nothing where it writes texts, or nobody need look."""
-    needed = answer_of_cell(wildcards) == "choice" and back_end_of_cell(wildcards).look
+    answer = grid.question(wildcards.model, wildcards.dataset).answer
+    needed = answer == "choice" and back_end_of_cell(wildcards).look
     return layout.able(wildcards.model) if needed else []
 
 
