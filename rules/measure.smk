@@ -57,6 +57,7 @@ rule statistics:
 rule summary:
     input:
         measures=of_cells(layout.measures),
+        statistics=of_cells(layout.statistics),
     output:
         parquet=layout.summary("parquet"),
         csv=layout.summary("csv"),
@@ -69,6 +70,7 @@ rule summary:
         models=facts_of_models(grid.run.datasets),
         headlines=headlines_of_grid(),
         marks=lambda _: marks_of_datasets(*grid.run.datasets),
+        statistics=grid.statistics.model_dump(),
         code=lambda _: code_of("summary"),
     script:
         "../workflow/scripts/summary.py"

@@ -11,7 +11,8 @@ from rich.console import Console, RenderableType
 from small_grid import read_grid, write_grid
 
 from biasgrid.cli.narrow import empty_table, fitted, shares
-from biasgrid.cli.tables import plan_table, status_table, summary_tables
+from biasgrid.cli.summary import summary_tables
+from biasgrid.cli.tables import plan_table, status_table
 from biasgrid.config import load_word_lists
 from biasgrid.runs import plan, status
 from biasgrid.runs.estimates import Figure
@@ -64,8 +65,32 @@ def summary_rows() -> list[dict[str, Any]]:
         "scoring": "unqover",
         "mark": None,
     }
+    silent = dict.fromkeys(("low", "high", "floor", "frames"))
     measured = [{"measure": name, "value": -0.123, "n": 12_345_678, "options": ""} for name in MEASURES]
-    return [cell | row for row in measured]
+    return [cell | silent | row for row in measured]
+
+
+@pytest.mark.parametrize("width", [40, 80, 140])
+def test_intervals_stand_whole_below_their_numbers_and_dashes_where_there_is_none(width: int) -> None:
+    mu, eta, delta, found = summary_rows()
+    rows = [
+        mu | {"value": 0.25, "floor": 0.125, "frames": 7},
+        eta | {"measure": "strength", "value": 0.2, "low": 0.1, "high": 0.3},
+        found | {"measure": "discoveries", "value": 3.0, "n": 550},
+        delta | {"value": None},
+    ]
+    lines = lines_of(summary_tables(rows, width, level=0.9), width)
+    assert all(cell_len(line) <= width for line in lines)
+    told = " ".join(" ".join(lines).split())
+    assert "0.250" in told
+    assert ">0.125" in told
+    assert "noise alone would give c" in told
+    if width >= 80:
+        assert "0.100..0.300" in told
+        assert "90 % interval over frames" in told
+    if width >= 140:
+        assert "0.250 0.200 3 - 7" in told
+        assert ">0.125 0.100..0.300 of 550 -" in told
 
 
 def draw(what: str, folder: Path, width: int) -> list[str]:

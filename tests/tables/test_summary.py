@@ -5,6 +5,7 @@ import pytest
 
 from biasgrid.tables.files import validate
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
+from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, summarise
 
 SCORING = {"gender": "exact", "religion": "exact"}
@@ -67,7 +68,60 @@ def test_headline_measures_of_a_cell_stand_side_by_side_with_its_facts() -> None
     assert summary["measure"].to_list() == list(CELL)
     assert summary["headline"].all()
     facts = {"model": "bert-squad", "dataset": "gender", "kind": "SQuAD", "label": "BERT base", "scoring": "exact"}
-    assert side_by_side(summary).to_dicts() == [facts | {"bias_type": None, "n": 12, **CELL, "flag": None}]
+    assert side_by_side(summary).to_dicts() == [
+        facts | {"bias_type": None, "n": 12, "frames": None, **CELL, "flag": None}
+    ]
+
+
+CERTAIN = {"over": "templates", "frames": 7, "method": "t", "n": 12}
+
+
+def statistics_of(model: str, dataset: str, *rows: dict[str, Any]) -> pl.DataFrame:
+    standard = {"options": "", **CERTAIN}
+    return table_of_cell(pl.DataFrame([standard | row for row in rows]), STATISTICS, model, dataset)
+
+
+def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
+    """What statistics alone know is a measure of its own, and what nothing is known of has no number, never 0."""
+    pairs = [("Ann", "cooks", 0.01), ("Ann", "reads", 0.2), ("Bea", "cooks", None)]
+    known = statistics_of(
+        "bert",
+        "gender",
+        {"measure": "mu", "value": 0.5, "floor": 0.2, "p": 0.001},
+        {"measure": "mu_excess", "value": 0.45, "low": 0.3, "high": 0.6},
+        {"measure": "delta", "value": 0.1, "low": 0.05, "high": 0.15},
+        {"measure": "delta", "value": 0.1, "low": 0.0, "high": 0.9, "over": "all"},
+        *(
+            {"measure": "gamma", "subject": subject, "attribute": attribute, "value": 0.1, "q": q}
+            for subject, attribute, q in pairs
+        ),
+    )
+    headlines = {"gender": dict.fromkeys(["mu", "mu_excess", "discoveries", "delta"], "")}
+    summary = summarise(measures_of("bert", "gender"), MODELS, headlines, statistics=known)
+    validate(summary, SUMMARY, "summary")
+    (line,) = side_by_side(summary).to_dicts()
+    found = {name: value for name, value in line.items() if name.startswith(("mu", "delta", "disc", "frames"))}
+    assert found == {
+        "frames": 7,
+        **{"mu": 0.5, "mu_floor": 0.2, "mu_p": 0.001, "mu_excess": 0.45, "mu_excess_low": 0.3, "mu_excess_high": 0.6},
+        **{"discoveries": 1, "discoveries_of": 2, "delta": 0.1, "delta_low": 0.05, "delta_high": 0.15},
+    }
+    silent = summarise(measures_of("bert", "gender"), MODELS, headlines, statistics=known.clear())
+    assert "discoveries" not in silent["measure"].to_list()
+    assert silent.select("low", "high", "floor", "p", "q", "frames").null_count().row(0) == (len(silent),) * 6
+
+
+def test_what_only_statistics_know_is_withheld_with_the_headlines_of_its_cell() -> None:
+    reason = "not measurable: no answers"
+    measures = measures_of("bert", "gender").with_columns(
+        flag=pl.when(measure="mu").then(pl.lit(reason)), value=pl.when(pl.col("measure") != "mu").then("value")
+    )
+    known = statistics_of("bert", "gender", {"measure": "gamma", "subject": "Ann", "attribute": "reads", "q": 0.01})
+    summary = summarise(measures, MODELS, {"gender": dict.fromkeys(["mu", "discoveries"], "")}, statistics=known)
+    assert summary.filter("headline").select("measure", "value", "flag").rows() == [
+        ("mu", None, reason),
+        ("discoveries", None, reason),
+    ]
 
 
 def test_cells_keep_their_order_and_their_numbers() -> None:

@@ -1,4 +1,4 @@
-"""Rule summary: the measures of all cells -> what is measured of whole cells and bias types."""
+"""Rule summary: measures and statistics of all cells -> what is measured of whole cells and bias types."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +14,15 @@ from biasgrid.files import write_text
 from biasgrid.tables.files import read_provenance, read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.provenance import provenance
+from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, summarise, with_ways
 
 measures = read_tables(snakemake.input.measures, MEASURES)
-cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) for path in snakemake.input.measures}
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
-summary = summarise(measures, with_ways(models, cells), snakemake.params.headlines, snakemake.params.marks)
-write_table(
-    summary, snakemake.output.parquet, SUMMARY, provenance(snakemake.config, code=snakemake.params.code, measures=cells)
-)
+statistics = read_tables(snakemake.input.statistics, STATISTICS)
+cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) for path in snakemake.input.measures}
+told = snakemake.params.headlines, snakemake.params.marks
+summary = summarise(measures, with_ways(models, cells), *told, statistics)
+facts = provenance(snakemake.config, code=snakemake.params.code, statistics=snakemake.params.statistics, measures=cells)
+write_table(summary, snakemake.output.parquet, SUMMARY, facts)
 write_text(snakemake.output.csv, for_spreadsheets(side_by_side(summary)).write_csv())

@@ -169,8 +169,8 @@ def summary(
     results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
 ) -> None:
     """Prints what was measured, a line per cell and bias type, and where the report is."""
-    from biasgrid.cli.tables import flag_lines, summary_tables
-    from biasgrid.tables.files import read_table
+    from biasgrid.cli.summary import flag_lines, summary_tables
+    from biasgrid.tables.files import read_provenance, read_table
     from biasgrid.tables.measures import SUMMARY
     from biasgrid.tables.summary import flags_of
 
@@ -182,7 +182,8 @@ def summary(
                 "CONFIG` tells how far it is"
             )
         measured = read_table(path, SUMMARY)
-    console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width))
+        level = read_provenance(path).get("statistics", {}).get("level", 0.95)
+    console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level))
     console.print(flag_lines(flags_of(measured).to_dicts()))
     console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
 

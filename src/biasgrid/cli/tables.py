@@ -1,8 +1,8 @@
-"""Plan, status and summary as tables for a terminal."""
+"""Plan and status as tables for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -186,52 +186,6 @@ def status_numbers(of: status.CellStatus | status.StatusTotals) -> list[str]:
 def shown_failure(failure: Failure) -> Text:
     """Words a failure: the job's rule, the error, and where to read on."""
     return Text.assemble("\n", (failure.rule, "bold red"), f" failed: {failure.error}\n", (failure.log, "dim"))
-
-
-def summary_tables(rows: Iterable[Mapping[str, Any]], width: int) -> RenderableType:
-    """Draws what was measured, a line per cell and bias type; a table for each set of headline measures.
-
-    Args:
-        rows: the rows of the summary (schema `SUMMARY`) that are of headline measures.
-        width: how many characters a line may have.
-    """
-    cells: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        cells.setdefault((row["dataset"], row["model"], row["bias_type"], row["scoring"]), []).append(row)
-    tables: dict[tuple[tuple[str, str], ...], list[list[Mapping[str, Any]]]] = {}
-    for cell in cells.values():
-        tables.setdefault(tuple((row["measure"], row["options"]) for row in cell), []).append(cell)
-    return Group(*(part for measures, lines in tables.items() for part in summary_table(measures, lines, width)))
-
-
-def flag_lines(flags: Iterable[Mapping[str, Any]]) -> Text:
-    """Words what speaks against cells.
-
-    Args:
-        flags: rows of `tables.summary.flags_of`.
-    """
-    lines = Text()
-    for withholds, group in groupby(flags, key=lambda flag: flag["withholds"]):
-        heading, style = ("Not measurable:", "bold red") if withholds else ("To be read with care:", "bold yellow")
-        lines.append(f"{heading}\n", style)
-        lines.append("".join(f"  {flag['dataset']}: {flag['flag']} ({', '.join(flag['models'])})\n" for flag in group))
-    return lines
-
-
-def summary_table(
-    measures: Sequence[tuple[str, str]], lines: Sequence[Sequence[Mapping[str, Any]]], width: int
-) -> Iterator[RenderableType]:
-    """Yields a table of cells with the same headline measures, and what these were computed with."""
-    told = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
-    told = {name: title for name, title in told.items() if lines[0][0][name] is not None}
-    titles = [name.replace("_", "\n") for name, _ in measures]
-    table = empty_table([*told.values()], [*titles, "n"], width)
-    for cell in lines:
-        numbers = ["-" if row["value"] is None else f"{row['value']:.3f} {row['mark'] or ''}".strip() for row in cell]
-        table.add_row(*(cell[0][name] for name in told), *numbers, f"{cell[-1]['n']:,}")
-    # The main measure comes first.
-    yield fitted(table, ["scoring", *reversed(titles[1:]), "n"], width, names=len(told))
-    yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")
 
 
 def frame_table(title: str, frame: pl.DataFrame) -> Table:

@@ -6,8 +6,9 @@ import numpy as np
 
 from biasgrid.arrays import FloatArray
 from biasgrid.statistics.intervals import Source, ends, half_width
+from biasgrid.tables.statistics import DISCOVERED
 
-LEVEL = 0.05
+LEVEL = DISCOVERED
 """Discoveries are what has a q of at most this."""
 
 

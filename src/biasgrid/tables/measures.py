@@ -126,6 +126,20 @@ SUMMARY = table(
         **VALUE,
         **NUMBERS,
         **MARKS,
+        "floor": column(
+            pl.Float64,
+            description="what noise alone would give, of measures that are positive for noise",
+            nullable=True,
+            checks=NeverNaN,
+        ),
+        "over": column(
+            pl.String, description="what its interval generalises over: `templates`, or `all`", nullable=True
+        ),
+        "frames": column(
+            pl.Int64,
+            description="how many frames (templates that are no rewordings of each other) it has",
+            nullable=True,
+        ),
         **FLAG,
         "headline": column(pl.Boolean, description="whether the measure and its options are the dataset's headline"),
     },

@@ -15,6 +15,8 @@ OVERS: tuple[Over, ...] = ("templates", "subjects", "all")
 """What numbers generalise over: other templates, other subjects (names, terms), or all that was sampled."""
 ROW = ("measure", "options", *MEASURE_KEYS)
 """What tells the measures of a cell apart."""
+DISCOVERED = 0.05
+"""Discoveries are what has a q of at most this."""
 UNKNOWN = "none"
 """The method of what nothing can be said of."""
 

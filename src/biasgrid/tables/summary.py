@@ -9,13 +9,18 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.tables.certainty import discoveries, of_wholes, with_certainty
+from biasgrid.tables.files import empty_table
 from biasgrid.tables.marks import best_mark, mark_of, worst_mark
-from biasgrid.tables.measure import Mark
-from biasgrid.tables.measures import MARKS, MEASURE_KEYS, SUMMARY
+from biasgrid.tables.measure import NOT_MEASURABLE, Mark
+from biasgrid.tables.measures import MARKS, SUMMARY
+from biasgrid.tables.statistics import STATISTICS
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
 LINE = ["model", "dataset", "bias_type"]
+BESIDE = ("low", "high", "floor", "p", "q")
+"""What stands beside a number in tables of numbers side by side."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +59,16 @@ def summarise(
     models: Mapping[str, ModelFacts],
     headlines: Mapping[str, Mapping[str, str]],
     marks: MarksOfDatasets = MappingProxyType({}),
+    statistics: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Picks what is measured of whole cells and bias types, over all templates.
+    """Picks what is measured of whole cells and bias types, over all templates, with how sure it is.
 
     Args:
         measures: the cells' tables (schema `MEASURES`), one below the other.
         models: the facts of each model, by its name in the config.
         headlines: for each dataset its headline measures, in the order in which they are told, with their options.
         marks: for each dataset the marks of those of its measures that have marks.
+        statistics: schema `STATISTICS`, of the same cells; without it nothing is known of how sure numbers are.
 
     Returns:
         Rows of `SUMMARY`: cells and their bias types in the order of their first appearance, headline measures first.
@@ -69,7 +76,9 @@ def summarise(
     Raises:
         KeyError: a model that is measured is not among `models`.
     """
-    whole = measures.filter(pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"))
+    known = empty_table(STATISTICS) if statistics is None else statistics
+    found = discoveries(known).join(places(headlines), on=["dataset", "measure", "options"], how="semi")
+    whole = pl.concat([with_certainty(of_wholes(measures), of_wholes(known)), found], how="diagonal")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = whole.select("model", "dataset").unique(maintain_order=True)
     facts = [
@@ -83,6 +92,7 @@ def summarise(
         .join(lines, on=LINE, nulls_equal=True, maintain_order="left")
         .sort("line", "place", nulls_last=True, maintain_order=True)
         .with_columns(headline=pl.col("place").is_not_null())
+        .with_columns(withheld())
         .pipe(marked, marks)
         .select(list(SUMMARY.columns))
     )
@@ -95,6 +105,14 @@ def marked(rows: pl.DataFrame, marks: MarksOfDatasets) -> pl.DataFrame:
         known, (low, high) = marks.get(row["dataset"], {}).get(row["measure"], ()), (row["low"], row["high"])
         told.append((mark_of(known, row["value"]), best_mark(known, low, high), worst_mark(known, low, high)))
     return rows.hstack(pl.DataFrame(told, schema=dict.fromkeys(MARKS, pl.String), orient="row"))
+
+
+def withheld() -> list[pl.Expr]:
+    """Withholds what only statistics know of cells whose other headlines are withheld."""
+    reason = pl.col("flag").filter(pl.col("flag").str.starts_with(NOT_MEASURABLE)).first().over("model", "dataset")
+    concerned = pl.col("headline") & reason.is_not_null()
+    numbers = [pl.when(~concerned).then(name).alias(name) for name in ("value", *BESIDE)]
+    return [*numbers, pl.when(concerned).then(reason).otherwise("flag").alias("flag")]
 
 
 def places(headlines: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
@@ -112,18 +130,26 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
     """Puts the headline measures of a summary side by side: a row for each cell and bias type.
 
     Returns:
-        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, a column for each headline measure, one for
-        its mark where it has one, and `flag`, why these are withheld. `n` is that of the last of them: how many swap
-        groups or cases were measured.
+        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `frames`, a column for each headline measure,
+        columns such as `mu_low` for what is known of it and `mu mark` for its mark, `discoveries_of` (how many were tested) and `flag`, why these
+        are withheld. `n` is that of the last measure: how many swap groups or cases were measured.
     """
     headlines = summary.filter("headline")
     names = headlines["measure"].unique(maintain_order=True)
     keys = ["model", "dataset", "kind", "label", "scoring", "bias_type"]
-    of_each = {name: pl.col("value").filter(pl.col("measure") == name).first() for name in names}
-    judged = [name for name in names if headlines.filter(measure=name)["mark"].count()]
-    of_each |= {f"{name} mark": pl.col("mark").filter(pl.col("measure") == name).first() for name in judged}
+    known = {name: [each for each in BESIDE if one[each].count()] for (name,), one in headlines.group_by("measure")}
+    of_each = {}
+    for name in names:
+        chosen = pl.col("measure") == name
+        of_each[name] = pl.col("value").filter(chosen).first()
+        of_each |= {f"{name}_{each}": pl.col(each).filter(chosen).first() for each in known[name]}
+        if name == "discoveries":
+            of_each[f"{name}_of"] = pl.col("n").filter(chosen).first()
+        if headlines.filter(measure=name)["mark"].count():
+            of_each[f"{name} mark"] = pl.col("mark").filter(chosen).first()
     lines = headlines.group_by(keys, maintain_order=True)
-    return lines.agg(n=pl.col("n").last(), **of_each, flag=pl.col("flag").first())
+    frames = pl.col("frames").max()
+    return lines.agg(n=pl.col("n").last(), frames=frames, **of_each, flag=pl.col("flag").first())
 
 
 def flags_of(summary: pl.DataFrame) -> pl.DataFrame:

@@ -157,8 +157,22 @@ STATISTICS = {
         headline="",
         design=DESIGN,
     ),
+    "discoveries": Measure(
+        title="associations found",
+        symbol="found",
+        meaning="how many associations are told from noise: their q is at most 0.05, so about one in twenty of them is "
+        "false",
+        is_not="how many there are: few templates find few",
+        source="Benjamini and Hochberg, JRSS B 1995",
+        unit="count",
+        fair=0,
+        headline="",
+    ),
 }
 """What only the tables of statistics have."""
+FIRST = ("gamma", "mu", "mu_excess", "strength", "discoveries", "mu_held_out", "eta", "eta_excess")
+OWN: Mapping[str, Measure] = {name: (MEASURES | STATISTICS)[name] for name in FIRST} | MEASURES
+"""What the family measures, in the order in which it is told."""
 
 FLAGS = {
     **COMMON_FLAGS,
@@ -216,7 +230,7 @@ def measures(dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:
     """Returns the measures of a dataset by name, in the order in which they are told; those of groups if it asks."""
     of_groups = measures_of_groups("subjects", dataset.failure_threshold, DESIGN) if dataset.compares_groups else {}
     covered = COVERAGE if any(is_generative(variant) for variant in dataset.variants) else {}
-    return {**MEASURES, **STATISTICS, **covered, **of_groups, **FLAGS}
+    return {**OWN, **covered, **of_groups, **FLAGS}
 
 
 def about(dataset: UnderspecifiedDataset) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class Underspecified(Family):
         "unqover": Format("biasgrid.unqover.commands:import_file", "biasgrid.unqover.commands:export_cell")
     }
     sorts: ClassVar = dict.fromkeys(ANSWERS, "subjects")
-    own_measures: ClassVar = {**declared.MEASURES, **declared.STATISTICS, **declared.COVERAGE}
+    own_measures: ClassVar = {**declared.OWN, **declared.COVERAGE}
     flags = declared.FLAGS
     expected = "a `variant` for underspecified datasets"
 

@@ -1,0 +1,107 @@
+"""The summary of a grid as tables for a terminal: numbers, with how sure they are below them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from biasgrid.cli.narrow import empty_table, fitted
+
+Row = Mapping[str, Any]
+NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
+
+
+def summary_tables(rows: Iterable[Row], width: int, level: float = 0.95) -> RenderableType:
+    """Draws what was measured, a line per cell and bias type; a table for each set of headline measures.
+
+    Args:
+        rows: the rows of the summary (schema `SUMMARY`) that are of headline measures.
+        width: how many characters a line may have.
+        level: the coverage of intervals.
+    """
+    cells: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        cells.setdefault((row["dataset"], row["model"], row["bias_type"], row["scoring"]), []).append(row)
+    tables: dict[tuple[tuple[str, str], ...], list[list[Row]]] = {}
+    for cell in cells.values():
+        tables.setdefault(tuple((row["measure"], row["options"]) for row in cell), []).append(cell)
+    return Group(*(part for measures, lines in tables.items() for part in summary_table(measures, lines, width, level)))
+
+
+def summary_table(
+    measures: Sequence[tuple[str, str]], lines: Sequence[Sequence[Row]], width: int, level: float
+) -> Iterator[RenderableType]:
+    """Yields a table of cells with the same headline measures, what stands in it, and what it was computed with."""
+    told = {name: title for name, title in NAMES.items() if lines[0][0][name] is not None}
+    titles = [name.replace("_", "\n") for name, _ in measures]
+    known = any(is_known(row) for cell in lines for row in cell)
+    counts = ["frames", "n"] if known else ["n"]
+    table = empty_table([*told.values()], [*titles, *counts], width)
+    for cell in lines:
+        numbers = [shown_number(row, known) for row in cell]
+        frames = [shown_count(max((row["frames"] or 0 for row in cell), default=0))] if known else []
+        line = [*(cell[0][name] for name in told), *numbers, *frames, f"{cell[-1]['n']:,}"]
+        # What has no second line stands beside the numbers, not beside what is below them.
+        table.add_row(*(text if "\n" in text or not known else f"{text}\n " for text in line))
+    # The main measure comes first.
+    yield fitted(table, ["scoring", "n", *reversed(titles[1:]), "frames"], width, names=len(told))
+    if known:
+        yield Text(legend([row for cell in lines for row in cell], level), style="dim")
+    yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")
+
+
+def is_known(row: Row) -> bool:
+    """Says whether anything is known of how sure a number is."""
+    return any(row[name] is not None for name in ("low", "floor"))
+
+
+def shown_number(row: Row, known: bool) -> str:
+    """Words a number and, in a second line where any number has one, its interval or floor; a dash for what is not."""
+    value = row["value"]
+    if row["measure"] == "discoveries":
+        found = "-" if value is None else f"{value:.0f}\nof {row['n']:,}"
+        return found if known else found.replace("\n", " ")
+    number = "-" if value is None else f"{value:.3f} {row['mark'] or ''}".strip()
+    return f"{number}\n{beside(row)}" if known else number
+
+
+def beside(row: Row) -> str:
+    """Words the interval or floor of a number."""
+    if row["low"] is not None:
+        return f"{row['low']:.3f}..{row['high']:.3f}"
+    return "-" if row["floor"] is None else f">{row['floor']:.3f}"
+
+
+def shown_count(count: int) -> str:
+    """Words how many frames there are."""
+    return f"{count}" if count else "-"
+
+
+def legend(rows: Sequence[Row], level: float) -> str:
+    """Words what stands below numbers."""
+    lines = []
+    if any(row["low"] is not None for row in rows):
+        lines.append(f"a..b: {100 * level:g} % interval over frames (templates that are no rewordings of each other)")
+    if any(row["floor"] is not None and row["low"] is None for row in rows):
+        lines.append(">c: noise alone would give c")
+    if any(row["measure"] == "discoveries" for row in rows):
+        lines.append("discoveries: told from noise (q <= 0.05), of those tested")
+    return "\n".join(lines)
+
+
+def flag_lines(flags: Iterable[Row]) -> Text:
+    """Words what speaks against cells.
+
+    Args:
+        flags: rows of `tables.summary.flags_of`.
+    """
+    lines = Text()
+    for withholds, group in groupby(flags, key=lambda flag: flag["withholds"]):
+        heading, style = ("Not measurable:", "bold red") if withholds else ("To be read with care:", "bold yellow")
+        lines.append(f"{heading}\n", style)
+        lines.append("".join(f"  {flag['dataset']}: {flag['flag']} ({', '.join(flag['models'])})\n" for flag in group))
+    return lines
