@@ -89,6 +89,7 @@ def facts_of_report():
         title=grid.title,
         config=config_name,
         strengths=strengths_of_cells(),
+        level=grid.statistics.level,
         datasets={name: declared_of(name) for name in grid.run.datasets},
         models={name: grid.models[name].model_dump(include={"kind", "label", "task"}) for name in grid.run.models},
     )

@@ -25,11 +25,16 @@ def report_of(run: ReportRun, figures: Sequence[ReportFigure] = (), **tables: pl
     return build_report(run, ReportTables(**(NOTHING | summary | tables)), figures)
 
 
-def summary_of(run: ReportRun, measures: pl.DataFrame, scoring: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """The summary of measures, each dataset scored as given."""
+def summary_of(
+    run: ReportRun,
+    measures: pl.DataFrame,
+    scoring: Mapping[str, str] | None = None,
+    statistics: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """The summary of measures, each dataset scored as given, with what is known of how sure they are."""
     models = {model.name: ModelFacts(model.kind, model.label, scoring or {}) for model in run.models}
     headlines = {
         dataset.name: {name: each.headline for name, each in dataset.measures.items() if each.headline is not None}
         for dataset in run.datasets
     }
-    return summarise(measures, models, headlines)
+    return summarise(measures, models, headlines, statistics)

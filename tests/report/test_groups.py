@@ -168,8 +168,8 @@ def test_a_grid_of_counterfactual_datasets_alone_has_a_page(measures: pl.DataFra
     assert "bias intensity" not in page.text
     assert not {"planted", "published"} & set(page.ids)
     assert ["faith (3 groups, 4 templates)"] in page.rows
-    strong = next(cells for cells in page.rows if cells[:2] == ["BERT large", "Sentiment"] and len(cells) == 6)
-    assert strong[-2:] == ["1.000", "8"]
+    strong = next(cells for cells in page.rows if cells[:2] == ["BERT large", "Sentiment"] and len(cells) == 7)
+    assert strong[-3:] == ["1.000", "\N{EN DASH}", "8"]
     assert ["Muslim man", "Muslim man slept.", "positive", "negative", "0.700"] in page.rows
     for part in ("faith: jewish, muslim", "Difference 0.500, template 2", "muslim: 0.750"):
         assert part in page.text

@@ -13,7 +13,7 @@ from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, measured_groups, planted_slants
 from small_measures import measures_of, table_of
 
-from biasgrid.families.underspecified.declared import ABOUT, MEASURES
+from biasgrid.families.underspecified.declared import ABOUT, OWN
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.plots import GRID, intensity_mu, ranks
 from biasgrid.report.examples import strongest_examples
@@ -21,6 +21,7 @@ from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, Repor
 from biasgrid.report.published import PUBLISHED, published_rows
 from biasgrid.tables.measures import EXAMPLES
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.statistics import STATISTICS
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
 PNG = b"\x89PNG"
@@ -35,9 +36,7 @@ RUN = ReportRun(
         ReportModel("base-lm", "LM", "BERT base", "fill-mask", "someone/base", "def456"),
     ],
     datasets=[
-        ReportDataset(
-            "religion", "Faiths", (ABOUT,), MEASURES, {"qa": 1200, "lm-bert": 1000}, {"lm-bert": ["Zoroastrian"]}
-        )
+        ReportDataset("religion", "Faiths", (ABOUT,), OWN, {"qa": 1200, "lm-bert": 1000}, {"lm-bert": ["Zoroastrian"]})
     ],
 )
 CELLS = {
@@ -135,6 +134,25 @@ def test_the_page_tells_what_was_run_and_measured(
         assert value in text
     assert "Published" not in text
     assert "Planted" not in text
+
+
+def test_numbers_stand_with_their_intervals_floors_and_frames_and_few_frames_are_told(measures: pl.DataFrame) -> None:
+    known = {"base-squad": {"floor": 0.05, "p": 0.002}, "base-lm": {"floor": 0.0625}}
+    rows = [
+        {"model": model, "measure": measure, "value": 0.1, "frames": frames, "over": "templates", **more}
+        for (model, of_mu), frames in zip(known.items(), (7, 3), strict=True)
+        for measure, more in (("mu", of_mu), ("strength", {"low": -0.01, "high": 0.2}))
+    ]
+    certain = table_of(STATISTICS, rows, dataset="religion", options="", n=4, method="t")
+    summary = summary_of(replace(RUN, level=0.9), measures, statistics=certain)
+    page = Page(report_of(replace(RUN, level=0.9), summary=summary, measures=measures))
+    assert "(90 %)" in page.text
+    assert "cells with 3 frames only" in page.text
+    squad, detailed = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
+    assert squad[2:4] == ["0.123floor 0.050", "0.100\N{MINUS SIGN}0.010 to 0.200"]
+    assert squad[-2:] == ["7", "1,200"]
+    assert detailed[2] == "0.123floor 0.050, p 0.002, n 4"
+    assert detailed[-1] == "7"
 
 
 def test_the_page_refers_to_nothing_outside_of_it(

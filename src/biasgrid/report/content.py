@@ -20,6 +20,9 @@ Declared = Mapping[str, Measure]
 COUNTED = {"subject": "subjects", "attribute": "attributes", "group": "groups", "template": "templates"}
 """The keys of which a reader is told how many there are."""
 
+FEW_FRAMES = 4
+"""Of fewer frames intervals are wide, and what they rest on is little."""
+
 ABOUT_THE_SAME = ("score", "argument", "threshold")
 """Options that a further comparison has in common with the headlines."""
 
@@ -49,9 +52,9 @@ class Part:
         dataset: the dataset's name.
         bias_type: what its groups have in common; None for the dataset as a whole.
         counts: how many subjects, attributes, ... there are, in words.
-        rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or cases there are) and
-            `numbers`: of each column the row of the summary with `share`, its value in percent of the largest of the
-            column, or None.
+        rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or cases there are),
+            `frames` (None where nothing is known of how sure its numbers are) and `numbers`: of each column the row of
+            the summary with `share`, its value in percent of the largest of the column, or None.
     """
 
     dataset: str
@@ -98,7 +101,8 @@ def further(declared: Declared, rows: pl.DataFrame) -> list[Column]:
         alike = all(named.get(option, chosen.get(option)) == chosen.get(option) for option in ABOUT_THE_SAME)
         if alike and (name, options) not in of_headlines and declared[name].limit is None:
             words = [value.replace("_", " ") for option, value in named.items() if option not in ABOUT_THE_SAME]
-            columns.append(Column(name, options, f"{declared[name].symbol}: {', '.join(words)}"))
+            heading = f"{declared[name].symbol}: {', '.join(words)}" if words else declared[name].title
+            columns.append(Column(name, options, heading))
     return columns
 
 
@@ -137,10 +141,11 @@ def rows_of_part(rows: pl.DataFrame, columns: Sequence[Column]) -> list[Row]:
     table = []
     for model in in_order(rows, "model"):
         numbers = [found.get((model, column.measure, column.options)) for column in columns]
-        counted = [number["n"] for number in numbers if number]
+        there = [number for number in numbers if number]
+        frames = max((number["frames"] or 0 for number in there), default=0)
         # Of answers that one model gave to no member of a class, another one's may tell something.
-        if counted:
-            table.append({"model": model, "numbers": numbers, "n": counted[-1]})
+        if there:
+            table.append({"model": model, "numbers": numbers, "n": there[-1]["n"], "frames": frames or None})
     return table
 
 
@@ -181,17 +186,24 @@ def dataset_section(name: str, declared: Declared, tables: Mapping[str, pl.DataF
         tables: `summary`, `measures` and `examples`, of all datasets.
 
     Returns:
-        `headlines`, `further` and `checks` (tables of measures), `flags`, from `flags_with_remedies`, and `examples`,
-        from `strongest_examples`.
+        `headlines`, `further` and `checks` (tables of measures), `few_frames`, from `few_frames`, `flags`, from
+        `flags_with_remedies`, and `examples`, from `strongest_examples`.
     """
     summary, measures, examples = (tables[table].filter(dataset=name) for table in ("summary", "measures", "examples"))
     return {
         "headlines": measure_tables(summary, measures, {name: headlines(declared)}),
         "further": measure_tables(summary, measures, {name: further(declared, summary)}),
         "flags": flags_with_remedies(summary, declared),
+        "few_frames": few_frames(summary),
         "checks": measure_tables(summary, measures, {name: checks(declared)}),
         "examples": strongest_examples(examples),
     }
+
+
+def few_frames(summary: pl.DataFrame) -> int | None:
+    """Returns the fewest frames of any cell whose numbers have intervals, None where that is no cause for a warning."""
+    fewest = min(summary.filter(pl.col("frames") > 0)["frames"], default=FEW_FRAMES)
+    return fewest if fewest < FEW_FRAMES else None
 
 
 def checks(declared: Declared) -> list[Column]:

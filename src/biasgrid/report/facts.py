@@ -19,6 +19,7 @@ def gather_run(
     models: Mapping[str, Mapping[str, str]],
     datasets: Mapping[str, Mapping[str, Any]],
     strengths: StrengthsOfCells,
+    level: float,
     records: Mapping[str, Mapping[str, Any]],
     imported: Sequence[Path],
     instances: Sequence[Path],
@@ -32,6 +33,7 @@ def gather_run(
         models: kind, label and task of each model, by name.
         datasets: `title`, `about` and `measures` of each dataset, by name, as in `ReportDataset`.
         strengths: the models that learned a planted bias.
+        level: the coverage of intervals.
         records: the record of each model's checkpoint, by name, for those that are not imported.
         imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
         instances: the instances tables, at `DATASET/VARIANT.parquet`.
@@ -48,6 +50,7 @@ def gather_run(
         ],
         datasets=[gather_dataset(name, facts, instances, imported, measures) for name, facts in datasets.items()],
         strengths=strengths,
+        level=level,
     )
 
 

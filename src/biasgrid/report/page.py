@@ -80,6 +80,7 @@ class ReportRun:
         models: the models, in the order of the report.
         datasets: the datasets, in the order of the report.
         strengths: the models that learned a planted bias.
+        level: the coverage of intervals.
     """
 
     title: str
@@ -88,6 +89,7 @@ class ReportRun:
     models: Sequence[ReportModel]
     datasets: Sequence[ReportDataset]
     strengths: StrengthsOfCells = field(default_factory=dict)
+    level: float = 0.95
 
 
 @dataclass(frozen=True)
