@@ -2,6 +2,11 @@ rule plot:
     input:
         measures=lambda wildcards: of_cells(layout.measures, *datasets_of_figures(wildcards.of)),
         planted=lambda wildcards: planted_tables() if wildcards.of == GRID else [],
+        statistics=lambda wildcards: of_cells(layout.statistics, *datasets_of_figures(wildcards.of)),
+        variances=lambda wildcards: of_cells(layout.variances, *datasets_of_figures(wildcards.of)),
+        frames=lambda wildcards: of_cells(layout.frames, *datasets_of_figures(wildcards.of)),
+        # Single associations by template are in no figure of all datasets.
+        by_template=lambda wildcards: [] if wildcards.of == GRID else of_cells(layout.by_template, wildcards.of),
     output:
         # A folder, because which figures there are hangs on the dataset.
         report(
@@ -23,6 +28,7 @@ rule plot:
         titles=lambda wildcards: {name: grid.datasets[name].title for name in datasets_of_figures(wildcards.of)},
         models=lambda wildcards: facts_of_models(datasets_of_figures(wildcards.of)),
         threshold=lambda wildcards: threshold_of(wildcards.of),
+        level=grid.statistics.level,
         strengths=lambda wildcards: strengths_of_cells() if wildcards.of == GRID else {},
         marks=lambda wildcards: marks_of_datasets(*datasets_of_figures(wildcards.of)),
         sections=lambda wildcards: sections_of_datasets(*datasets_of_figures(wildcards.of)),

@@ -4,6 +4,7 @@ from dataclasses import replace
 from importlib import import_module
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,7 +17,9 @@ from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import save
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.statistics.selection import select_rows
+from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.statistics import BY_TEMPLATE, FRAMES, STATISTICS
 from biasgrid.tables.summary import ModelFacts
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
@@ -26,6 +29,7 @@ MODELS = {
     "two": ModelFacts("SQuAD", "BERT large", {}),
     "three": ModelFacts("LM", "BERT base", {}),
 }
+KINDS = {model: facts.kind for model, facts in MODELS.items()}
 TITLES = {"faith": "Faiths", "land": "Countries"}
 FAITHS = FigureContext({"faith": "Faiths"}, MODELS)
 GRID = FigureContext(TITLES, MODELS)
@@ -132,7 +136,7 @@ def test_heat_map_averages_by_kind_and_leaves_gaps_where_nobody_was_asked() -> N
             "three": {("Ann", "stole"): 0.1},
         }
     )
-    means = heat_map.mean_gamma(measures, FAITHS)
+    means = heat_map.mean_gamma(measures, KINDS)
     values = {(row["kind"], row["subject"]): row["gamma"] for row in means.to_dicts()}
     assert values == {
         ("SQuAD", "Ann"): pytest.approx(0.3),
@@ -146,7 +150,7 @@ def test_heat_map_puts_similar_subjects_and_attributes_together() -> None:
     sides = {"Ann": 1, "Bob": -1, "Cleo": 1.1, "Dan": -1.1}
     weights = {"was rude": 0.2, "stole": -0.1, "slept": 0.25}
     pattern = {(s, a): sides[s] * weights[a] for s, a in product(sides, weights)}
-    means = heat_map.mean_gamma(by_pair({"one": pattern}), FAITHS)
+    means = heat_map.mean_gamma(by_pair({"one": pattern}), KINDS)
     subjects, attributes = heat_map.seriate(means)
     assert subjects == ["Cleo", "Ann", "Bob", "Dan"]
     assert attributes == ["slept", "was rude", "stole"]
@@ -164,28 +168,81 @@ def test_heat_map_shows_both_ends_of_many_subjects_and_grows_with_them() -> None
     assert large.theme.getp("figure_size")[1] > 2 * small.theme.getp("figure_size")[1]
 
 
-def test_associations_are_the_pairs_with_the_largest_mean_size() -> None:
-    measures = by_pair(
-        {
-            "one": {("Ann", "stole"): 0.3, ("Bob", "stole"): -0.3, ("Ann", "slept"): 0.5, ("Bob", "slept"): -0.5},
-            "two": {("Ann", "stole"): 0.2, ("Bob", "stole"): -0.2, ("Ann", "slept"): -0.4, ("Bob", "slept"): 0.4},
-        }
-    )
-    found = associations.strongest(measures, FAITHS, count=2)
-    assert found.select("subject", "attribute", "model", "gamma").rows() == [
-        ("Ann", "slept", "one", 0.5),
-        ("Ann", "slept", "two", -0.4),
-        ("Ann", "stole", "one", 0.3),
-        ("Ann", "stole", "two", 0.2),
+CERTAIN = {"low": 0.1, "high": 0.4, "frames": 4, "over": "templates"}
+
+
+def statistics_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Rows of statistics over templates, discoveries with selected intervals."""
+    selected = {"selected_low": 0.05, "selected_high": 0.5}
+    known = [row | CERTAIN | (selected if row["q"] <= 0.05 else {}) for row in rows]
+    return table_of(STATISTICS, known, dataset="faith", options="", method="t", measure="gamma", n=4)
+
+
+def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_discoveries() -> None:
+    values = {("Ann", "stole"): (0.3, 0.01), ("Bob", "stole"): (-0.3, 0.01), ("Ann", "slept"): (0.2, 0.5)}
+    rows = [
+        {"model": model, "subject": subject, "attribute": attribute, "value": value, "q": q}
+        for model in ("one", "three")
+        for (subject, attribute), (value, q) in values.items()
     ]
-    assert found["mean"].to_list() == pytest.approx([0.05, 0.05, 0.25, 0.25])
+    gammas = {model: {pair: value for pair, (value, _) in values.items()} for model in ("one", "three")}
+    certain = with_certainty(by_pair(gammas), statistics_of(rows))
+    found = associations.strongest(certain, count=5).select("model", "subject", "attribute", "low", "high", "found")
+    picked = [("Ann", "stole", 0.05, 0.5, True), ("Ann", "slept", None, None, False)]
+    assert found.rows() == [(model, *row) for model in ("one", "three") for row in picked]
+    figure = associations.figure(certain, FAITHS)
+    assert categories(figure.data, "model") == ["BERT base (SQuAD)", "BERT base (LM)"]
+    assert "95 % over 4 frames" in figure.labels.subtitle
+    silent = associations.figure(by_pair(gammas), FAITHS)
+    assert "there are too few frames" in silent.labels.subtitle
 
 
-def test_associations_are_drawn_strongest_first(measures: pl.DataFrame) -> None:
-    data = associations.figure(measures.filter(dataset="faith"), FAITHS).data
-    names = data["name"].unique(maintain_order=True).to_list()
-    assert names[:2] == ["Dan: slept", "Ann: was rude"]
-    assert data.height == len(names) * len(MODELS)
+def test_associations_stand_beside_their_frames() -> None:
+    cell = {"model": "one", "dataset": "faith"}
+    rows = [
+        {"template": template, "subject": "Ann", "attribute": "stole", "n": n, "comparison": value}
+        for template, n, value in ((0, 1, 0.1), (1, 3, 0.5), (2, 1, 0.2))
+    ]
+    zeros = dict.fromkeys(("sign", "wins", "delta", "epsilon", "answer_probability", "winner_changes"), 0.0)
+    frames = [{"frame": 0, "templates": "0, 1"}, {"frame": 1, "templates": "2"}]
+    tables = {
+        "by_template": table_of(BY_TEMPLATE, rows, **cell, **zeros),
+        "frames": table_of(FRAMES, frames, **cell),
+    }
+    marks = associations.by_frame(replace(FAITHS, tables=tables))
+    assert marks.select("frame", "gamma").rows() == [(0, pytest.approx(0.4)), (1, pytest.approx(0.2))]
+
+
+def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
+    pair = {"subject": "Ann", "attribute": "stole"}
+    gammas = {model: {("Ann", "stole"): 0.2} for model in ("one", "two")}
+    rows = [pair | {"model": "one", "q": 0.2}, pair | {"model": "two", "q": 0.01}]
+    certain = with_certainty(by_pair(gammas), statistics_of(rows))
+    own = heat_map.mean_gamma(certain, heat_map.panels_of(certain, FAITHS))
+    assert own.select("kind", "found").rows() == [("BERT base", False), ("BERT large", True)]
+    assert heat_map.mean_gamma(certain, KINDS)["found"].to_list() == [True]
+    assert heat_map.mean_gamma(by_pair(gammas), KINDS)["found"].to_list() == [None]
+
+
+def test_many_models_share_the_panels_of_their_kinds_and_the_title_says_so() -> None:
+    many = {(f"name {i}", attribute): i / 100 for i in range(80) for attribute in ATTRIBUTES}
+    figure = heat_map.figure(by_pair(dict.fromkeys(MODELS, many)), FAITHS)
+    assert categories(figure.data, "kind") == ["SQuAD", "LM"]
+    assert "means over the models of a kind" in figure.labels.title
+    assert "means" not in heat_map.figure(by_pair({"one": many}), FAITHS).labels.title
+
+
+def test_the_excess_stands_beside_the_value_and_its_floor(measures: pl.DataFrame) -> None:
+    rows = [
+        {"model": "one", "measure": "mu", "value": 0.1, "floor": 0.06},
+        {"model": "one", "measure": "mu_excess", "value": 0.08, "low": 0.05, "high": 0.11},
+    ]
+    known = [row | {"frames": 7, "over": "templates"} for row in rows]
+    certain = table_of(STATISTICS, known, dataset="faith", options="", method="t", n=4)
+    figure = intensity_mu.figure(with_certainty(measures, certain), GRID)
+    (row,) = figure.data.drop_nulls("excess").select("label", "value", "floor", "excess", "low", "high").rows()
+    assert row == ("BERT base", 0.1, 0.06, 0.08, 0.05, 0.11)
+    assert "95 % over 7 frames" in figure.labels.subtitle
 
 
 def test_bipartite_graph_keeps_three_winners_of_each_attribute() -> None:
@@ -218,9 +275,9 @@ def test_bipartite_graph_places_each_node_once_between_bottom_and_top(measures: 
         assert heights.explode().n_unique() == len(heights)
 
 
-def test_bars_stand_in_the_order_of_the_config(measures: pl.DataFrame) -> None:
+def test_models_stand_in_the_order_of_the_config(measures: pl.DataFrame) -> None:
     data = intensity_mu.figure(measures, GRID).data.sort("dataset")
-    assert categories(data, "label") == ["BERT base", "BERT large"]
+    assert categories(data, "label") == ["BERT large", "BERT base"]
     assert categories(data, "kind") == ["SQuAD", "LM"]
     assert categories(data, "dataset") == ["Faiths", "Countries"]
     assert data["value"].to_list() == pytest.approx([0.1, 0.2, 0.3] * 2)

@@ -1,4 +1,4 @@
-"""Rule plot: measures -> the figures of a dataset or of the grid."""
+"""Rule plot: measures and statistics -> the figures of a dataset or of the grid."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from biasgrid.plots.drawing.theme import save
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import ModelFacts
 
 measures = read_tables(snakemake.input.measures, MEASURES)
@@ -27,6 +28,8 @@ context = FigureContext(
     planted=read_tables(snakemake.input.planted, PLANTED),
     marks=snakemake.params.marks,
     sections=snakemake.params.sections,
+    level=snakemake.params.level,
+    tables={name: read_tables(snakemake.input[name], schema) for name, schema in TABLES.items()},
 )
 for name, reference in snakemake.params.figures.items():
     figure = draw(reference, measures, context)

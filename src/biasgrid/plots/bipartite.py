@@ -148,7 +148,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(color=guide_legend(), size=guide_legend())
         + scale_x_continuous(limits=(-margin[0], 1 + margin[1]), breaks=[0, 1], labels=headings(edges))
         + labs(
-            title=f"Who wins which attribute: {context.title}",
+            title=f"Who wins which attribute, means over models: {context.title}",
             subtitle="the three highest mean win ratios of each attribute (0.5 = no preference)",
             x="",
             y="",

@@ -16,6 +16,7 @@ from plotnine import (
     theme,
 )
 
+from biasgrid.plots.drawing.certain import interval_lines, over_frames
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.readable import ordered
 from biasgrid.plots.drawing.theme import GAMMA, biasgrid_theme, palette, shapes
@@ -38,7 +39,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: what the figure says of datasets and models.
     """
     points = pl.concat(
-        select_rows(measures, measure).with_columns(measure=pl.lit(name)) for measure, name in NAMES.items()
+        select_rows(measures, measure, certain=True).with_columns(measure=pl.lit(name))
+        for measure, name in NAMES.items()
     )
     facts = context.facts(points)
     kinds, labels = in_order(facts, "kind"), in_order(facts, "label")[::-1]
@@ -48,6 +50,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     points = ordered(points, dataset=titles, kind=kinds, label=labels, measure=list(NAMES.values()))
     return (
         ggplot(points, aes("value", "label", color="measure", shape="measure"))
+        + interval_lines(points, "label", size=0.7)
         + geom_point(fill="none", size=2.4, stroke=0.8)
         + expand_limits(x=0)
         + facet_grid("kind", "dataset", scales="free_y", space="free_y")
@@ -55,12 +58,13 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_shape_manual(shapes(3))
         + labs(
             title="Reasoning errors beside bias intensity",
-            subtitle="all in the units of the answers' probabilities",
+            subtitle="all in the units of the answers' probabilities; lines of δ and ε: "
+            f"{over_frames(points, context.level)}; μ is never less than 0, so it has a floor in place of an interval",
             x="value",
             y="model",
             color="",
             shape="",
         )
-        + biasgrid_theme(max(7, 3 + 2 * len(titles)), max(3, 1.8 + 0.24 * facts.height))
+        + biasgrid_theme(max(9, 3 + 2 * len(titles)), max(3, 1.8 + 0.24 * facts.height))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )

@@ -1,6 +1,8 @@
-"""Gamma of every subject and attribute as colours, averaged over the models of a kind."""
+"""Gamma of every subject and attribute as colours: of each model or, of many, averaged over those of a kind."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
@@ -9,6 +11,7 @@ from plotnine import (
     aes,
     element_text,
     facet_wrap,
+    geom_point,
     geom_raster,
     ggplot,
     guides,
@@ -20,10 +23,11 @@ from plotnine import (
 )
 
 from biasgrid.plots.drawing.context import FigureContext
-from biasgrid.plots.drawing.readable import both_ends, left_out, ordered, shorten_all
+from biasgrid.plots.drawing.readable import MOST_ROWS, both_ends, left_out, ordered, shorten_all
 from biasgrid.plots.drawing.theme import (
     CELL,
     GAMMA,
+    INK,
     LEAST,
     MOST,
     NEUTRAL,
@@ -34,32 +38,54 @@ from biasgrid.plots.drawing.theme import (
 )
 from biasgrid.statistics.selection import in_order, select_rows
 from biasgrid.tables.means import means_by
+from biasgrid.tables.statistics import DISCOVERED
 
 CAPTION = (
-    f"{GAMMA} of each subject (row) and attribute (column), averaged over the models of a kind. Red: "
+    f"{GAMMA} of each subject (row) and attribute (column): a panel for each model or, where these would be too many "
+    "and the title says so, the mean over the models of a kind. Red: "
     "associated more with this subject than with those it is compared with, blue: less, grey: not "
-    "asked. Colours compare subjects within a column; red does not mean that a model thinks the "
+    "asked. A small dot marks what is not told from noise (q above 0.05; in means: in no model): its colour may be "
+    "chance. Colours compare subjects within a column; red does not mean that a model thinks the "
     "attribute likely, only likelier than for others. The 2 % strongest cells share the end colours. "
     "Rows and columns are sorted by similarity (leading singular vectors)."
 )
 LONGEST_ATTRIBUTE = 44
-SIDE_BY_SIDE = 12
+MOST_PANEL_ROWS = 200
+"""So many rows all panels may have together; where there are more, models of a kind share one."""
+WIDEST = 20
+"""Inches that panels side by side may take."""
+FEW_PANELS = 4
+"""Of more panels the cells are as small as can be."""
 
 
-def mean_gamma(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
-    """Averages gamma(subject, attribute) over the models of each kind.
+def panels_of(measures: pl.DataFrame, context: FigureContext) -> dict[str, str]:
+    """Returns the panel of each model: its own or, where these would be too many to read, that of its kind."""
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
+    names, facts = context.names(gamma), context.facts(gamma)
+    kinds = dict(facts.select("model", "kind").iter_rows())
+    if len(names) * min(gamma["subject"].n_unique(), MOST_ROWS) <= MOST_PANEL_ROWS:
+        return names
+    return {model: kinds[model] for model in names}
+
+
+def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFrame:
+    """Averages gamma(subject, attribute) over the models of each panel.
 
     Args:
-        measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what knows the models' kinds.
+        measures: the measures of a dataset's cells (schema `MEASURES`, or with certainty).
+        panels: the panel of each model.
 
     Returns:
-        `kind`, `subject`, `attribute`, `gamma`, for all combinations; gamma is null where no model of the
-        kind was asked.
+        `kind` (the panel), `subject`, `attribute`, `gamma`, and `found`, whether any of its models tells it from noise
+        (null where none was tested), for all combinations; gamma is null where no model of the panel was asked.
     """
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
-    gamma = gamma.join(context.facts(gamma), on="model", maintain_order="left")
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True)
+    gamma = gamma.with_columns(kind=pl.col("model").replace_strict(panels))
+    found = gamma.group_by("kind", "subject", "attribute").agg(
+        found=(pl.col("q") <= DISCOVERED).any(ignore_nulls=False)
+    )
     means = means_by(gamma, ["kind", "subject", "attribute"]).rename({"value": "gamma"})
+    means = means.join(found, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
     keys = [means.select(pl.col(key).unique(maintain_order=True)) for key in ("kind", "subject", "attribute")]
     everything = keys[0].join(keys[1], how="cross").join(keys[2], how="cross")
     return everything.join(means, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
@@ -90,23 +116,26 @@ def seriate(means: pl.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws mean gamma: a panel per kind, a row per subject, a column per attribute (each at most 80).
+    """Draws gamma: a panel per model or kind, a row per subject, a column per attribute (each at most 80).
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
         context: what the figure says of dataset and models.
     """
-    means = mean_gamma(measures, context)
+    panels = panels_of(measures, context)
+    means = mean_gamma(measures, panels)
     all_subjects, all_attributes = seriate(means)
     subjects, attributes = both_ends(all_subjects), both_ends(all_attributes)
     short = shorten_all(attributes, LONGEST_ATTRIBUTE)
-    kinds = in_order(context.facts(measures), "kind")
+    kinds = list(dict.fromkeys(panels.values()))
     cells = means.filter(pl.col("subject").is_in(subjects), pl.col("attribute").is_in(attributes))
     cells = ordered(cells.with_columns(pl.col("attribute").replace_strict(short)), kind=kinds)
-    columns = len(kinds) if len(attributes) <= SIDE_BY_SIDE else 1
+    columns = columns_of(subjects, list(short.values()), len(kinds))
+    of_means = ", means over the models of a kind" if len(kinds) < len(panels) else ""
     return (
         ggplot(cells, aes("attribute", "subject", fill="gamma"))
         + geom_raster()
+        + not_found(cells)
         # Each panel writes its attributes below it: one may be a page away from the next.
         + facet_wrap("kind", ncol=columns, scales="free_x")
         + scale_x_discrete(limits=list(short.values()), expand=(0, 0))
@@ -114,8 +143,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + fill_scale(colour_limit(cells["gamma"]))
         + guides(fill=colour_bar())
         + labs(
-            title=f"Subjects and attributes: {context.title}",
-            subtitle=f"mean {GAMMA} over the models of a kind; similar subjects and attributes stand together"
+            title=f"Subjects and attributes{of_means}: {context.title}",
+            subtitle=f"{GAMMA}; small dot: not told from noise; similar subjects and attributes stand together"
             + left_out(all_subjects, subjects, "subjects")
             + left_out(all_attributes, attributes, "attributes"),
             x="attribute",
@@ -125,6 +154,12 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + heat_map_theme(*size(subjects, list(short.values()), len(kinds), columns))
         + theme(axis_text_x=element_text(size=7, angle=90, ha="center", va="top"))
     )
+
+
+def not_found(cells: pl.DataFrame) -> list[geom_point]:
+    """Returns the layer that marks what was tested and is not told from noise."""
+    marked = cells.filter(pl.col("found").not_())
+    return [geom_point(data=marked, size=0.7, color=INK, fill=INK, alpha=0.5, stroke=0.2)] if len(marked) else []
 
 
 def fill_scale(limit: float) -> scale_fill_gradient2:
@@ -141,10 +176,21 @@ def fill_scale(limit: float) -> scale_fill_gradient2:
     )
 
 
+def cell_side(subjects: list[str], panels: int) -> float:
+    """Returns the side of a cell in inches: at least such that it holds a label's height."""
+    return CELL if panels > FEW_PANELS else max(CELL, min(0.5, 2.5 / len(subjects)))
+
+
+def columns_of(subjects: list[str], attributes: list[str], panels: int) -> int:
+    """Returns how many panels stand side by side."""
+    width = cell_side(subjects, panels) * len(attributes) + 0.3
+    return max(1, min(panels, int(WIDEST / width)))
+
+
 def size(subjects: list[str], attributes: list[str], panels: int, columns: int) -> tuple[float, float]:
     """Returns width and height in inches with which cells are squares that hold a label's height."""
     character = 0.06
-    cell = max(CELL, min(0.5, 2.5 / len(subjects)))
+    cell = cell_side(subjects, panels)
     beside = character * max(map(len, subjects)) + 0.5
     below = character * max(map(len, attributes)) + 0.3
     rows = -(-panels // columns)

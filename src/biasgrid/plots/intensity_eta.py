@@ -5,17 +5,17 @@ from __future__ import annotations
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.plots.drawing.bars import bars
+from biasgrid.plots.drawing.beyond_noise import beyond_noise
 from biasgrid.plots.drawing.context import FigureContext
 
 CAPTION = (
-    "Bias consistency η of every cell: how uniformly the model prefers one subject over another, "
-    "whatever the template and the partner. A long bar can come from preferences that are minute but "
-    "always the same, so it says nothing about their size; read it together with μ."
+    "Bias consistency η of every cell: how uniformly the model prefers one subject over another, whatever the template "
+    "and the partner. Signs of pure noise agree by chance as far as the grey bar reaches, so only what is beyond it "
+    "(the dot) says anything, and only where its interval does not reach 0. Preferences that are minute but always the "
+    "same make η large, so it says nothing about their size; read it together with μ."
 )
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws eta of every cell; see `bars`."""
-    meaning = "mean over subjects of the mean |η| over attributes"
-    return bars(measures, context, "eta", "Bias consistency η", meaning)
+    """Draws eta of every cell; see `beyond_noise`."""
+    return beyond_noise(measures, context, "eta", "Bias consistency η", "η")

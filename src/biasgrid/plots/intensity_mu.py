@@ -5,19 +5,18 @@ from __future__ import annotations
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.plots.drawing.bars import bars
+from biasgrid.plots.drawing.beyond_noise import beyond_noise
 from biasgrid.plots.drawing.context import FigureContext
-from biasgrid.plots.drawing.theme import GAMMA
 
 CAPTION = (
-    "Bias intensity μ of every cell: each bar is one model, each panel one dataset, all on one scale. "
-    "A long bar says that the model prefers some subjects strongly for some attributes; it does not "
-    "say which, nor that the preference is the one people hold. Panels with more attributes tend to "
-    "have longer bars, because μ takes the largest of them."
+    "Bias intensity μ of every cell: a row per model, a column per dataset, all on one scale. A model without any bias "
+    "has a μ about as large as the grey bar, because the largest of many differences is never 0; only what is beyond "
+    "it (the dot) says anything, and only where its interval does not reach 0. It does not say which subjects are "
+    "preferred, nor that the preference is the one people hold. Datasets with more attributes tend to have a larger μ, "
+    "because μ takes the largest of them: compare datasets by their strength in the tables."
 )
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws mu of every cell; see `bars`."""
-    meaning = f"mean over subjects of the largest |{GAMMA}| over attributes"
-    return bars(measures, context, "mu", "Bias intensity μ", meaning)
+    """Draws mu of every cell; see `beyond_noise`."""
+    return beyond_noise(measures, context, "mu", "Bias intensity μ", "μ")

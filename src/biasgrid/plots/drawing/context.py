@@ -11,6 +11,7 @@ from biasgrid.statistics.recovery import StrengthsOfCells
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
+from biasgrid.tables.statistics import TABLES
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class FigureContext:
         planted: what was planted (schema `PLANTED`).
         marks: for each dataset the marks of those of its measures that have marks.
         sections: of datasets whose marks are judged with those of others, what they are called together.
+        level: the coverage of intervals.
+        tables: how sure measures are and where their variance is, of the same cells: `statistics`, `variances`,
+            `frames` and `by_template` (schemas in `tables.statistics.TABLES`); those that a run lacks have no rows.
     """
 
     titles: Mapping[str, str]
@@ -34,6 +38,12 @@ class FigureContext:
     planted: pl.DataFrame = field(default_factory=lambda: empty_table(PLANTED))
     marks: MarksOfDatasets = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
+    level: float = 0.95
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Returns one of `tables`, without rows where there is none."""
+        return self.tables[name] if name in self.tables else empty_table(TABLES[name])
 
     @property
     def title(self) -> str:

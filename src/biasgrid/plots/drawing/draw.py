@@ -10,6 +10,7 @@ from plotnine import ggplot, labs
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import empty_figure
 from biasgrid.references import load
+from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.measure import NOT_MEASURABLE
 
 LINE = 110
@@ -21,7 +22,8 @@ def draw(reference: str, measures: pl.DataFrame, context: FigureContext) -> ggpl
 
     Args:
         reference: where the figure is.
-        measures: the measures of the cells that it is about (schema `MEASURES`).
+        measures: the measures of the cells that it is about (schema `MEASURES`), which figures get with their intervals
+            (`with_certainty`).
         context: what the figure says of datasets and models.
     """
     withheld = not_measurable(measures)
@@ -29,8 +31,13 @@ def draw(reference: str, measures: pl.DataFrame, context: FigureContext) -> ggpl
     shown = measures.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
     if shown.is_empty():
         return empty_figure(context.title, note)
-    figure: ggplot = load(reference).figure(shown, context)
+    figure: ggplot = load(reference).figure(with_certainty(shown, certain(context, withheld)), context)
     return figure if withheld.is_empty() else figure + labs(caption=note)
+
+
+def certain(context: FigureContext, withheld: pl.DataFrame) -> pl.DataFrame:
+    """Returns the statistics of cells that are measurable."""
+    return context.table("statistics").join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
 
 
 def not_measurable(measures: pl.DataFrame) -> pl.DataFrame:

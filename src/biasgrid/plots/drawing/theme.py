@@ -169,10 +169,10 @@ def empty_figure(title: str, reason: str) -> ggplot:
 def save(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> None:
     """Saves a figure as SVG and as PNG (150 dots per inch), in the size that its theme gives.
 
-    The same figure gives the same bytes each time: ids are salted alike and no date is written.
+    The same figure gives the same bytes each time: ids are salted alike and no date is written. Text stays text.
     """
     # Subjects that a model was not asked about have no value, of which plotnine would warn each time.
-    with mpl.rc_context({"svg.hashsalt": "biasgrid"}), warnings.catch_warnings():
+    with mpl.rc_context({"svg.hashsalt": "biasgrid", "svg.fonttype": "none"}), warnings.catch_warnings():
         warnings.simplefilter("ignore", PlotnineWarning)
         drawn = figure.draw()
         with whole(svg_path) as partial:
