@@ -25,8 +25,11 @@ from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.measure import CURVE
 from biasgrid.groups.scores import SCORES
 from biasgrid.models.text_classification import class_order
+from biasgrid.statistics.intervals import Source, half_width
+from biasgrid.statistics.jackknife import jackknife_of_means
 
 DATASETS, MEASURES = read_document("docs/datasets.md"), read_document("docs/measures.md")
+STATISTICS = read_document("docs/statistics.md")
 TEMPLATES, GROUPS, CONFIG = "word_lists/moods/templates.json", "word_lists/moods/groups.json", "config/moods.yaml"
 MISTAKES = {
     "<gald> for <glad>": (TEMPLATES, "<glad>", "<gald>"),
@@ -46,6 +49,20 @@ def read_example(files: dict[str, str], folder: Path, monkeypatch: pytest.Monkey
     write_files(folder, files)
     monkeypatch.chdir(folder)
     load_word_lists(parse_config(read_config(CONFIG), CONFIG))
+
+
+def test_the_example_of_intervals_prints_what_is_shown_and_is_what_the_package_does(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, printed = re.findall(r"^```\w+\n(.*?)^```$", STATISTICS, flags=re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)  # The document's own.
+    assert capsys.readouterr().out == printed
+    frames = np.array([names["frames"]])
+    variance, units = jackknife_of_means(frames, np.ones_like(frames))
+    half = half_width([Source(variance, units - 1.0)], 0.05)
+    low, high = frames.mean() - half[0], frames.mean() + half[0]
+    assert f"{frames.mean():.3f} ({low:.3f} to {high:.3f})" == names["interval"](names["frames"])
 
 
 def test_a_mistake_gives_the_message_that_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
