@@ -8,13 +8,13 @@ from jinja2 import Template
 from project import ROOT
 
 from biasgrid.families.statement.family import FIGURES as FIGURES_OF_STATEMENTS
-from biasgrid.families.underspecified.family import FAMILY
+from biasgrid.families.underspecified.family import CLUSTERS, FAMILY
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
 from biasgrid.references import load
 from biasgrid.report.captions import captions, captions_file
 
-FIGURES = (*FAMILY.grid_figures, *OWN_FIGURES, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS, "planted")
+FIGURES = (*FAMILY.grid_figures, *OWN_FIGURES, CLUSTERS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS, "planted")
 
 
 def test_every_figure_has_a_caption() -> None:

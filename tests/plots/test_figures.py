@@ -12,7 +12,7 @@ from small_measures import measures_of, table_of
 
 from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
-from biasgrid.plots import associations, bipartite, errors, heat_map, intensity_mu, planted, ranks
+from biasgrid.plots import associations, bipartite, clusters, errors, heat_map, intensity_mu, planted, ranks
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import save
 from biasgrid.statistics.recovery import measured_and_planted, recovery
@@ -222,6 +222,31 @@ def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
     assert own.select("kind", "found").rows() == [("BERT base", False), ("BERT large", True)]
     assert heat_map.mean_gamma(certain, KINDS)["found"].to_list() == [True]
     assert heat_map.mean_gamma(by_pair(gammas), KINDS)["found"].to_list() == [None]
+
+
+def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
+    pairs = [("female", "nurse", 0.2), ("male", "nurse", -0.2), ("female", "pilot", -0.1), ("male", "pilot", 0.1)]
+    rows = [
+        {"model": "one", "subject_cluster": cluster, "attribute": attribute, "value": value, "over": over} | known
+        for cluster, attribute, value in pairs
+        for over, known in (
+            ("templates", {"low": value - 0.01, "high": value + 0.01, "q": 0.001}),
+            ("all", {"low": value - 0.15, "high": value + 0.15, "q": 0.01 if attribute == "nurse" else 0.3}),
+        )
+    ]
+    certain = table_of(STATISTICS, rows, dataset="faith", options="", method="t", measure="gamma", n=4, frames=4)
+    context = replace(FAITHS, tables={"statistics": certain})
+    figure = clusters.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), context)
+    shown = figure.data.select("name", "value", "low", "high", "high_all", "found").rows()
+    near = pytest.approx
+    assert shown == [
+        ("nurse", 0.2, near(0.19), near(0.21), near(0.35), True),
+        ("pilot", -0.1, near(-0.11), near(-0.09), near(0.05), False),
+    ]
+    assert figure.labels.title == "More female than male: Faiths"
+    assert "thick: 95 % over 4 frames" in figure.labels.subtitle
+    one = replace(context, tables={"statistics": certain.filter(subject_cluster="male")})
+    assert "no two clusters" in clusters.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), one).labels.subtitle
 
 
 def test_many_models_share_the_panels_of_their_kinds_and_the_title_says_so() -> None:

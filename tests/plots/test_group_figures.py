@@ -1,22 +1,27 @@
 """The data behind the figures of groups, and the files that are written."""
 
+from dataclasses import replace
 from importlib import import_module
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_groups import THRESHOLD, measured_groups, planted_slants
+from small_measures import table_of
 
 from biasgrid.groups.figures import FIGURES
-from biasgrid.plots import failure_curve, group_pairs, group_scores, group_templates, planted
+from biasgrid.plots import failure_curve, group_differences, group_pairs, group_scores, group_templates, planted
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import LEGEND_LINE, save
 from biasgrid.statistics.groups import main_score, order_groups, pairwise_options, scores_of_groups
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.statistics.selection import select_rows
+from biasgrid.tables.certainty import with_certainty
+from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts
 
 MODELS = {
@@ -263,6 +268,34 @@ def test_the_figure_of_planted_groups_is_drawn_and_the_same_each_time(
         save(planted.figure(measures, context), *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
+
+
+def known(measure: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    shared = {"dataset": "feelings", "options": "", "measure": measure, "over": "templates", "method": "t", "frames": 9}
+    return table_of(STATISTICS, rows, **shared, n=4)
+
+
+def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(measures: pl.DataFrame) -> None:
+    pair = {"model": "strong", "bias_type": "land", "group": "danish", "other": "other", "value": 0.2}
+    over_words = pair | {"over": "all", "low": -0.1, "high": 0.5}
+    statistics = known("difference", [pair | {"low": 0.1, "high": 0.3, "q": 0.01}, over_words])
+    figure = group_differences.figure(measures, replace(FEELINGS, tables={"statistics": statistics}))
+    (row,) = figure.data.select("model", "low", "high", "low_all", "high_all", "found").rows()
+    assert row == ("BERT large", 0.1, 0.3, -0.1, 0.5, True)
+    assert "thick: 95 % over 9 frames" in figure.labels.subtitle
+
+
+def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFrame) -> None:
+    rate = measures.filter(pl.col("template").is_null(), measure="failure_rate", model="mild").drop_nulls("value")
+    row = rate.select("model", "bias_type", "options", "value").row(0, named=True)
+    certain = with_certainty(measures, known("failure_rate", []).clear())
+    assert "no intervals" in failure_curve.figure(certain, FEELINGS).labels.subtitle
+    one = pl.all_horizontal(pl.col(name) == value for name, value in row.items()) & pl.col("template").is_null()
+    banded = certain.with_columns(
+        low=pl.when(one).then(0.0), high=pl.when(one).then(0.4), frames=pl.when(one).then(pl.lit(9, pl.Int64))
+    )
+    assert failure_curve.curves(banded).drop_nulls("low").select("low", "high", "frames").rows() == [(0, 0.4, 9)]
+    assert "bands: 95 % over 9 frames" in failure_curve.figure(banded, FEELINGS).labels.subtitle
 
 
 def draw(name: str, measures: pl.DataFrame, folder: Path) -> list[bytes]:

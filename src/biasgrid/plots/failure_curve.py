@@ -9,14 +9,17 @@ from plotnine import (
     element_text,
     facet_grid,
     geom_line,
+    geom_ribbon,
     geom_vline,
     ggplot,
     labs,
     scale_color_manual,
+    scale_fill_manual,
     scale_linetype_manual,
     theme,
 )
 
+from biasgrid.plots.drawing.certain import over_frames
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.readable import ordered
 from biasgrid.plots.drawing.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure, legend_below, legend_height
@@ -28,7 +31,7 @@ CAPTION = (
     "groups of a case (left, as published) or its largest one (right) must be larger. The mean hides a single "
     "group among many that is treated unlike the others; the largest grows with the number of groups even by "
     "chance, so compare models, not bias types, on the right. Rates are known at the thresholds of the tables, "
-    "and lines join them."
+    "and lines join them; bands are intervals over other templates like these."
 )
 DIFFERENCES = {"mean": "mean difference of two groups", "largest": "largest difference of two groups"}
 LineType = str | tuple[int, tuple[int, ...]]
@@ -46,12 +49,16 @@ def curves(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells (schema `MEASURES`).
 
     Returns:
-        `model`, `bias_type`, `difference`, `threshold`, `value`, without bias types in which no case has a rate.
+        `model`, `bias_type`, `difference`, `threshold`, `value`, `low`, `high`, `frames`, without bias types in which
+        no case has a rate.
     """
-    rates = measures.filter(pl.col("template").is_null(), measure="failure_rate").drop_nulls("value")
+    silent = [] if "frames" in measures.columns else [pl.lit(None, pl.Int64).alias("frames")]
+    rates = (
+        measures.with_columns(silent).filter(pl.col("template").is_null(), measure="failure_rate").drop_nulls("value")
+    )
     named = [{"options": options, **options_of(options)} for options in in_order(rates, "options")]
     read = pl.DataFrame(named, schema=dict.fromkeys(("options", "difference", "threshold"), pl.String))
-    columns = ["model", "bias_type", "difference", "threshold", "value"]
+    columns = ["model", "bias_type", "difference", "threshold", "value", "low", "high", "frames"]
     return (
         rates.join(read.cast({"threshold": pl.Float64}), on="options", maintain_order="left")
         .select(columns)
@@ -72,6 +79,13 @@ def line_looks(count: int) -> list[tuple[str, LineType]]:
     Lines are thin, so more shades of colours would be hard to tell apart.
     """
     return [(OKABE_ITO[place % len(OKABE_ITO)], LINETYPES[place % len(LINETYPES)]) for place in range(count)]
+
+
+def bands(lines: pl.DataFrame) -> list[geom_ribbon]:
+    """Returns the layer of intervals; no layer where there are none."""
+    known = lines.drop_nulls(["low", "high"])
+    band = aes("threshold", ymin="low", ymax="high", fill="model")
+    return [geom_ribbon(band, known, alpha=0.15, color="none", show_legend=False)] if len(known) else []
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -97,16 +111,18 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     return (
         ggplot(lines, aes("threshold", "value", color="model", linetype="model"))
         + geom_vline(xintercept=context.threshold, color=FAINT, linetype="dotted", size=0.7)
+        + bands(lines)
         + geom_line(size=0.8)
         + facet_grid("bias_type", "difference")
         + coord_cartesian(xlim=(0, last_threshold(rates, context.threshold)), ylim=(0, 1))
         + scale_color_manual(colours)
+        + scale_fill_manual(colours)
         + scale_linetype_manual(linetypes)
         + legend_below(labels, WIDTH, "color", "linetype")
         + labs(
             title=heading,
             subtitle=f"share of cases whose groups differ by more than the threshold; dotted: the configured one, "
-            f"{context.threshold:g}",
+            f"{context.threshold:g}\nbands: {over_frames(lines, context.level)}",
             x="threshold",
             y="share of cases that fail",
             color="model",

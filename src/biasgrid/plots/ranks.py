@@ -79,7 +79,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells (schema `MEASURES`).
         context: what the figure says of dataset and models.
     """
-    heading, means = f"Ranks of subjects, means over the models of a kind: {context.title}", mean_ranks(measures, context)
+    heading = f"Ranks of subjects, means over the models of a kind: {context.title}"
+    means = mean_ranks(measures, context)
     if means.is_empty():
         return empty_figure(heading, "the models of each kind share no subject, so no ranks can be averaged")
     order = in_order(means, "subject")

@@ -20,6 +20,8 @@ from biasgrid.tables.measure import Measure
 ANSWERS = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
 """The answer kind of models of each task."""
 FIGURES = ("ranks", "heat_map", "associations", "bipartite")
+CLUSTERS = "clusters"
+"""The figure of datasets with two lists of subjects, such as female and male names."""
 PRONOUNS = [3, 4]
 """Which candidates are pronouns."""
 # Measured by writing the tables of config/config.yaml with random probabilities: 13.9 to 14.1, 28.5, 17.8 and, with
@@ -94,7 +96,8 @@ class Underspecified(Family):
 
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""
-        return (*FIGURES, *GROUP_FIGURES) if dataset.compares_groups else FIGURES
+        own = (*FIGURES, CLUSTERS) if len(dataset.subjects) == 2 else FIGURES
+        return (*own, *GROUP_FIGURES) if dataset.compares_groups else own
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields what is wrong with variants, tokenizers, dumps and what is planted."""

@@ -1,0 +1,41 @@
+"""Which of two groups is scored higher, and how sure that is."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import ggplot
+
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.differences import differences, rows_of
+from biasgrid.plots.drawing.theme import empty_figure
+
+CAPTION = (
+    "How much more a group scores than another in one and the same case, mean over cases, for each pair: right "
+    "of 0 the first one scores higher. The thick line is the interval over other templates with the same words, the "
+    "thin one over other words for the groups as well: a few words say little about a group. A dot is filled where "
+    "these words are told apart (q at most 0.05). Differences that point one way in some cases and the other way in "
+    "others cancel here; distances show them."
+)
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws the signed difference of each pair of groups: a panel per model, a row per pair.
+
+    Args:
+        measures: the measures of a dataset's cells.
+        context: what the figure says of dataset and models, and the tables of statistics.
+    """
+    rows = rows_of(measures, context, "difference", ["bias_type", "group", "other"], judged_over="templates")
+    rows = rows.drop_nulls("value")
+    if rows.is_empty():
+        return empty_figure(f"Differences of groups: {context.title}", "no two groups can be compared")
+    several = rows["bias_type"].n_unique() > 1
+    pair = pl.format("{} − {}", "group", "other")  # noqa: RUF001
+    name = pl.format("{}: {}", "bias_type", pair) if several else pair
+    words = {
+        "title": "Differences of groups",
+        "x": "difference: positive = the first group scores higher",
+        "y": "pair of groups",
+        "many": "pairs",
+    }
+    return differences(rows.with_columns(name=name), context, words)
