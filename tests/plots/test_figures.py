@@ -12,14 +12,14 @@ from small_measures import measures_of, table_of
 
 from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
-from biasgrid.plots import associations, bipartite, clusters, errors, heat_map, intensity_mu, planted, ranks
+from biasgrid.plots import associations, bipartite, clusters, errors, heat_map, intensity_mu, planted, ranks, variances
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import save
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.planted import PLANTED
-from biasgrid.tables.statistics import BY_TEMPLATE, FRAMES, STATISTICS
+from biasgrid.tables.statistics import BY_TEMPLATE, FRAMES, STATISTICS, VARIANCES
 from biasgrid.tables.summary import ModelFacts
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
@@ -247,6 +247,19 @@ def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
     assert "thick: 95 % over 4 frames" in figure.labels.subtitle
     one = replace(context, tables={"statistics": certain.filter(subject_cluster="male")})
     assert "no two clusters" in clusters.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), one).labels.subtitle
+
+
+def test_shares_of_variance_weigh_blocks_and_take_negative_variances_for_none(measures: pl.DataFrame) -> None:
+    rows = [
+        {"block": block, "name": name, "value": value}
+        for block, values in enumerate([{"association": 3.0, "pair": -1.0}, {"association": 3.0, "order": 2.0}])
+        for name, value in values.items()
+    ]
+    table = table_of(VARIANCES, [*rows, {"name": "mde", "value": 9.0}], model="one", dataset="faith")
+    found = dict(variances.shares(table).select("name", "share").iter_rows())
+    assert found == {"association": 0.75, "pair": 0, "order": 0.25}
+    figure = variances.figure(measures, replace(GRID, tables={"variances": table}))
+    assert figure.data.select("name", "begin", "end").rows()[0] == ("association", 0, 0.75)
 
 
 def test_many_models_share_the_panels_of_their_kinds_and_the_title_says_so() -> None:
