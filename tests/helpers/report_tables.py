@@ -37,4 +37,4 @@ def summary_of(
         dataset.name: {name: each.headline for name, each in dataset.measures.items() if each.headline is not None}
         for dataset in run.datasets
     }
-    return summarise(measures, models, headlines, statistics)
+    return summarise(measures, models, headlines, statistics=statistics)

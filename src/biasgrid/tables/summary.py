@@ -132,7 +132,8 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `frames`, a column for each headline measure,
         columns such as `mu_low` for what is known of it and `mu mark` for its mark, `discoveries_of` (how many
-        were tested) and `flag`, why these are withheld. `n` is that of the last measure: how many swap groups or cases were measured.
+        were tested) and `flag`, why these are withheld. `n` is that of the last measure: how many
+        swap groups or cases were measured.
     """
     headlines = summary.filter("headline")
     names = headlines["measure"].unique(maintain_order=True)

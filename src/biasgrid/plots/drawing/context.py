@@ -10,8 +10,8 @@ import polars as pl
 from biasgrid.statistics.recovery import StrengthsOfCells
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.planted import PLANTED
-from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
 from biasgrid.tables.statistics import TABLES
+from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
 
 
 @dataclass(frozen=True)
