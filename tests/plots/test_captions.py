@@ -7,6 +7,8 @@ from docutils.core import publish_doctree
 from jinja2 import Template
 from project import ROOT
 
+from biasgrid.families.probe.family import FAMILY as PROBES
+from biasgrid.families.probe.family import FIGURES as FIGURES_OF_PROBES
 from biasgrid.families.statement.family import FIGURES as FIGURES_OF_STATEMENTS
 from biasgrid.families.underspecified.family import CLUSTERS, FAMILY
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
@@ -14,7 +16,10 @@ from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
 from biasgrid.references import load
 from biasgrid.report.captions import captions, captions_file
 
-FIGURES = (*FAMILY.grid_figures, *OWN_FIGURES, CLUSTERS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS, "planted")
+FIGURES = (
+    *(*FAMILY.grid_figures, *OWN_FIGURES, CLUSTERS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS),
+    *(*PROBES.grid_figures, *FIGURES_OF_PROBES, "planted"),
+)
 
 
 def test_every_figure_has_a_caption() -> None:

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import polars as pl
-
 from biasgrid.models.servers.store import NAME, Bill, lines_in
-from biasgrid.tables.files import TableError, read_provenance
 
 
 class Holdings(NamedTuple):
@@ -53,6 +50,11 @@ def holdings_of(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
 
 def asked_in(predictions: Path) -> list[tuple[str, int]]:
     """Returns how each instance of a table of predictions was asked, and its key; none where it cannot be read."""
+    # A plan that finds no predictions imports none of these.
+    import polars as pl
+
+    from biasgrid.tables.files import TableError, read_provenance
+
     try:
         asked_with = read_provenance(predictions).get("asked_with", "")
         return [(asked_with, key) for key in pl.read_parquet(predictions, columns=["key"])["key"].to_list()]
