@@ -196,9 +196,9 @@ def frames_of_templates(dataset, variant):
 
 @cache
 def units_of_measures(dataset):
-    """The units of a dataset's measures, but for validity flags; none of what other templates would not change."""
+    """The units of a dataset's measures, but for validity flags; none of what no sampling would change."""
     told = {name: measure for name, measure in grid.measures_of(dataset).items() if measure.limit is None}
-    return {name: measure.unit if "template" in measure.design else None for name, measure in told.items()}
+    return {name: measure.unit if measure.design else None for name, measure in told.items()}
 
 
 @cache

@@ -47,7 +47,8 @@ def test_the_example_has_values_and_marks(asked: Project) -> None:
     assert rates.keys() == {"scored", "written"}
     assert 0 < rates["scored"]["value"] < 1
     assert rates["scored"]["mark"] in LETTERS
-    assert (rates["scored"]["best_mark"], rates["scored"]["worst_mark"]) == (None, None)
+    # Two items say little: the interval holds nearly all that a share can be.
+    assert (rates["scored"]["best_mark"], rates["scored"]["worst_mark"]) == (LETTERS[0], LETTERS[-1])
     # Random weights write nothing that an evaluator finds: no value, and no mark.
     assert (rates["written"]["value"], rates["written"]["mark"]) == (None, None)
     flag = summary.filter(dataset="written", measure="undetected")["flag"].item()

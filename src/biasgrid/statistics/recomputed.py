@@ -101,7 +101,7 @@ def rows_of(
     ranges = np.array([settings.range_of(name) for name in whole["measure"]]).reshape(-1, 2).T
     source = Source(variance, (frames - 1).astype(np.float64))
     plain = ends(value, half_width([source], settings.alpha), (ranges[0], ranges[1]))
-    wilson = effective_interval(value, cases, variance, frames, settings.alpha)
+    wilson = effective_interval(np.where(is_share, value, np.nan), cases, variance, frames, settings.alpha)
     low, high = (np.where(is_share, one, other) for one, other in zip(wilson, plain, strict=False))
     known = ~np.isnan(low)
     method = np.where(is_share, "effective Wilson", "jackknife t")

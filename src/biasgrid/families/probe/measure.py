@@ -42,9 +42,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
         say nothing, of the cell and by group.
     """
     probe = probe_of(options)
-    observed = Observed.of(observations)
-    told = [number for name, metric in probe.head.metric.items() for number in numbers_of(name, metric, observed)]
-    numbers = [*told, *undetected(observations, None)]
+    numbers = numbers_of_cell(probe, observations)
     ends = intervals([one for one in numbers if one.group is None]) if options["mode"] == "genderbench" else {}
     left_out = int(observations["undetected"].sum())
     rows = [row_of(one, probe, left_out, ends.get(one.name, (None, None))) for one in numbers]
@@ -55,6 +53,13 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     )
 
 
+def numbers_of_cell(probe: Probe, observations: pl.DataFrame) -> list[Number]:
+    """Returns the numbers that are made of sums over items, but for those of what was not detected in groups."""
+    observed = Observed.of(observations)
+    told = [number for name, metric in probe.head.metric.items() for number in numbers_of(name, metric, observed)]
+    return [*told, *undetected(observations, None)]
+
+
 def examples(cell: MeasuredCell) -> pl.DataFrame:
     """Finds the texts behind the metrics; see `examples.strongest_items`."""
     return strongest_items(cell, probe_of(cell.options))
@@ -62,11 +67,15 @@ def examples(cell: MeasuredCell) -> pl.DataFrame:
 
 def row_of(number: Number, probe: Probe, left_out: int, ends: tuple[float | None, float | None]) -> tuple[Any, ...]:
     """Returns the row of a number, in the columns of `SCHEMA`."""
+    value = float(number.finish(number.sums.sum(axis=0)))
+    return *keys_of(number, probe), value, *ends, number.count, left_out
+
+
+def keys_of(number: Number, probe: Probe) -> tuple[str, str, str | None, str | None]:
+    """Returns `measure`, `options`, `bias_type` and `group` of a number."""
     of_metric = number.group is not None and number.name in probe.head.metric
     name, options = (BY_GROUP, f"metric={number.name}") if of_metric else (number.name, "")
-    bias_type = None if number.group is None else probe.head.bias_type
-    value = float(number.finish(number.sums.sum(axis=0)))
-    return name, options, bias_type, number.group, value, *ends, number.count, left_out
+    return name, options, None if number.group is None else probe.head.bias_type, number.group
 
 
 def intervals(numbers: Sequence[Number]) -> dict[str, tuple[float, float]]:

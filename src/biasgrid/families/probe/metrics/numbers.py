@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,8 @@ class Number:
         sums: shape (items, columns).
         finish: makes of the sums of columns, shape (..., columns), numbers of shape (...).
         count: how many items or answers it is of.
+        largest_of: of a number that is above 0 for noise alone, those of which it is the largest without its sign.
+        is_ratio: whether it is a ratio without a direction, of which no interval is known.
     """
 
     name: str
@@ -35,6 +38,8 @@ class Number:
     sums: FloatArray
     finish: Finish
     count: int
+    largest_of: Sequence[Finish] = ()
+    is_ratio: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,9 +107,12 @@ def numbers_of(name: str, metric: Metric, observed: Observed) -> Iterator[Number
     else:
         group = getattr(metric, "group", None)
         part = observed.part(metric, None if group is None else pl.col(GROUP) == group)
-        finish = partial(off, centre=metric.centre) if isinstance(metric, Disparity) else means
-        yield Number(name, None, part.sums, finish, part.count)
-        if group is None and metric.kind != "disparity":
+        if isinstance(metric, Disparity):
+            distance = partial(off, centre=metric.centre)
+            yield Number(name, None, part.sums, lambda sums: np.abs(distance(sums)), part.count, [distance])
+            return
+        yield Number(name, None, part.sums, means, part.count)
+        if group is None:
             yield from of_groups(name, metric, observed)
 
 
@@ -123,7 +131,11 @@ def between(name: str, metric: Between, observed: Observed) -> Iterator[Number]:
     parts = [told.part(metric, pl.col("of") == group) for group in groups]
     signed = metric.groups is not None and len(metric.groups) == 2
     finish = partial(compared, ratio=metric.kind == "ratio", signed=signed)
-    yield Number(name, None, side_by_side(parts), finish, sum(part.count for part in parts))
+    is_ratio = metric.kind == "ratio" and not signed
+    pairs = [partial(less, one=one, other=other) for one, other in combinations(range(len(groups)), 2)]
+    largest_of = pairs if metric.kind == "difference" and not signed else ()
+    count = sum(part.count for part in parts)
+    yield Number(name, None, side_by_side(parts), finish, count, largest_of, is_ratio)
     for group, part in zip(groups, parts, strict=True):
         yield Number(name, group, part.sums, means, part.count)
 
@@ -149,5 +161,11 @@ def compared(sums: FloatArray, ratio: bool, signed: bool) -> FloatArray:
 
 
 def off(sums: FloatArray, centre: float) -> FloatArray:
-    """Returns how far means are from what is fair."""
-    return np.abs(means(sums) - centre)
+    """Returns how far means are above what is fair."""
+    return means(sums) - centre
+
+
+def less(sums: FloatArray, one: int, other: int) -> FloatArray:
+    """Returns the mean of one part less that of another; `sums` as in `compared`."""
+    values = means_of_parts(sums)
+    return values[..., one] - values[..., other]

@@ -1,0 +1,92 @@
+"""How sure the metrics of a probe are: its items are its frames, each with all of its prompts and repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.arrays import FloatArray
+from biasgrid.families.probe.measure import keys_of, numbers_of_cell, undetected_of_groups
+from biasgrid.families.probe.metrics.numbers import Finish, Number
+from biasgrid.families.probe.observe import probe_of
+from biasgrid.statistics.cell import Found, Settings
+from biasgrid.statistics.intervals import Source, half_width
+from biasgrid.statistics.jackknife import jackknife
+from biasgrid.statistics.recomputed import rows_of
+from biasgrid.tables.statistics import ROW
+
+__all__ = ["statistics"]
+
+
+def statistics(
+    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+) -> Found:
+    """Leaves out each item in turn, which takes nothing but sums.
+
+    Args:
+        observations: from `observe`.
+        measures: the cell's measures, of which what the probe's own class makes has no interval.
+        options: see `measure.measure`.
+        settings: level and units.
+
+    Returns:
+        Rows over templates, whose frames are items. A number that is above 0 for noise alone, as the largest difference
+        of groups is, has the interval of the largest of what it is the largest of, all of which hold at once
+        (Bonferroni); a ratio without a direction has none.
+    """
+    probe = probe_of(options)
+    numbers = [*numbers_of_cell(probe, observations), *undetected_of_groups(observations)]
+    variances, items = np.array([variance_of(each.sums, each.finish) for each in numbers]).reshape(-1, 2).T
+    has_plain = np.array([not each.largest_of and not each.is_ratio for each in numbers], dtype=np.bool_)
+    names = ("measure", "options", "bias_type", "group")
+    whole = pl.DataFrame(
+        [keys_of(each, probe) for each in numbers], schema=dict.fromkeys(names, pl.String), orient="row"
+    )
+    whole = whole.with_columns(
+        *(pl.lit(None, pl.String).alias(key) for key in ROW if key not in (*names, "template")),
+        template=pl.lit(None, pl.UInt16),
+        value=np.array([each.finish(each.sums.sum(axis=0)) for each in numbers], dtype=np.float64),
+        n=np.array([each.count for each in numbers], dtype=np.int64),
+    )
+    variances = np.where(has_plain, variances, np.nan)
+    rows = rows_of(whole, items, variances, items.astype(np.int64), settings)
+    return Found(with_largest(rows, numbers, settings))
+
+
+def with_largest(rows: pl.DataFrame, numbers: Sequence[Number], settings: Settings) -> pl.DataFrame:
+    """Adds the intervals of numbers that are the largest of several."""
+    found = [largest(each, settings.alpha) if each.largest_of else (np.nan, np.nan) for each in numbers]
+    low, high = np.array(found, dtype=np.float64).reshape(-1, 2).T
+    known = pl.Series(~np.isnan(low))
+    return rows.with_columns(
+        low=pl.when(known).then(pl.Series(low)).otherwise("low"),
+        high=pl.when(known).then(pl.Series(high)).otherwise("high"),
+        method=pl.when(known).then(pl.lit("jackknife t of the largest")).otherwise("method"),
+    )
+
+
+def largest(number: Number, alpha: float) -> tuple[float, float]:
+    """Returns the interval of the largest of several numbers without their signs."""
+    values = np.abs([float(finish(number.sums.sum(axis=0))) for finish in number.largest_of])
+    variances, items = np.array([variance_of(number.sums, finish) for finish in number.largest_of]).T
+    half = half_width([Source(variances, items - 1)], alpha / len(values))
+    return float(np.maximum((values - half).max(), 0)), float((values + half).max())
+
+
+def variance_of(sums: FloatArray, finish: Finish) -> tuple[float, int]:
+    """Returns the jackknife variance of a number over items, and how many items have anything of it.
+
+    Args:
+        sums: shape (items, columns).
+        finish: makes the number of the sums of columns.
+    """
+    has = (sums != 0).any(axis=1)
+    without = finish(sums.sum(axis=0) - sums[has])
+    if np.isnan(without).any():
+        # What is made of a single item is nothing without it.
+        return np.nan, int(has.sum())
+    variance, items = jackknife(without)
+    return float(variance), int(items)

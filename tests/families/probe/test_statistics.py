@@ -1,0 +1,90 @@
+"""How sure the metrics of probes are: their intervals against leaving items out one by one, and how often they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import t
+from small_probes import HIRING, cell_of, files_of
+
+from biasgrid.families.probe.declared import measures_of
+from biasgrid.families.probe.measure import measure, observe, probe_of
+from biasgrid.families.probe.statistics import statistics
+from biasgrid.statistics.cell import Settings
+
+ITEMS, TIMES = 40, 100
+MANY = HIRING.replace(
+    "items:\n  - {job: nurse, share: 0.1}\n  - {job: pilot, share: 0.9}\n",
+    "items:\n" + "".join(f"  - {{job: job {each}, share: {each / ITEMS}}}\n" for each in range(ITEMS)),
+)
+EMMA = "  - {name: Emma, group: woman}\n"
+THREE = MANY.replace(EMMA, f"{EMMA}  - {{name: Robin, group: other}}\n")
+
+
+def answered(folder: Path, probe: str, says_yes: list[bool]) -> tuple[pl.DataFrame, dict[str, str | None], Settings]:
+    files = files_of(folder, probe)
+    options = {"probe": str(files.probe), "mode": None}
+    instances, predictions = cell_of(files, ["Yes" if each else "No" for each in says_yes])
+    units = {name: each.unit for name, each in measures_of(probe_of(options)).items() if each.limit is None}
+    return observe(instances, predictions, options), options, Settings(units=units)
+
+
+def intervals(folder: Path, probe: str, says_yes: list[bool]) -> pl.DataFrame:
+    observations, options, settings = answered(folder, probe, says_yes)
+    return statistics(observations, measure(observations, options), options, settings).statistics
+
+
+def test_intervals_are_those_of_leaving_out_each_item(tmp_path: Path) -> None:
+    says_yes = list(np.random.default_rng(1).random(2 * ITEMS) < 0.6)
+    observations, options, settings = answered(tmp_path, MANY, says_yes)
+    found = statistics(observations, measure(observations, options), options, settings).statistics
+    for name in ("signed", "slope"):
+        without = np.array(
+            [
+                measure(observations.filter(pl.col("item") != each), options).filter(measure=name)["value"].item()
+                for each in observations["item"].unique().sort()
+            ]
+        )
+        variance = (ITEMS - 1) / ITEMS * ((without - without.mean()) ** 2).sum()
+        row = found.row(by_predicate=(pl.col("measure") == name), named=True)
+        half = t.ppf(0.975, ITEMS - 1) * np.sqrt(variance)
+        assert row["se"] == pytest.approx(np.sqrt(variance))
+        assert (row["low"], row["high"]) == pytest.approx((row["value"] - half, row["value"] + half))
+        assert row["frames"] == ITEMS
+
+
+def test_of_a_ratio_without_a_direction_nothing_is_said(tmp_path: Path) -> None:
+    found = intervals(tmp_path, MANY, [True, False] * ITEMS)
+    ratio = found.filter(measure="ratio").fill_nan(None)
+    assert ratio.select("low", "high", "method").row(0) == (None, None, "none")
+
+
+def test_a_single_item_has_no_interval(tmp_path: Path) -> None:
+    one = HIRING.replace("  - {job: pilot, share: 0.9}\n", "").replace(
+        '  slope: {kind: slope, label: "yes", covariate: share}\n', ""
+    )
+    found = intervals(tmp_path, one, [True, False])
+    assert found["low"].fill_nan(None).null_count() == len(found)
+
+
+def test_intervals_cover_what_is_true(tmp_path: Path) -> None:
+    """Of probes of 40 items, of whose groups two differ by 0.3, at least nine in ten intervals hold it."""
+    random, held = np.random.default_rng(7), {"gap": 0, "signed": 0}
+    rates = {"man": 0.6, "woman": 0.3, "other": 0.45}
+    observations, options, settings = answered(tmp_path, THREE, [True, False, True] * ITEMS)
+    place = observations["group"].cast(pl.String)
+    for _ in range(TIMES):
+        # Items differ, which both groups share.
+        easy = dict(zip(observations["item"].unique(), random.normal(0, 0.1, ITEMS), strict=True))
+        chance = [rates[group] + easy[item] for group, item in zip(place, observations["item"], strict=True)]
+        labels = pl.Series(np.where(random.random(len(chance)) < chance, "yes", "no")).cast(observations["label"].dtype)
+        drawn = observations.with_columns(label=labels)
+        found = statistics(drawn, measure(drawn, options), options, settings).statistics
+        for name in held:
+            row = found.row(by_predicate=(pl.col("measure") == name) & pl.col("group").is_null(), named=True)
+            held[name] += row["low"] <= 0.3 <= row["high"]
+    assert held["signed"] / TIMES >= 0.9
+    assert held["gap"] / TIMES >= 0.95
