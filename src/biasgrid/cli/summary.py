@@ -44,7 +44,7 @@ def summary_table(
     for cell in lines:
         numbers = [shown_number(row, known) for row in cell]
         frames = [shown_count(max((row["frames"] or 0 for row in cell), default=0))] if known else []
-        line = [*(cell[0][name] for name in told), *numbers, *frames, f"{cell[-1]['n']:,}"]
+        line = [*(cell[0][name] or "" for name in told), *numbers, *frames, f"{cell[-1]['n']:,}"]
         # What has no second line stands beside the numbers, not beside what is below them.
         table.add_row(*(text if "\n" in text or not known else f"{text}\n " for text in line))
     # The main measure comes first.
