@@ -84,7 +84,8 @@ def test_planted_associations_are_measured(pairs: pl.DataFrame):
 def test_names_that_no_tokenizer_knows_are_not_measurable(results: Path):
     """The one dataset of the demo in which nothing is measured, and it alone."""
     summary = read_table(results / "summary.parquet", SUMMARY)
-    withheld = summary.filter(pl.col("headline"), pl.col("value").is_null())
+    withheld = summary.filter(pl.col("headline"), pl.col("flag").str.starts_with("not measurable"))
+    assert withheld["value"].null_count() == len(withheld)
     assert set(withheld.select("model", "dataset").rows()) == {
         ("none-sentiment", "nicknames"),
         ("strong-sentiment", "nicknames"),
@@ -115,7 +116,7 @@ def test_what_is_planted_is_discovered_and_nothing_else(results: Path):
     found = associations.group_by("model").agg(discoveries=(pl.col("q") <= 0.05).sum(), tests=pl.len())
     mu = rows.filter(measure="mu").select("model", "p")
     for model, discoveries, tests, p in found.join(mu, on="model").iter_rows():
-        assert discoveries == (0 if model.startswith("none") else tests), model
+        assert discoveries == 0 if model.startswith("none") else discoveries > 0.9 * tests, model
         assert (p > 0.05) == model.startswith("none"), model
 
 
@@ -187,6 +188,7 @@ def test_slurm_jobs_with_a_gpu_predict_cells_alike(
         for shard in Layout(grid).shards(dataset, model)
     }
     project = SlurmProject(demo.clone(tmp_path / "project").folder)
+    project.ask_for_gpus()
     for made in ("predictions", "timings"):
         shutil.rmtree(project.folder / grid.results / made)
     project.run(*map(str, shards.values()))
