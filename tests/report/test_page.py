@@ -208,6 +208,10 @@ def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl
     assert cells[:7] == ["Model", "Kind", "Options", "Found", "Length", "Ok", "Answers"]
     assert cells[7:14] == ["BERT base", "SQuAD", "parsed", "\N{EN DASH}", "25.0 %", "75.0 %", "1,200"]
     assert cells[14:] == ["BERT base", "LM", "logits", "0.875", "0.0 %", "0.0 %", "1,000"]
+    assert "Options were scored in different ways (logits, parsed)." in section
+    alike = {model: told | {"scored_by": {"logits": told["answers"]}} for model, told in answered.items()}
+    page = report_of(replace(RUN, datasets=[replace(RUN.datasets[0], answered=alike)]), measures=measures)
+    assert "in different ways" not in page
 
 
 def test_names_are_escaped(measures: pl.DataFrame) -> None:
