@@ -207,27 +207,6 @@ def stages_of_statistics(family):
     return [each for each in (stage(family, name) for name in ("keys", "measure", "statistics")) if exists(each)]
 
 
-def able_of_cell(wildcards):
-    """What was found out of what a cell's model can do; nothing where it writes texts, or nobody need look."""
-    answer = grid.question(wildcards.model, wildcards.dataset).answer
-    needed = answer == "choice" and back_end_of_cell(wildcards).look
-    return layout.able(wildcards.model) if needed else []
-
-
-def gpus_of_model(wildcards):
-    """How many GPUs a job of a model needs, where there are any."""
-    return 0 if grid.inference.device == "cpu" else grid.models[wildcards.model].gpus
-
-
-def turns_of_job():
-    """Resources of which there is one each: jobs that need the same one run one after the other."""
-
-    def needed(turn):
-        return lambda wildcards: int(grid.turn(wildcards.model, wildcards.get("dataset", "")) == turn)
-
-    return {turn: needed(turn) for turn in TURNS}
-
-
 def instances_of_cell(wildcards):
     """The instances that a model answers, or that its dump holds."""
     return layout.instances_of_cell(wildcards.dataset, wildcards.model)

@@ -1,4 +1,4 @@
-# What the rules of models.smk share: where checkpoints lie, and what models are trained on.
+# What rules share of models: where checkpoints lie, what they are trained on, whose turn it is, and what GPUs they need.
 
 from biasgrid.checkpoints.files import files_that_count
 from biasgrid.training.corpora import CORPORA
@@ -72,3 +72,24 @@ def planted_tables():
     """What is planted in the datasets of these cells."""
     datasets = dict.fromkeys(dataset for _, dataset in planted_cells())
     return [layout.planted(dataset) / "planted.parquet" for dataset in datasets]
+
+
+def able_of_cell(wildcards):
+    """What was found out of what a cell's model can do; nothing where it writes texts, or nobody need look."""
+    answer = grid.question(wildcards.model, wildcards.dataset).answer
+    needed = answer == "choice" and back_end_of_cell(wildcards).look
+    return layout.able(wildcards.model) if needed else []
+
+
+def gpus_of_model(wildcards):
+    """How many GPUs a job of a model needs, where there are any."""
+    return 0 if grid.inference.device == "cpu" else grid.models[wildcards.model].gpus
+
+
+def turns_of_job():
+    """Resources of which there is one each: jobs that need the same one run one after the other."""
+
+    def needed(turn):
+        return lambda wildcards: int(grid.turn(wildcards.model, wildcards.get("dataset", "")) == turn)
+
+    return {turn: needed(turn) for turn in TURNS}

@@ -30,7 +30,7 @@ class SlurmProject(Project):
 
     def ask_for_gpus(self) -> None:
         """Lets jobs ask for GPUs as they do where the device is no CPU, which it is on this machine."""
-        self.replace("rules/common.smk", 'return 0 if grid.inference.device == "cpu" else ', "return ")
+        self.replace("rules/common_models.smk", 'return 0 if grid.inference.device == "cpu" else ', "return ")
 
     def jobs(self) -> dict[str, list[dict[str, str]]]:
         """What SLURM knows of the jobs that were submitted here, in order, by what Snakemake calls them."""
