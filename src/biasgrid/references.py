@@ -1,6 +1,6 @@
 """Modules that are found by reference: those of this package, of installed ones, and files of a user's own.
 
-A reference is the name of a module (`biasgrid.plots.ranks`) or the path of a Python file or package
+A reference is the name of a module (`biasgrid.plots.cells.variances`) or the path of a Python file or package
 (`plugins/stance.py`, `plugins/stance`).
 """
 

@@ -11,6 +11,7 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.families import FAMILIES
 from biasgrid.jobs import code_digest as digests
 from biasgrid.models.back_ends import BACK_ENDS, modules_of
+from biasgrid.plots import figures
 
 SCRIPTS = ROOT / "workflow" / "scripts"
 STAGES = {"expand": "expand", "measure": "measure", "plant": "planted"}
@@ -32,9 +33,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def digests_of_rules() -> dict[tuple[str, ...], str]:
     """The digests of all rules, by rule and what it is of: a family, a task, a figure or nothing."""
     digests.read_code.cache_clear()
-    figures = sorted(
-        path.stem for path in (ROOT / "src/biasgrid/plots").glob("*.py") if "CAPTION =" in path.read_text()
-    )
     asked: dict[tuple[str, ...], list[str]] = {(path.stem,): [] for path in SCRIPTS.glob("*.py")}
     asked |= {(rule, family): [f"biasgrid.families.{family}.{STAGES[rule]}"] for rule, family in EVERY_FAMILY}
     asked |= {
@@ -42,7 +40,7 @@ def digests_of_rules() -> dict[tuple[str, ...], str]:
         for (task, source), entry in BACK_ENDS.items()
         if source == "weights"
     }
-    asked |= {("plot", figure): [f"biasgrid.plots.{figure}"] for figure in figures}
+    asked |= {("plot", name): [module] for name, module in figures().items()}
     return {key: digests.code_digest(SCRIPTS / f"{key[0]}.py", *modules) for key, modules in asked.items()}
 
 
@@ -59,7 +57,7 @@ def changed_by(package: Path, path: str, old: str, new: str) -> set[tuple[str, .
 
 
 @pytest.mark.parametrize(
-    "path", ["families/another/expand.py", "tables/answers/vector.py", "plots/another.py", "models/another.py"]
+    "path", ["families/another/expand.py", "tables/answers/vector.py", "plots/cells/another.py", "models/another.py"]
 )
 def test_another_family_answer_kind_figure_or_back_end_runs_nothing_again(package: Path, path: str) -> None:
     assert changed_by(package, path, "", "VALUE = 1\n") == set()
@@ -76,4 +74,6 @@ def test_another_score_only_measures_again(package: Path) -> None:
 
 
 def test_a_figure_is_drawn_again_alone_and_its_caption_told(package: Path) -> None:
-    assert changed_by(package, "plots/ranks.py", "CAPTION =", "ANOTHER = 1\nCAPTION =") == {("plot", "ranks")}
+    assert changed_by(package, "plots/associations/ranks.py", "CAPTION =", "ANOTHER = 1\nCAPTION =") == {
+        ("plot", "ranks")
+    }

@@ -7,6 +7,7 @@ from docutils.core import publish_doctree
 from jinja2 import Template
 from project import ROOT
 
+from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.probe.family import FAMILY as PROBES
 from biasgrid.families.probe.family import FIGURES as FIGURES_OF_PROBES
 from biasgrid.families.statement.family import FIGURES as FIGURES_OF_STATEMENTS
@@ -24,7 +25,7 @@ FIGURES = (
 
 def test_every_figure_has_a_caption() -> None:
     assert set(captions()) == set(FIGURES)
-    assert all(caption == load(f"biasgrid.plots.{name}").CAPTION for name, caption in captions().items())
+    assert all(caption == load(BUILT_IN.figure(name)).CAPTION for name, caption in captions().items())
 
 
 def test_the_captions_for_snakemake_are_in_step_with_the_figures() -> None:
@@ -37,4 +38,4 @@ def test_snakemake_shows_the_caption_of_the_figure(name: str) -> None:
     template = Template((ROOT / "workflow/report/figure.rst").read_text())
     text = template.render(snakemake=SimpleNamespace(wildcards=SimpleNamespace(figure=name)))
     shown = publish_doctree(text, settings_overrides={"report_level": 1, "halt_level": 2})
-    assert shown.astext() == load(f"biasgrid.plots.{name}").CAPTION
+    assert shown.astext() == load(BUILT_IN.figure(name)).CAPTION

@@ -16,7 +16,8 @@ from small_figures import (
 )
 from small_measures import table_of
 
-from biasgrid.plots import associations, clusters, heat_map, intensity_mu, variances
+from biasgrid.plots.associations import associations, clusters, heat_map
+from biasgrid.plots.cells import intensity_mu, variances
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.statistics import BY_TEMPLATE, FRAMES, STATISTICS, VARIANCES
 

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from small_measures import measures_of
 
+from biasgrid.config.registry import BUILT_IN
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.draw import draw
 from biasgrid.tables.summary import ModelFacts
@@ -11,7 +12,7 @@ from biasgrid.tables.summary import ModelFacts
 MODELS = {name: ModelFacts("LM", name.title(), {}) for name in ("one", "two", "three")}
 FAITHS = FigureContext({"faith": "Faiths"}, MODELS)
 BOTH = FigureContext({"faith": "Faiths", "land": "Countries"}, MODELS)
-MU = "biasgrid.plots.intensity_mu"
+MU = "biasgrid.plots.cells.intensity_mu"
 REASON = "not measurable: nothing is read"
 
 
@@ -45,5 +46,5 @@ def test_of_several_datasets_the_cell_is_named() -> None:
 
 @pytest.mark.parametrize("figure", ["intensity_mu", "ranks", "heat_map", "group_pairs", "failure_curve"])
 def test_where_nothing_is_measurable_the_figure_says_so_in_words(figure: str) -> None:
-    drawn = draw(f"biasgrid.plots.{figure}", measures(*((model, "faith") for model in MODELS)), FAITHS)
+    drawn = draw(BUILT_IN.figure(figure), measures(*((model, "faith") for model in MODELS)), FAITHS)
     assert drawn.labels.subtitle == "Left out, because not measurable: One, Two, Three."

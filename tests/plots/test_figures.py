@@ -1,7 +1,6 @@
 """The data behind the figures, and the files that are written."""
 
 from dataclasses import replace
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 
@@ -24,8 +23,11 @@ from small_measures import measures_of, table_of
 
 from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
-from biasgrid.plots import bipartite, errors, heat_map, intensity_mu, planted, ranks
+from biasgrid.plots import figures
+from biasgrid.plots.associations import bipartite, heat_map, ranks
+from biasgrid.plots.cells import errors, intensity_mu, planted
 from biasgrid.plots.drawing.theme import save
+from biasgrid.references import load
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.planted import PLANTED
@@ -219,7 +221,7 @@ def test_the_same_figure_gives_the_same_bytes(
     files = []
     for run in ("first", "second"):
         paths = tmp_path / run / f"{name}.svg", tmp_path / run / f"{name}.png"
-        save(import_module(f"biasgrid.plots.{name}").figure(shown, context), *paths)
+        save(load(figures()[name]).figure(shown, context), *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
     svg, png = files[0]

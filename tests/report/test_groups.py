@@ -14,7 +14,7 @@ from biasgrid.families.underspecified.declared import ABOUT, MEASURES
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.plots import GRID
-from biasgrid.plots import planted as planted_figure
+from biasgrid.plots.cells import planted as planted_figure
 from biasgrid.report.content import MeasureTable, dataset_section
 from biasgrid.report.examples import strongest_examples
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun

@@ -15,7 +15,9 @@ from small_measures import measures_of, table_of
 
 from biasgrid.families.underspecified.declared import ABOUT, OWN
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.plots import GRID, intensity_mu, ranks
+from biasgrid.plots import GRID
+from biasgrid.plots.associations import ranks
+from biasgrid.plots.cells import intensity_mu
 from biasgrid.report.examples import strongest_examples
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun, number
 from biasgrid.report.published import PUBLISHED, published_rows

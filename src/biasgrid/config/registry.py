@@ -15,6 +15,7 @@ from biasgrid.families.family import PLANTED_STAGE, STAGES, Family
 from biasgrid.faults import Fault, InputError, Problem
 from biasgrid.model_section import Model
 from biasgrid.models.back_ends import BACK_ENDS, Entry
+from biasgrid.plots import figures
 from biasgrid.references import found, load, stage
 
 Key = TypeVar("Key")
@@ -30,7 +31,7 @@ class Registry:
     Attributes:
         families: the references of families, by name.
         back_ends: where back ends are, by task and source.
-        figures: the references of figures of plugins, by name; others are modules of `biasgrid.plots`.
+        figures: the references of figures of plugins, by name; others are those of `biasgrid.plots`.
     """
 
     families: Mapping[str, str]
@@ -55,7 +56,7 @@ class Registry:
 
     def figure(self, name: str) -> str:
         """Returns the reference of a figure."""
-        return self.figures.get(name, f"biasgrid.plots.{name}")
+        return self.figures.get(name) or figures()[name]
 
 
 BUILT_IN = Registry(FAMILIES, BACK_ENDS, {})

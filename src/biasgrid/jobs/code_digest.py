@@ -46,7 +46,7 @@ def code_digest(script: str | Path, *references: str) -> str:
 
     Args:
         script: the script's file.
-        references: modules that the script finds by their references, such as `biasgrid.plots.ranks`
+        references: modules that the script finds by their references, such as `biasgrid.plots.cells.variances`
             or a plugin's file. Of a plugin that is a package, or stands in one, all files count.
     """
     foreign = sorted({file for each in references if not is_own(each) for file in files_of(each)})

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from importlib import import_module
-from pkgutil import iter_modules
 
-from biasgrid import plots
+from biasgrid.plots import figures
+from biasgrid.references import load
 
 MARKS_OF_RST = re.compile(r"([\\*_`|])")
 
 
 def captions() -> dict[str, str]:
-    """Returns the captions of all figures, by their names: those of the modules of `biasgrid.plots` that have one."""
-    modules = {module.name: import_module(f"biasgrid.plots.{module.name}") for module in iter_modules(plots.__path__)}
-    return {name: module.CAPTION for name, module in sorted(modules.items()) if hasattr(module, "CAPTION")}
+    """Returns the captions of all figures, by their names."""
+    return {name: load(module).CAPTION for name, module in sorted(figures().items())}
 
 
 def captions_file() -> str:

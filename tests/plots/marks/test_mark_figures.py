@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from small_measures import measures_of
 
-from biasgrid.plots import mark_strips, mark_table
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import save
+from biasgrid.plots.marks import mark_strips, mark_table
 from biasgrid.tables.measure import Mark
 from biasgrid.tables.summary import ModelFacts
 

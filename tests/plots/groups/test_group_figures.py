@@ -1,7 +1,6 @@
 """The data behind the figures of groups, and the files that are written."""
 
 from dataclasses import replace
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_groups import THRESHOLD, measured_groups, planted_slants
+from small_groups import THRESHOLD, measured_groups
 from small_measures import table_of
 
 from biasgrid.groups.figures import FIGURES
-from biasgrid.plots import failure_curve, group_differences, group_pairs, group_scores, group_templates, planted
+from biasgrid.plots import figures
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import LEGEND_LINE, save
+from biasgrid.plots.groups import failure_curve, group_differences, group_pairs, group_scores, group_templates
+from biasgrid.references import load
 from biasgrid.statistics.groups import main_score, order_groups, pairwise_options, scores_of_groups
-from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.statistics import STATISTICS
@@ -207,69 +207,6 @@ def test_figures_grow_with_the_lines_of_their_legends() -> None:
     assert heights[1] - heights[0] == pytest.approx(LEGEND_LINE)
 
 
-STRENGTHS = {"feelings": {"mild": "none", "strong": "strong"}, "thoughts": {"other": "strong"}}
-"""The model `other` is measured on both datasets, but has learned the corpus of one."""
-Tables = tuple[pl.DataFrame, pl.DataFrame]
-
-
-@pytest.fixture(scope="module")
-def measured_and_effects() -> Tables:
-    effects = [planted_slants({"none": 0, "strong": 0.2}, BIAS_TYPES, dataset) for dataset in STRENGTHS]
-    slants = {"mild": 0, "strong": 0.2, "other": 0.1}
-    measures = [measured_groups(slants, BIAS_TYPES, dataset) for dataset in STRENGTHS]
-    return pl.concat(measures), pl.concat(effects)
-
-
-def test_scores_stand_beside_what_was_planted_in_the_cases_that_a_classifier_learned(
-    measured_and_effects: Tables,
-) -> None:
-    pairs = measured_and_planted(*measured_and_effects, STRENGTHS)
-    cells = pairs.select("dataset", "model", "strength").unique(maintain_order=True)
-    assert cells.rows() == [
-        ("feelings", "mild", "none"),
-        ("feelings", "strong", "strong"),
-        ("thoughts", "other", "strong"),
-    ]
-    assert pairs.height == 3 * 5
-    mild, strong, other = recovery(pairs, "model").to_dicts()
-    assert (mild["correlation"], mild["slope"], mild["n"]) == (None, None, 5)
-    assert (strong["correlation"], strong["slope"]) == (pytest.approx(1, abs=0.01), pytest.approx(1, abs=0.1))
-    assert (other["correlation"], other["slope"]) == (pytest.approx(1, abs=0.01), pytest.approx(0.5, abs=0.1))
-
-
-def test_ranges_are_those_of_bias_types() -> None:
-    rows = [("m", "faith", 0.0, 0.1), ("m", "faith", 0.4, 0.3), ("m", "land", 2.0, 2.0), ("m", "land", 3.0, 2.5)]
-    pairs = pl.DataFrame(rows, schema=["model", "bias_type", "planted", "measured"], orient="row")
-    (row,) = recovery(pairs, "model").to_dicts()
-    assert (row["planted_range"], row["measured_range"]) == (pytest.approx(0.7), pytest.approx(0.35))
-
-
-def test_panels_say_of_each_strength_how_well_it_came_out() -> None:
-    rows = [
-        ("Feelings", "faith", strength, planted, measured)
-        for strength, points in {"strong": [(0.5, 0.6), (1, 0.85)], "none": [(1, 0.875), (1, 1.0)]}.items()
-        for planted, measured in points
-    ]
-    columns = ["panel", "bias_type", "strength", "planted", "measured"]
-    expected = "strong: correlation 1.00, slope 0.50\nnone: planted alike, 0.125 apart"
-    texts = planted.panel_texts(pl.DataFrame(rows, schema=columns, orient="row"))
-    assert texts.rows() == [("Feelings", expected)]
-
-
-def test_the_figure_of_planted_groups_is_drawn_and_the_same_each_time(
-    tmp_path: Path, measured_and_effects: Tables
-) -> None:
-    measures, effects = measured_and_effects
-    titles = {"feelings": "Feelings", "thoughts": "Thoughts", "religion": "Faiths"}
-    context = FigureContext(titles, MODELS, strengths=STRENGTHS, planted=effects)
-    files = []
-    for run in ("first", "second"):
-        paths = [tmp_path / f"{run}.{ending}" for ending in ("svg", "png")]
-        save(planted.figure(measures, context), *paths)
-        files.append([path.read_bytes() for path in paths])
-    assert files[0] == files[1]
-
-
 def known(measure: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
     shared = {"dataset": "feelings", "options": "", "measure": measure, "over": "templates", "method": "t", "frames": 9}
     return table_of(STATISTICS, rows, **shared, n=4)
@@ -301,7 +238,7 @@ def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFra
 def draw(name: str, measures: pl.DataFrame, folder: Path) -> list[bytes]:
     """Draws a figure of the dataset and returns what its files hold."""
     paths = [folder / f"{name}.{ending}" for ending in ("svg", "png")]
-    save(import_module(f"biasgrid.plots.{name}").figure(measures, FEELINGS), *paths)
+    save(load(figures()[name]).figure(measures, FEELINGS), *paths)
     return [path.read_bytes() for path in paths]
 
 

@@ -8,7 +8,7 @@ from plotnine import aes, element_text, facet_grid, geom_text, geom_tile, ggplot
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.readable import ordered
 from biasgrid.plots.drawing.theme import INK, NOT_ASKED, biasgrid_theme, empty_figure
-from biasgrid.plots.mark_strips import BANDS
+from biasgrid.plots.marks.mark_strips import BANDS
 from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.marks import mark_of, mark_of_section
 

@@ -9,7 +9,7 @@ import pytest
 from small_statements import instances_of, measured
 from small_tables import predictions_of
 
-from biasgrid.plots import answer_bubbles, negation_bubbles
+from biasgrid.plots.answers import answer_bubbles, negation_bubbles
 from biasgrid.plots.drawing.bubbles import rows_of
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import save

@@ -1,0 +1,1 @@
+"""Figures of single associations: which subject goes with which attribute."""

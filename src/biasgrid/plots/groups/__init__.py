@@ -1,0 +1,1 @@
+"""Figures of groups that are compared, for every family that compares them."""

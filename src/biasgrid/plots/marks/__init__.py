@@ -1,0 +1,1 @@
+"""Figures of the marks that cells get in place of numbers alone."""
