@@ -20,13 +20,17 @@ console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ e
 
 
 @contextmanager
-def told_errors() -> Iterator[None]:
-    """Ends the command with the message of a user's error, or of the system's or of memory, without a traceback."""
+def told_errors(code: int = 1) -> Iterator[None]:
+    """Ends the command with the message of a user's error, or of the system's or of memory, without a traceback.
+
+    Args:
+        code: the exit code.
+    """
     try:
         yield
     except (UserError, OSError, MemoryError) as error:
         typer.echo(message_of(error), err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(code) from None
 
 
 def message_of(error: Exception) -> str:

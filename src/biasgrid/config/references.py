@@ -47,6 +47,10 @@ def measure_faults(config: Config, source: str) -> Iterator[Fault]:
     for family in config.registry.families:
         yield from config.registry.family(family).measure_faults(config, source)
     yield from unknown_names(source, "validity", [*config.validity], sorted(known_flags(config)))
+    yield from unknown_names(source, "thresholds", [*config.thresholds], config.datasets)
+    for dataset in known([*config.thresholds], config.datasets):
+        measures = config.measures_of(dataset)
+        yield from unknown_names(source, f"thresholds.{dataset}", [*config.thresholds[dataset]], measures)
 
 
 def known_flags(config: Config) -> set[str]:

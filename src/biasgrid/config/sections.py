@@ -105,6 +105,11 @@ class Config(Section):
         "`unknown_tokens: 0.2`",
     )
     statistics: Statistics = Field(Statistics(), description="how sure measures are: intervals and tests")
+    thresholds: dict[Name, dict[str, Annotated[float, Field(allow_inf_nan=False)]]] = Field(
+        default_factory=dict,
+        description="largest values that `biasgrid gate` lets pass, by dataset and measure, such as "
+        "`gender: {mu_excess: 0.05}` (see docs/gate.md)",
+    )
     planted: Planted | None = Field(None, description="planted bias, for models with `train.planted`")
     tokenizers: dict[Name, Tokenizer] = Field(default_factory=dict, description="families of tokenizers, by name")
     plugins: list[str] = Field(

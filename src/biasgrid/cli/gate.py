@@ -1,0 +1,63 @@
+"""The command that lets a model pass or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from biasgrid.cli.told import told_errors
+from biasgrid.faults import UserError
+
+BAD_INPUT = 2
+
+
+def gate(
+    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    largest: Annotated[
+        list[str] | None, typer.Option("--max", help="DATASET.MEASURE=NUMBER, the largest value; may be repeated")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="a config, whose `thresholds` hold")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="name of a model to judge, in place of all")] = None,
+    on: Annotated[Literal["interval", "value"], typer.Option(help="what is judged: the upper end, or the value")] = (
+        "interval"
+    ),
+    junit: Annotated[Path | None, typer.Option(help="writes a JUnit file for pipelines")] = None,
+) -> None:
+    """Judges measures by thresholds, a line for each.
+
+    Exit code 0: all are within their thresholds; 1: the upper end of an interval lies above; 3: none does, but
+    something is not measurable; 2: bad input.
+    """
+    from biasgrid.config import parse_config, read_config
+    from biasgrid.files import write_text
+    from biasgrid.runs import gate as judge
+    from biasgrid.runs.results import Results
+
+    with told_errors(BAD_INPUT):
+        thresholds = judge.written_thresholds(largest or [], "--max")
+        if config is not None:
+            chosen = parse_config(read_config(config), str(config)).thresholds
+            named = {(threshold.dataset, threshold.measure) for threshold in thresholds}
+            thresholds += [
+                judge.Threshold(dataset, measure, value, f"{config}, thresholds")
+                for dataset, of_dataset in chosen.items()
+                for measure, value in of_dataset.items()
+                if (dataset, measure) not in named
+            ]
+        if not thresholds:
+            raise UserError(
+                "there is no threshold; expected --max DATASET.MEASURE=NUMBER, or --config with `thresholds`"
+            )
+        made = Results(results)
+        verdicts = judge.verdicts_of(made.summary(), thresholds, model or [], on)
+        level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
+        told = judge.conclusion(verdicts, on, level)
+        if junit is not None:
+            write_text(junit, judge.junit(verdicts, told))
+    for verdict in verdicts:
+        typer.echo(verdict.line)
+    typer.echo(told)
+    if code := judge.exit_code(verdicts):
+        raise typer.Exit(code)

@@ -1,0 +1,174 @@
+"""What the gate lets pass: exit codes, a line for each number, the JUnit file, and the pipelines that are shown."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any, get_args
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+import yaml
+from documents import read_document, shown_files, table_with
+from project import ROOT
+from small_grid import write_grid
+from small_measures import table_of
+from typer.testing import CliRunner
+
+from biasgrid.cli.app import app
+from biasgrid.config import parse_config, read_config
+from biasgrid.faults import InputError
+from biasgrid.runs.gate import State
+from biasgrid.tables.files import write_table
+from biasgrid.tables.measures import SUMMARY
+
+runner = CliRunner()
+DOCUMENT = read_document("docs/gate.md")
+UNKNOWN = "not measurable: the tokenizer does not know the text"
+NAMED = {"kind": "LM", "label": "a", "options": "", "left_out": 0, "n": 8, "headline": True}
+ROWS: list[dict[str, Any]] = [
+    {"model": "new", "measure": "mu_excess", "value": 0.04, "low": 0.03, "high": 0.05, "frames": 4},
+    {"model": "old", "measure": "mu_excess", "value": 0.04, "low": 0.02, "high": 0.06, "frames": 4},
+    {"model": "two", "measure": "mu_excess", "value": 0.01, "frames": 2},
+    {"model": "odd", "measure": "mu_excess", "flag": UNKNOWN},
+    {"model": "new", "measure": "discoveries", "value": 2.0, "frames": 4, "n": 32},
+    {"model": "odd", "measure": "unknown_tokens", "value": 1.0, "flag": "all is unknown", "headline": False},
+    *({"model": "new", "measure": "distance", "options": f"mode={mode}", "headline": False} for mode in "ab"),
+]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A summary of one dataset, beside the config that a pipeline would have."""
+    rows = table_of(SUMMARY, ROWS, dataset="gender", **NAMED)
+    write_table(rows, tmp_path / "summary.parquet", SUMMARY, {"statistics": {"level": 0.9}})
+    return tmp_path
+
+
+def gate(results: Path, *arguments: str) -> tuple[int, str]:
+    result = runner.invoke(app, ["gate", str(results), *arguments])
+    assert "Traceback" not in result.output
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize(
+    ("model", "threshold", "on", "code", "line"),
+    [
+        (
+            "new",
+            "mu_excess=0.05",
+            "interval",
+            0,
+            "within         gender/new: mu_excess 0.04 (0.03 to 0.05); at most 0.05",
+        ),
+        (
+            "old",
+            "mu_excess=0.05",
+            "interval",
+            1,
+            "above          gender/old: mu_excess 0.04 (0.02 to 0.06); at most 0.05",
+        ),
+        ("old", "mu_excess=0.05", "value", 0, "values alone were judged, whatever their intervals (--on value)"),
+        ("old", "mu_excess=0.03", "value", 1, "1 above"),
+        ("two", "mu_excess=0.05", "interval", 3, "mu_excess 0.01 has no interval (2 frames)"),
+        ("two", "mu_excess=0.05", "value", 0, "within         gender/two: mu_excess 0.01; at most 0.05"),
+        ("odd", "mu_excess=0.05", "value", 3, f"mu_excess is {UNKNOWN}; at most 0.05"),
+        ("new", "discoveries=2", "interval", 0, "discoveries 2; at most 2"),
+        ("new", "discoveries=1", "interval", 1, "discoveries 2; at most 1"),
+    ],
+)
+def test_a_number_is_judged_by_the_upper_end_of_its_interval(
+    results: Path, model: str, threshold: str, on: str, code: int, line: str
+) -> None:
+    ended, told = gate(results, "--max", f"gender.{threshold}", "--model", model, "--on", on)
+    assert ended == code
+    assert line in told
+
+
+def test_what_lies_above_counts_more_than_what_is_not_measurable(results: Path) -> None:
+    ended, told = gate(results, "--max", "gender.mu_excess=0.05")
+    assert ended == 1
+    assert told.splitlines()[-1] == "1 within, 1 above, 2 not measurable: the upper ends of 90 % intervals were judged"
+    assert len(told.splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "there is no threshold; expected --max DATASET.MEASURE=NUMBER"),
+        (("--max", "gender.mu_exces=1"), "unknown measure 'mu_exces' (did you mean 'mu_excess'?)"),
+        (("--max", "gende.mu_excess=1"), "unknown dataset 'gende' (did you mean 'gender'?)"),
+        (("--max", "gender.mu_excess=many"), "'gender.mu_excess=many'; expected DATASET.MEASURE=NUMBER"),
+        (("--max", "gender.mu_excess=nan"), "expected DATASET.MEASURE=NUMBER"),
+        (("--max", "mu_excess=1"), "expected DATASET.MEASURE=NUMBER"),
+        (("--max", "gender.distance=1"), "has several options, none of them in a headline"),
+        (("--max", "gender.mu_excess=1", "--model", "nwe"), "unknown name 'nwe' (did you mean 'new'?)"),
+        (("--max", "gender.discoveries=1", "--model", "two"), "gender.discoveries: no chosen model has it"),
+        (("--config", "nowhere.yaml"), "nowhere.yaml"),
+    ],
+)
+def test_bad_input_is_told_apart_from_a_model_that_does_not_pass(
+    results: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    ended, told = gate(results, *arguments, "--junit", str(results / "gate.xml"))
+    assert ended == 2
+    assert message in told
+    assert not (results / "gate.xml").exists()
+
+
+def test_a_folder_without_a_finished_run_is_bad_input(tmp_path: Path) -> None:
+    ended, told = gate(tmp_path, "--max", "gender.mu_excess=1")
+    assert ended == 2
+    assert "there is no" in told
+
+
+def test_pipelines_get_a_test_for_each_number(results: Path) -> None:
+    path = results / "gate.xml"
+    assert gate(results, "--max", "gender.mu_excess=0.05", "--junit", str(path))[0] == 1
+    (suite,) = ElementTree.parse(path).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "1", "2")
+    cases = {case.get("classname"): [part.tag for part in case] for case in suite.findall("testcase")}
+    assert cases == {"gender.new": [], "gender.old": ["failure"], "gender.two": ["error"], "gender.odd": ["error"]}
+
+
+def test_thresholds_of_a_config_name_what_it_has() -> None:
+    shown = yaml.safe_load(DOCUMENT.split("```yaml\n")[1].split("```")[0])
+    content = read_config(ROOT / "config" / "demo.yaml")
+    assert parse_config(content | shown, "c.yaml").thresholds["gender"] == {"mu_excess": 0.05, "discoveries": 0}
+    wrong = {"gender": {"mu_exces": 1}, "gendre": {"mu": 1}}
+    with pytest.raises(InputError) as caught:
+        parse_config(content | {"thresholds": wrong}, "c.yaml")
+    told = [str(fault).split(";")[0] for fault in caught.value.faults]
+    assert told == [
+        "c.yaml, thresholds: unknown name 'gendre' (did you mean 'gender'?)",
+        "c.yaml, thresholds.gender: unknown name 'mu_exces' (did you mean 'mu_excess'?)",
+    ]
+
+
+def test_the_codes_that_are_shown_are_those_of_the_command() -> None:
+    assert [row["exit code"] for row in table_with(DOCUMENT, "exit code", "meaning")] == ["0", "1", "2", "3"]
+    shown = DOCUMENT.split("```text\n")[1].split("```")[0].splitlines()
+    assert {line[:14].strip() for line in shown[:-1]} == set(get_args(State))
+
+
+@pytest.mark.parametrize("file", [".github/workflows/bias.yaml", ".gitlab-ci.yml"])
+@pytest.mark.parametrize(("largest", "code"), [(1, 3), (0.05, 1)])
+def test_the_pipelines_that_are_shown_judge_a_run(
+    results: Path, monkeypatch: pytest.MonkeyPatch, file: str, largest: float, code: int
+) -> None:
+    """Their steps as they stand there, but for those that set up and run."""
+    jobs = yaml.safe_load(shown_files(DOCUMENT)[file])
+    (job,) = jobs.get("jobs", jobs).values()
+    lines = job.get("script") or [step["run"] for step in job["steps"] if "run" in step]
+    (command,) = (shlex.split(line) for line in lines if line.startswith("biasgrid"))
+    monkeypatch.chdir(results)
+    (results / "config").mkdir()
+    (results / "results").mkdir()
+    (results / "results/gate").symlink_to(results, target_is_directory=True)
+    written = write_grid(results / "config", thresholds={"people": {"mu_excess": largest}})
+    written.rename(results / "config/gate.yaml")
+    table = pl.read_parquet("summary.parquet").with_columns(dataset=pl.lit("people"))
+    write_table(table, results / "summary.parquet", SUMMARY, {})
+    assert runner.invoke(app, command[1:]).exit_code == code
+    assert len(ElementTree.parse("gate.xml").findall(".//testcase")) == 4
