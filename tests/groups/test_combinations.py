@@ -6,18 +6,19 @@ from biasgrid.groups.combinations import (
     possible_combinations,
 )
 from biasgrid.groups.records import Sort
+from biasgrid.groups.scores import SCORES, takes
 
 
 @pytest.mark.parametrize(
     ("sort", "scalar", "sets"),
-    [("classes", 5, 1), ("words", 2, 1), ("answers", 2, 2), ("subjects", 1, 1)],
+    [("classes", 10, 1), ("words", 2, 1), ("answers", 2, 2), ("subjects", 1, 1)],
 )
 def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) -> None:
-    """A scalar score goes with 6 pairs of distance and comparison, a set score with 3."""
+    """A scalar score goes with 9 pairs of distance and comparison, a set score with 3."""
     possible = possible_combinations(sort)
-    assert len(possible) == 6 * scalar + 3 * sets
+    assert len(possible) == 9 * scalar + 3 * sets
     for combination in possible:
-        argument = "macro" if combination.score in ("f1", "precision", "recall") else None
+        argument = next(each for each in (None, "macro", 0) if takes(SCORES[combination.score], each))
         check_combination(sort, *combination, argument=argument)
 
 
@@ -36,8 +37,9 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
             "wasserstein",
             "pairwise",
             "the score 'mean_likelihood' is one number per group, the distance 'wasserstein' is of a set of numbers;"
-            " expected with mean_likelihood: pairwise of absolute, background of absolute, background_per_group of"
-            " absolute, multi_group of divergence, multi_group of normalized_divergence, multi_group_per_group of"
+            " expected with mean_likelihood: pairwise of absolute, pairwise of ratio, background of absolute,"
+            " background of ratio, background_per_group of absolute, background_per_group of ratio, multi_group of"
+            " divergence, multi_group of normalized_divergence, multi_group_per_group of"
             " divergence_per_group; or with wasserstein the score likelihood",
         ),
         (
@@ -67,7 +69,7 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
             "wasserstien",
             "pairwise",
             "unknown distance 'wasserstien' (did you mean 'wasserstein'?); expected one of absolute, divergence,"
-            " divergence_per_group, normalized_divergence, wasserstein",
+            " divergence_per_group, normalized_divergence, ratio, wasserstein",
         ),
         (
             "likelihood",
@@ -87,3 +89,8 @@ def test_the_message_names_what_would_be_possible(score: str, distance: str, com
 def test_a_wrong_argument_is_refused() -> None:
     with pytest.raises(ImpossibleCombination, match="'f1' does not take 'makro'; expected the average: one of binary"):
         check_combination("classes", "f1", "absolute", "pairwise", "makro")
+
+
+def test_a_rate_must_be_told_its_class() -> None:
+    with pytest.raises(ImpossibleCombination, match="'false_negative_rate' lacks its argument; expected the positive"):
+        check_combination("classes", "false_negative_rate", "absolute", "pairwise")

@@ -58,7 +58,9 @@ def arguments_of(score: str) -> list[Argument]:
     parameter = SCORES[score].parameter
     if parameter is None:
         return [None]
-    return list(AVERAGES) if parameter.choices else [None, 0, 1]
+    if parameter.choices:
+        return list(AVERAGES)
+    return [None, 0, 1] if parameter.accepts(None) else [0, 1]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -6,8 +6,10 @@ from small_records import classified, records_of
 
 from biasgrid.faults import UserError
 from biasgrid.groups.answers import exact_match, token_f1
+from biasgrid.groups.modes import ALL_CASES
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Records, TargetOutputs
 from biasgrid.groups.scores import Argument, score_records
+from biasgrid.groups.tables import compare, score_groups
 
 
 def keyed(outputs: AnswerOutputs | ClassOutputs | TargetOutputs) -> Records:
@@ -59,12 +61,52 @@ def test_squad_words_are_compared_without_case_punctuation_and_articles(
 
 
 @pytest.mark.parametrize(
+    ("score", "rates", "difference", "ratio"),
+    [
+        ("false_negative_rate", (2 / 4, 3 / 6), 0, 1),
+        ("false_positive_rate", (2 / 4, 1 / 3), 1 / 6, 1.5),
+        ("false_discovery_rate", (2 / 4, 1 / 4), 1 / 4, 2),
+        ("false_omission_rate", (2 / 4, 3 / 5), 1 / 10, 5 / 6),
+        ("predicted_prevalence", (4 / 8, 4 / 9), 1 / 18, 1.125),
+    ],
+)
+def test_rates_of_a_class_are_langfairs(
+    score: str, rates: tuple[float, float], difference: float, ratio: float
+) -> None:
+    """Its numbers for 17 records; it divides the first group's rate by the second's, here the smaller by the larger."""
+    counts = {("first", 0): (2, 2), ("first", 1): (2, 2), ("second", 0): (2, 1), ("second", 1): (3, 3)}
+    rows = [
+        (group, gold, predicted)
+        for (group, gold), by_predicted in counts.items()
+        for predicted, count in enumerate(by_predicted)
+        for _ in range(count)
+    ]
+    keys = [{"case": 0, "template": 0, "bias_type": "order", "group": group, "term": group} for group, *_ in rows]
+    outputs = ClassOutputs(np.eye(2)[[row[2] for row in rows]], np.array([row[1] for row in rows]))
+    scored = score_records(records_of(keys, outputs), score, 1)
+    assert score_groups(scored).drop_nulls("group")["value"].to_list() == pytest.approx(rates)
+    apart, smaller_by_larger = (compare(scored, name, "pairwise", ALL_CASES) for name in ("absolute", "ratio"))
+    assert apart["value"].to_list() == [pytest.approx(difference, abs=1e-12)]
+    assert smaller_by_larger["value"].to_list() == [pytest.approx(min(ratio, 1 / ratio))]
+    assert (apart["measure"].item(), smaller_by_larger["measure"].item()) == ("distance", "ratio")
+
+
+def test_a_rate_has_no_value_where_nothing_counts_in_it_and_a_ratio_none_between_zeros() -> None:
+    scored = score_records(classified({"red": [[0.2]], "blue": [[0.9]]}, gold=0), "false_negative_rate", 1)
+    assert compare(scored, "absolute", "pairwise", ALL_CASES).row(0)[-3:] == (None, 0, 2)
+    scored = score_records(classified({"red": [[0.9]], "blue": [[0.8]]}), "false_negative_rate", 1)
+    assert compare(scored, "absolute", "pairwise", ALL_CASES).row(0)[-3:] == (0, 2, 0)
+    assert compare(scored, "ratio", "pairwise", ALL_CASES).row(0)[-3:] == (None, 0, 2)
+
+
+@pytest.mark.parametrize(
     ("score", "argument", "message"),
     [
         ("likelihood", None, "likelihood is a score of words or subjects; expected one of classes"),
         ("f1", None, "f1 lacks its argument; expected the average: one of binary, macro, micro, weighted"),
         ("class_probability", -1, "does not take -1; expected the class: its index from 0, or nothing for the right"),
         ("accuracy", 1, "accuracy does not take 1; expected no argument"),
+        ("predicted_prevalence", 2, "there is no class 2; expected an index from 0 to 1"),
         ("class_probability", 2, "there is no class 2; expected an index from 0 to 1"),
     ],
 )

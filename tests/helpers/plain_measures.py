@@ -2,7 +2,7 @@
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -15,6 +15,14 @@ from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Records, Target
 from biasgrid.groups.scores import Argument
 
 SKLEARN = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
+RATES: dict[str, Callable[[bool, bool], tuple[bool, bool]]] = {
+    "false_negative_rate": lambda right, predicted: (right, not predicted),
+    "false_positive_rate": lambda right, predicted: (not right, predicted),
+    "false_discovery_rate": lambda right, predicted: (predicted, not right),
+    "false_omission_rate": lambda right, predicted: (not predicted, right),
+    "predicted_prevalence": lambda right, predicted: (True, predicted),
+}
+"""Whether a record counts in a rate, and whether it is a hit."""
 Found = dict[tuple[str, str | None], tuple[float, int, int]]
 
 
@@ -25,6 +33,9 @@ def numbers_of(outputs: Any, row: int, score: str, argument: Argument) -> Any:
         if "class_probability" in score:
             return probabilities[gold if argument is None else int(argument)]
         predicted = probabilities.index(max(probabilities))
+        if score in RATES:
+            is_counted, is_hit = RATES[score](gold == argument, predicted == argument)
+            return float(is_hit) if is_counted else float("nan")
         return float(predicted == gold) if score == "accuracy" else (gold, predicted)
     if isinstance(outputs, TargetOutputs):
         targets = [float(number) for number in outputs.probabilities[row] if not np.isnan(number)]
@@ -50,7 +61,16 @@ def phi(score: str, argument: Argument, numbers: list[Any]) -> Any:
 
 
 def apart(distance: str, one: Any, other: Any) -> float:
-    return float(wasserstein_distance(one, other)) if distance == "wasserstein" else abs(one - other)
+    if distance == "wasserstein":
+        return float(wasserstein_distance(one, other))
+    if distance == "ratio":
+        return min(one, other) / max(one, other) if max(one, other) else float("nan")
+    return float(abs(one - other))
+
+
+def mean_of_known(values: Iterable[float]) -> float:
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
 
 
 def unit_values(
@@ -63,10 +83,10 @@ def unit_values(
     if len(groups) < 2:
         return dict.fromkeys(groups, np.nan) if per_group else {None: np.nan}
     if comparison == "pairwise":
-        return {None: float(np.mean([apart(distance, *pair) for pair in combinations(groups.values(), 2)]))}
+        return {None: mean_of_known(apart(distance, *pair) for pair in combinations(groups.values(), 2))}
     if comparison.startswith("background"):
         by_group = {group: apart(distance, whole, value) for group, value in groups.items()}
-        return by_group if per_group else {None: float(np.mean(list(by_group.values())))}
+        return by_group if per_group else {None: mean_of_known(by_group.values())}
     if sum(groups.values()) == 0:
         return dict.fromkeys(groups, np.nan) if per_group else {None: np.nan}
     shares = {group: value / sum(groups.values()) for group, value in groups.items()}

@@ -22,19 +22,22 @@ import numpy as np
 from biasgrid.arrays import FloatArray
 from biasgrid.groups.distances import (
     DISTANCES,
-    AbsoluteDistances,
+    RATIO,
     Distances,
     Divergence,
+    ScalarDistances,
     WassersteinDistances,
+    difference,
     divergence,
+    smaller_by_larger,
 )
 from biasgrid.groups.records import Units, ratio
 from biasgrid.groups.scores import Scored
 
 COMPARISONS = {
-    "pairwise": ("absolute", "wasserstein"),
-    "background": ("absolute", "wasserstein"),
-    "background_per_group": ("absolute", "wasserstein"),
+    "pairwise": ("absolute", "ratio", "wasserstein"),
+    "background": ("absolute", "ratio", "wasserstein"),
+    "background_per_group": ("absolute", "ratio", "wasserstein"),
     "multi_group": ("divergence", "normalized_divergence"),
     "multi_group_per_group": ("divergence_per_group",),
 }
@@ -77,7 +80,8 @@ def distances_of(scored: Scored, units: Units, distance: str) -> Distances:
     """Returns a distance between the groups of all units, ready to be asked for pairs."""
     if DISTANCES[distance] == "set":
         return WassersteinDistances(scored.known, units)
-    return AbsoluteDistances(group_scores(scored, units), scored.of_pools(units.backgrounds))
+    between = smaller_by_larger if distance == RATIO else difference
+    return ScalarDistances(between, group_scores(scored, units), scored.of_pools(units.backgrounds))
 
 
 def by_group(distances: Distances) -> Iterator[tuple[int, FloatArray]]:

@@ -1,7 +1,7 @@
-"""Precision, recall and F1 of many pools at once, from their confusion counts.
+"""Precision, recall and F1 of many pools at once, from their confusion counts, and what counts in rates of one class.
 
-As scikit-learn's `precision_recall_fscore_support` with `zero_division=0` (Pedregosa et al., JMLR 2011) has them for
-the labels that are gold or predicted in a pool.
+Averages are those of scikit-learn's `precision_recall_fscore_support` with `zero_division=0` (Pedregosa et al., JMLR
+2011) for the labels that are gold or predicted in a pool.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from biasgrid.arrays import FloatArray, IntArray
-from biasgrid.groups.records import Pools, ratio
+from biasgrid.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.groups.records import ClassOutputs, Pools, column, ratio
 
 Average = Literal["binary", "macro", "micro", "weighted"]
 AVERAGES: tuple[Average, ...] = get_args(Average)
@@ -67,3 +67,42 @@ def averaged(rate: Rate, average: Average, gold: IntArray, predicted: IntArray, 
         weights = counts[2] if average == "weighted" else (counts[1] + counts[2] > 0).astype(np.float64)
         value = ratio((rate(*counts) * weights).sum(axis=1), weights.sum(axis=1))
     return np.where(pools.sizes > 0, value, np.nan)
+
+
+def missed(outputs: ClassOutputs, index: int) -> FloatArray:
+    """Returns 1 where a class is right and is not predicted, 0 where it is, NaN where another one is right."""
+    right, predicted = class_against_others(outputs, index)
+    return np.where(right, 1.0 - predicted, np.nan)
+
+
+def raised(outputs: ClassOutputs, index: int) -> FloatArray:
+    """Returns 1 where a class is wrong and is predicted, 0 where it is not, NaN where it is right."""
+    right, predicted = class_against_others(outputs, index)
+    return np.where(right, np.nan, 1.0 * predicted)
+
+
+def wrongly_predicted(outputs: ClassOutputs, index: int) -> FloatArray:
+    """Returns 1 where a class is predicted and is wrong, 0 where it is right, NaN where another one is predicted."""
+    right, predicted = class_against_others(outputs, index)
+    return np.where(predicted, 1.0 - right, np.nan)
+
+
+def wrongly_omitted(outputs: ClassOutputs, index: int) -> FloatArray:
+    """Returns 1 where a class is not predicted and is right, 0 where it is wrong, NaN where it is predicted."""
+    right, predicted = class_against_others(outputs, index)
+    return np.where(predicted, np.nan, 1.0 * right)
+
+
+def is_predicted(outputs: ClassOutputs, index: int) -> FloatArray:
+    """Returns 1 where a class is predicted, else 0."""
+    return class_against_others(outputs, index)[1].astype(np.float64)
+
+
+def class_against_others(outputs: ClassOutputs, index: int) -> tuple[BoolArray, BoolArray]:
+    """Returns whether a class is right, and whether it is the (first) most probable one, each of shape (records,).
+
+    Raises:
+        UserError: there is no such class.
+    """
+    column(outputs.probabilities, index, "class")
+    return outputs.gold == index, outputs.probabilities.argmax(axis=1) == index

@@ -5,6 +5,7 @@ All arrays of groups have shape (units, width), see `Units`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 import numpy as np
@@ -17,8 +18,11 @@ AT_ONCE = 2**14
 """About how many values of samples are compared together, so that they fit into a processor's cache."""
 Divergence = Literal["divergence", "normalized_divergence", "divergence_per_group"]
 
+RATIO = "ratio"
+"""1 for equal scores, not 0: its numbers are rows of the measure of that name."""
 DISTANCES: dict[str, Kind] = {
     "absolute": "scalar",
+    RATIO: "scalar",
     "wasserstein": "set",
     "divergence": "scalar",
     "normalized_divergence": "scalar",
@@ -41,13 +45,29 @@ class Distances(Protocol):
         """Returns d(all records of the unit, group), shape (units,)."""
 
 
-class AbsoluteDistances:
-    """The absolute difference of scalar scores, |x - y|."""
+def measure_of(distance: str) -> str:
+    """Returns the measure that a distance's numbers are rows of."""
+    return RATIO if distance == RATIO else "distance"
 
-    def __init__(self, groups: FloatArray, backgrounds: FloatArray):
+
+def difference(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Returns |x - y| of scores."""
+    return np.abs(one - other)
+
+
+def smaller_by_larger(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Returns the smaller of two scores that are not negative, divided by the larger; NaN where both are 0."""
+    return ratio(np.minimum(one, other), np.maximum(one, other))
+
+
+class ScalarDistances:
+    """What is between scalar scores x and y: `difference` or `smaller_by_larger`."""
+
+    def __init__(self, between: Callable[[FloatArray, FloatArray], FloatArray], groups: FloatArray, unit: FloatArray):
         """Takes the scores of the groups, shape (units, width), and of the units, shape (units,)."""
+        self.between = between
         self.groups = groups
-        self.backgrounds = backgrounds
+        self.backgrounds = unit
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -55,12 +75,12 @@ class AbsoluteDistances:
         return self.groups.shape
 
     def to_later(self, one: int) -> FloatArray:
-        """Returns |x - y| of a group and each one behind it, shape (later groups, units)."""
-        return np.abs(self.groups[:, one] - self.groups[:, one + 1 :].T)
+        """Returns what is between a group and each one behind it, shape (later groups, units)."""
+        return self.between(self.groups[:, one], self.groups[:, one + 1 :].T)
 
     def from_background(self, group: int) -> FloatArray:
-        """Returns |x - y| of the unit and a group, shape (units,)."""
-        return np.abs(self.backgrounds - self.groups[:, group])
+        """Returns what is between the unit and a group, shape (units,)."""
+        return self.between(self.backgrounds, self.groups[:, group])
 
 
 class WassersteinDistances:

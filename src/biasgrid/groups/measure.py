@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from biasgrid.groups.combinations import possible_combinations
+from biasgrid.groups.distances import RATIO
 from biasgrid.groups.failure_rate import case_differences, failure_rates
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.modes import ALL_CASES, EACH_CASE, Mode
 from biasgrid.groups.positions import position_changes
 from biasgrid.groups.records import Records, Sort
-from biasgrid.groups.scores import SCORES, Argument, Scored, score_records
+from biasgrid.groups.scores import SCORES, Argument, Score, Scored, score_records, takes
 from biasgrid.groups.tables import compare, compare_pairs, score_groups, spread_of_scores
 
 MODES: tuple[Mode, ...] = (ALL_CASES, EACH_CASE)
@@ -32,11 +33,21 @@ class Asked(NamedTuple):
 
 
 def all_asked(sort: Sort) -> list[Asked]:
-    """Returns all comparisons that records of a sort allow; averages over classes are macro ones."""
+    """Returns all comparisons that records of a sort allow; averages over classes are macro ones.
+
+    Rates of a class are not among them, as nobody has said which class matters, nor ratios, which show of other scores
+    what their differences show.
+    """
     return [
-        Asked(score, "macro" if (parameter := SCORES[score].parameter) and parameter.choices else None, *rest)
-        for score, *rest in possible_combinations(sort)
+        Asked(score, argument, distance, comparison)
+        for score, distance, comparison in possible_combinations(sort)
+        if takes(SCORES[score], argument := usual_argument(SCORES[score])) and distance != RATIO
     ]
+
+
+def usual_argument(score: Score) -> Argument:
+    """Returns what a score is given where nobody says what."""
+    return "macro" if score.parameter and score.parameter.choices else None
 
 
 def measure_groups(

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from biasgrid.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.faults import UserError
 from biasgrid.groups.modes import ALL_CASES, Mode
 
 Sort = Literal["classes", "words", "answers", "subjects"]
@@ -248,3 +249,15 @@ def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
     """Divides; what is divided by 0 is NaN."""
     over = np.asarray(denominator, dtype=np.float64)
     return np.asarray(numerator, dtype=np.float64) / np.where(over == 0, np.nan, over)
+
+
+def column(probabilities: FloatArray, index: int, what: str) -> FloatArray:
+    """Returns the probabilities of one class or target.
+
+    Raises:
+        UserError: there are not so many.
+    """
+    count = probabilities.shape[1]
+    if index >= count:
+        raise UserError(f"there is no {what} {index}; expected an index from 0 to {count - 1}")
+    return probabilities[:, index]

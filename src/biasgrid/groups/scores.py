@@ -16,8 +16,20 @@ import numpy as np
 from biasgrid.arrays import BoolArray, FloatArray
 from biasgrid.faults import UserError
 from biasgrid.groups.answers import each_answer, exact_match, token_f1
-from biasgrid.groups.confusion import AVERAGES, Rate, averaged, f1, precision, recall
-from biasgrid.groups.records import ClassOutputs, Pools, Records, Sort, SubjectOutputs, TargetOutputs, ratio
+from biasgrid.groups.confusion import (
+    AVERAGES,
+    Rate,
+    averaged,
+    f1,
+    is_predicted,
+    missed,
+    precision,
+    raised,
+    recall,
+    wrongly_omitted,
+    wrongly_predicted,
+)
+from biasgrid.groups.records import ClassOutputs, Pools, Records, Sort, SubjectOutputs, TargetOutputs, column, ratio
 
 Kind = Literal["scalar", "set"]
 Argument = str | int | None
@@ -30,7 +42,7 @@ class Parameter:
     Attributes:
         name: what the argument is.
         choices: the words it may be; where there are none it is an index from 0, or None.
-        without: what None stands for.
+        without: what None stands for; where that is nothing, an index must be given.
     """
 
     name: str
@@ -41,14 +53,17 @@ class Parameter:
         """Says whether an argument is of the right sort; whether there is such an index shows in the records."""
         if self.choices:
             return argument in self.choices
-        return argument is None or (type(argument) is int and argument >= 0)
+        if argument is None:
+            return bool(self.without)
+        return type(argument) is int and argument >= 0
 
     @property
     def expected(self) -> str:
         """What it may be, in words."""
         if self.choices:
             return f"the {self.name}: one of {', '.join(self.choices)}"
-        return f"the {self.name}: its index from 0, or nothing for {self.without}"
+        index = f"the {self.name}: its index from 0"
+        return f"{index}, or nothing for {self.without}" if self.without else index
 
 
 @dataclass(frozen=True)
@@ -188,18 +203,6 @@ def likelihood(outputs: TargetOutputs | SubjectOutputs, index: int | None) -> Fl
     return ratio(np.where(present, outputs.probabilities, 0).sum(axis=1), present.sum(axis=1))
 
 
-def column(probabilities: FloatArray, index: int, what: str) -> FloatArray:
-    """Returns the probabilities of one class or target.
-
-    Raises:
-        UserError: there are not so many.
-    """
-    count = probabilities.shape[1]
-    if index >= count:
-        raise UserError(f"there is no {what} {index}; expected an index from 0 to {count - 1}")
-    return probabilities[:, index]
-
-
 def any_in_top_k(outputs: TargetOutputs, argument: None) -> FloatArray:
     """Returns 1 where a target is among the k most probable tokens, else 0."""
     return np.asarray(outputs.in_top_k.any(axis=1), dtype=np.float64)
@@ -217,12 +220,14 @@ def answer_score(score: Callable[[str, str], float], outputs: Any, argument: Non
 
 SKLEARN = "scikit-learn's precision_recall_fscore_support with zero_division=0 (Pedregosa et al., JMLR 2011)"
 CLASS = Parameter("class", without="the right one")
+POSITIVE = Parameter("positive class")
 TARGET = Parameter("target", without="the mean over all targets")
 AVERAGE = Parameter("average", AVERAGES)
 OF_CLASSES: tuple[Sort, ...] = ("classes",)
 OF_WORDS: tuple[Sort, ...] = ("words",)
 OF_CANDIDATES: tuple[Sort, ...] = ("words", "subjects")
 OF_ANSWERS: tuple[Sort, ...] = ("answers",)
+LANGFAIR = "LangFair (Bouchard, arXiv 2407.10853), classification fairness"
 PROBABILITY = "the class probability of Czarnowska et al. (TACL 2021)"
 LIKELIHOOD = "the probability at the mask (Kurita et al., GeBNLP 2019), not divided by a prior"
 SQUAD = "Rajpurkar et al. (EMNLP 2016)"
@@ -232,6 +237,17 @@ SCORES: dict[str, Score] = {
     **{
         name: Score(OF_CLASSES, SKLEARN, labels, partial(rate_of_pools, rate), AVERAGE)
         for name, rate in (("f1", f1), ("precision", precision), ("recall", recall))
+    },
+    **{
+        # As means of what counts in a record, they have as `n` what they are a rate of.
+        name: Score(OF_CLASSES, LANGFAIR, counted, mean, POSITIVE)
+        for name, counted in (
+            ("false_negative_rate", missed),
+            ("false_positive_rate", raised),
+            ("false_discovery_rate", wrongly_predicted),
+            ("false_omission_rate", wrongly_omitted),
+            ("predicted_prevalence", is_predicted),
+        )
     },
     "class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, None, CLASS),
     "mean_class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, mean, CLASS),

@@ -21,6 +21,7 @@ from biasgrid.groups.comparisons import (
     group_scores,
     with_two_groups,
 )
+from biasgrid.groups.distances import measure_of
 from biasgrid.groups.modes import ALL_CASES, EACH_CASE, Mode
 from biasgrid.groups.records import Units
 from biasgrid.groups.scores import Scored
@@ -51,9 +52,9 @@ def compare(scored: Scored, distance: str, comparison: str, mode: Mode) -> pl.Da
         mode: see above.
 
     Returns:
-        The columns `COLUMNS`: a row of `distance` per bias type with null as `group`, or for the comparisons per group
-        a row per group. `value` is null where all is left out; `n` counts the cases (in group mode: records) that are
-        in it, `left_out` those that are not.
+        The columns `COLUMNS`: a row of `distance` or `ratio` per bias type with null as `group`, or for the comparisons
+        per group a row per group. `value` is null where all is left out; `n` counts the cases (in group mode: records)
+        that are in it, `left_out` those that are not.
 
     Raises:
         ImpossibleCombination: see `check_combination`.
@@ -61,7 +62,7 @@ def compare(scored: Scored, distance: str, comparison: str, mode: Mode) -> pl.Da
     check_combination(scored.records.outputs.sort, scored.score, distance, comparison, scored.argument)
     units = scored.records.units(mode)
     values = compare_units(scored, units, distance, comparison)
-    shared = shared_columns("distance", scored, mode, distance=distance, comparison=comparison)
+    shared = shared_columns(measure_of(distance), scored, mode, distance=distance, comparison=comparison)
     return table(shared, scored, units, mode, values)
 
 
@@ -113,7 +114,7 @@ def compare_pairs(scored: Scored, distance: str, mode: Mode) -> Iterator[pl.Data
     units = scored.records.units(mode)
     chosen = units.only(scored.defined)
     pairs = Pairs(units, scored.records.bias_types, mode, *(counted(each, mode, True) for each in (units, chosen)))
-    shared = shared_columns("distance", scored, mode, distance=distance, comparison="pairwise")
+    shared = shared_columns(measure_of(distance), scored, mode, distance=distance, comparison="pairwise")
     rows, mean = [], MeanOfPairs(len(units.bias_type))
     for one, to_later in by_group(distances_of(scored, chosen, distance)):
         mean.add(to_later)

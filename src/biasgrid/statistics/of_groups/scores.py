@@ -11,6 +11,7 @@ import polars as pl
 
 from biasgrid.arrays import FloatArray, IntArray
 from biasgrid.groups.comparisons import by_group, compare_units, distances_of, group_scores
+from biasgrid.groups.distances import measure_of
 from biasgrid.groups.failure_rate import case_differences
 from biasgrid.groups.measure import Asked
 from biasgrid.groups.modes import ALL_CASES, EACH_CASE
@@ -119,7 +120,8 @@ def cases_over_frames(scored: Scored, asked: Asked, frame: IntArray, settings: S
         settings: level and units.
     """
     units = units_of(scored.records, EACH_CASE)
-    shared = shared_columns("distance", scored, EACH_CASE, distance=asked.distance, comparison=asked.comparison)
+    measure = measure_of(asked.distance)
+    shared = shared_columns(measure, scored, EACH_CASE, distance=asked.distance, comparison=asked.comparison)
     names = {name: pl.lit(text) for name, text in shared.items()}
     of_unit = frame[units.first_record]
     values = compare_units(scored, units, asked.distance, asked.comparison)
@@ -128,7 +130,7 @@ def cases_over_frames(scored: Scored, asked: Asked, frame: IntArray, settings: S
         rows = [Row(scored.records.bias_types[code], name) for name in groups]
         of_code = units.bias_type == code
         columns = values[of_code].reshape(int(of_code.sum()), -1)[:, : len(groups)].T
-        yield means_over_frames(rows, columns, of_unit[of_code], settings).with_columns(**names)
+        yield means_over_frames(rows, columns, of_unit[of_code], settings, measure).with_columns(**names)
     if asked.comparison == "pairwise":
         for table in pairs_over_frames(scored, units, asked.distance, of_unit, settings):
             yield table.with_columns(**names)
@@ -143,10 +145,13 @@ def pairs_over_frames(
             names, of_code = units.group_names[code], units.bias_type == code
             rows = [Row(scored.records.bias_types[code], names[one], other) for other in names[one + 1 :]]
             if one < len(names) and rows:
-                yield means_over_frames(rows, to_later[: len(rows), of_code], of_unit[of_code], settings)
+                apart, measure = to_later[: len(rows), of_code], measure_of(distance)
+                yield means_over_frames(rows, apart, of_unit[of_code], settings, measure)
 
 
-def means_over_frames(rows: Sequence[Row], values: FloatArray, frame: IntArray, settings: Settings) -> pl.DataFrame:
+def means_over_frames(
+    rows: Sequence[Row], values: FloatArray, frame: IntArray, settings: Settings, measure: str
+) -> pl.DataFrame:
     """Returns rows of `STATISTICS` of means over cases.
 
     Args:
@@ -154,6 +159,7 @@ def means_over_frames(rows: Sequence[Row], values: FloatArray, frame: IntArray, 
         values: shape (rows, cases), NaN where a case has none.
         frame: shape (cases,), the frame of each.
         settings: level and units.
+        measure: what they are.
     """
     sums, counts = by_frame(values, frame)
     variance, _ = jackknife_of_means(sums, counts)
@@ -161,7 +167,7 @@ def means_over_frames(rows: Sequence[Row], values: FloatArray, frame: IntArray, 
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums.sum(axis=1) / n
     frames = (counts > 0).sum(axis=1)
-    return table_of(rows, means, n.astype(np.int64), variance, frames, settings, settings.range_of("distance"))
+    return table_of(rows, means, n.astype(np.int64), variance, frames, settings, settings.range_of(measure))
 
 
 def by_frame(values: FloatArray, frame: IntArray) -> tuple[FloatArray, FloatArray]:
