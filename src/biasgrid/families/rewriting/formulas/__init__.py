@@ -1,0 +1,1 @@
+"""Published formulas on answers, as functions of tables and lists that know nothing of a cell."""

@@ -1,0 +1,150 @@
+"""Which words stand near the words of groups: co-occurrence bias and stereotypical associations, without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from biasgrid.groups.distances import divergence
+
+OUTSIDE = re.compile(r"^[^a-z<>$]+|[^a-z<>$]+$")
+DIGITS = re.compile(r"\d+")
+NUMBER = "<number>"
+"""What stands for digits."""
+FADING = 0.95
+"""What a word counts less with each word that lies between."""
+
+
+def bare(word: str) -> str:
+    """Returns a word in lower case, with one sign for digits and without marks around it; empty where nothing is left.
+
+    As Bordia and Bowman (NAACL SRW 2019) clean them.
+    """
+    return OUTSIDE.sub("", DIGITS.sub(NUMBER, word.lower()))
+
+
+def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
+    """Returns the words of texts, one a row.
+
+    Args:
+        texts: the words of each text, in their order.
+
+    Returns:
+        `text`, its place; `position` of the word in it; and `word`.
+    """
+    table = pl.DataFrame({"word": [list(words) for words in texts]}, schema={"word": pl.List(pl.String)})
+    rows = table.with_row_index("text").explode("word").drop_nulls("word")
+    return rows.with_columns(position=pl.int_range(pl.len()).over("text"))
+
+
+def places_of(words: pl.DataFrame, phrases: Collection[str]) -> pl.DataFrame:
+    """Finds words, and phrases of several words with one space between two.
+
+    Args:
+        words: from `table_of_words`.
+        phrases: what is looked for.
+
+    Returns:
+        `text`, `position` of the first word, and `word`, the phrase.
+    """
+    found = []
+    for length in sorted({len(phrase.split()) for phrase in phrases}):
+        parts = [pl.col("word").shift(-place).over("text") for place in range(length)]
+        phrase = pl.concat_str(parts, separator=" ")
+        found.append(words.with_columns(word=phrase).filter(pl.col("word").is_in(list(phrases))))
+    return pl.concat([words.head(0), *found])
+
+
+def co_occurrence_bias(
+    words: pl.DataFrame,
+    targets: Collection[str],
+    groups: Mapping[str, Collection[str]],
+    stop_words: Collection[str],
+    fading: float = FADING,
+) -> pl.DataFrame:
+    """Computes by how much likelier words stand near the words of one group than near those of another.
+
+    With c_g(w) the sum, over pairs of w and a word of group g in one text, of fading ^ (how many words they are apart),
+    and P(w|g) = (c_g(w) / sum over all words v of c_g(v)) / n_g, n_g being how often words of g stand in the texts, it
+    is abs(log10(P(w|g) / P(w|h))): 0 where w is as near to both groups, 1 where it is ten times as likely with one. The
+    words v are all but those of groups and stop words (Bordia and Bowman, NAACL SRW 2019; with their infinite window,
+    as LangFair has it).
+
+    Args:
+        words: from `table_of_words`, of `bare` words.
+        targets: the words w.
+        groups: the words of each group.
+        stop_words: words that are looked at nowhere.
+        fading: how much a pair counts for each word further apart.
+
+    Returns:
+        `group` and `other`, a pair of groups; `word`; `value`; and `n`, how many pairs of words it is made of: rows for
+        those targets that stand in a text with words of both groups.
+    """
+    of_groups = {name: places_of(words, phrases) for name, phrases in groups.items()}
+    ignored = {*stop_words, *(part for phrases in groups.values() for phrase in phrases for part in phrase.split())}
+    others = words.filter(~pl.col("word").is_in(list(ignored)))
+    near = {name: counts_near(others, places, fading) for name, places in of_groups.items()}
+    tables = []
+    names = list(groups)
+    for place, one in enumerate(names):
+        for other in names[place + 1 :]:
+            shares = [
+                near[name].select("word", "pairs", share=pl.col("near") / pl.col("near").sum() / len(of_groups[name]))
+                for name in (one, other)
+            ]
+            both = shares[0].join(shares[1], on="word", suffix=" other").filter(pl.col("word").is_in(list(targets)))
+            tables.append(
+                both.select(
+                    pl.lit(one).alias("group"),
+                    pl.lit(other).alias("other"),
+                    "word",
+                    value=(pl.col("share") / pl.col("share other")).log(10).abs(),
+                    n=(pl.col("pairs") + pl.col("pairs other")).cast(pl.Int64),
+                ).sort("word")
+            )
+    schema = {"group": pl.String, "other": pl.String, "word": pl.String, "value": pl.Float64, "n": pl.Int64}
+    return pl.concat([pl.DataFrame(schema=schema), *tables])
+
+
+def counts_near(words: pl.DataFrame, places: pl.DataFrame, fading: float) -> pl.DataFrame:
+    """Returns `word`, `near`, how much of it stands near some places, and `pairs`, how often it does at all."""
+    pairs = words.join(places.select("text", place="position"), on="text")
+    apart = (pl.col("position").cast(pl.Int64) - pl.col("place").cast(pl.Int64)).abs()
+    return pairs.group_by("word").agg(near=pl.lit(fading).pow(apart).sum(), pairs=pl.len()).sort("word")
+
+
+def stereotypical_associations(
+    words: pl.DataFrame, targets: Collection[str], groups: Mapping[str, Collection[str]]
+) -> pl.DataFrame:
+    """Computes how unevenly words stand in one text with the words of groups.
+
+    With c_g(w) the sum over texts of how often w stands there times how often words of group g do, and l_g the length
+    of the list of g, it is the total variation distance of c_g(w) / l_g, as shares of the groups, from equal shares: 0
+    where w stands as often with all groups, 1 - 1/G where it stands with one of G alone (Liang et al., “Holistic
+    Evaluation of Language Models”, TMLR 2023).
+
+    Args:
+        words: from `table_of_words`, in lower case.
+        targets: the words w.
+        groups: the words of each group.
+
+    Returns:
+        `word`, `value`, and `n`, the sum of c_g(w): rows for those targets that stand in a text with words of groups.
+    """
+    times = places_of(words, targets).group_by("text", "word").len("times")
+    columns = []
+    for phrases in groups.values():
+        of_group = places_of(words, phrases).group_by("text").len("of_group")
+        together = times.join(of_group, on="text").group_by("word")
+        count = together.agg(together=(pl.col("times").cast(pl.Int64) * pl.col("of_group")).sum())
+        columns.append(
+            pl.DataFrame({"word": sorted(targets)}).join(count, on="word", how="left", maintain_order="left")
+        )
+    counts = np.stack([column["together"].fill_null(0).to_numpy() for column in columns], axis=1)
+    uneven = divergence(counts / [len(phrases) for phrases in groups.values()], "divergence")
+    table = pl.DataFrame({"word": sorted(targets), "value": uneven, "n": counts.sum(axis=1)})
+    return table.filter(pl.col("n") > 0)
