@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field, model_validator
@@ -96,16 +97,18 @@ class Charge(NamedTuple):
     """What an instance costs, at most.
 
     Attributes:
-        requests: how many requests it takes.
+        requests: how many requests it takes, each of which reads all that is asked.
         tokens_out: how many tokens are written.
         input: the price of a million tokens that are read; None where it is not known.
         output: the price of a million tokens that are written.
+        is_known: whether it is known how many requests there will be; else they are the most.
     """
 
-    requests: int
-    tokens_out: int
+    requests: float
+    tokens_out: float
     input: float | None
     output: float | None
+    is_known: bool = True
 
     def cost(self, tokens_in: float | None, tokens_out: float | None) -> float | None:
         """Returns what tokens cost, None where that is not known."""
@@ -186,11 +189,13 @@ class Model(Section):
         """
         return None
 
-    def charge(self, answer: str) -> Charge | None:
+    def charge(self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()) -> Charge | None:
         """Says what asking it costs; None where nobody is paid.
 
         Args:
             answer: the kind of the answers.
+            scored_by: how it chooses among options; None where that is not known yet.
+            options: those of some instances.
         """
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,9 +14,10 @@ from biasgrid.checkpoints.cost import Text, load_backend, parameters, tokens_per
 from biasgrid.config import Config
 from biasgrid.engine.findings import found_on_processors, words_of
 from biasgrid.families.family import Lists
-from biasgrid.models.servers.spent import holdings_of
+from biasgrid.model_section import Charge
+from biasgrid.runs.charges import asked_of_servers, charges
 from biasgrid.runs.counts import checkpoint_folder, count_instances, table_facts
-from biasgrid.runs.estimates import UNKNOWN, Figure, loosest, total
+from biasgrid.runs.estimates import UNKNOWN, Figure, total
 from biasgrid.runs.layout import Layout
 
 if TYPE_CHECKING:
@@ -53,9 +55,10 @@ class CellPlan:
         dataset, model, variant: the cell, and which variant of the dataset the model answers.
         instances_table: the instances table that it answers, which it may share with other cells.
         instances: how many instances it has.
-        tokens: tokens of all inputs, special tokens included (words of several tokens need several inputs); without the
-            model's tokenizer `about`, from the words of the texts.
-        requests: requests to a server, where there is one; options in all their spellings may take some more.
+        tokens: tokens of all inputs, special tokens included (words of several tokens need several inputs, and so do
+            the spellings of options that a server reads back); without the model's tokenizer `about`, from the words of
+            the texts.
+        requests: requests to a server, where there is one; `at most` while it is not known how it scores options.
         tokens_out: tokens that the server writes, at most.
         cost: what it charges for all instances, by the prices of the config.
         spent: what was spent on answers that are there, those included that are no longer used.
@@ -194,6 +197,9 @@ class Planner:
         instances = self.instances_of_cell(dataset, model)
         # Predictions that are imported are there already.
         tokens = Figure(0) if entry.predictions else self.tokens(dataset, model)
+        charge = self.charge(dataset, model)
+        if charge is not None:
+            tokens = asked_of_servers(charge, tokens)
         flop = tokens if entry.predictions else tokens.times(None if count is None else 2 * count)
         question = self.config.question(model, dataset)
         asked, tables = self.layout.instances_of_cell(dataset, model), self.layout.predictions_of_cell(dataset, model)
@@ -204,7 +210,7 @@ class Planner:
             instances_table=str(asked),
             instances=instances,
             tokens=tokens,
-            **self.charges(dataset, model, instances, tokens),
+            **charges(charge, self.layout.answers(dataset, model), instances, tokens),
             parameters=count,
             flop=flop,
             instances_bytes=size_of([asked], instances, self.config.family(dataset).instance_bytes),
@@ -215,16 +221,12 @@ class Planner:
             measured=self.layout.measures(dataset, model).exists(),
         )
 
-    def charges(self, dataset: str, model: str, instances: Figure, tokens: Figure) -> dict[str, Figure]:
-        """Returns what a server is asked and charges: nothing for other models."""
-        charge = self.config.models[model].charge(self.config.question(model, dataset).answer)
-        if charge is None:
-            return dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Figure(0))
-        written = instances.times(charge.tokens_out, "at most")
-        cost = Figure(charge.cost(tokens.value, written.value), loosest([tokens.kind, written.kind]))
-        held = holdings_of(self.layout.answers(dataset, model), [])
-        spent = Figure(charge.cost(held.tokens_in, held.tokens_out)) if held else Figure(0)
-        return {"requests": instances.times(charge.requests), "tokens_out": written, "cost": cost, "spent": spent}
+    def charge(self, dataset: str, model: str) -> Charge | None:
+        """Says what an instance of a cell costs; None where no server is asked."""
+        question, able = self.config.question(model, dataset), self.layout.able(model)
+        scored_by = json.loads(able.read_text())["scored_by"] if able.exists() else None
+        options = [text.words for text in self.texts.get((dataset, question.variant), []) if text.words]
+        return self.config.models[model].charge(question.answer, scored_by, options)
 
     def instances_of_cell(self, dataset: str, model: str) -> Figure:
         """Returns how many instances a model answers; those of predictions to be imported are not known before."""

@@ -10,8 +10,8 @@ import torch
 from shards import Cell, hook_model, interrupt, largest_difference
 from tiny_writers import CHAT_TEMPLATE, LETTERS, STATEMENTS, THINKS, THINKS_IF_ASKED, PlainWriter
 
-from biasgrid.models.generation.options import spellings
 from biasgrid.models.generation.prefix import Prefix
+from biasgrid.models.generation.spellings import spellings
 from biasgrid.tables.files import read_provenance
 
 Cells = Callable[..., Cell]

@@ -6,6 +6,8 @@ the code that reads local weights.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -13,6 +15,7 @@ from pydantic import Field, model_validator
 from biasgrid.addresses import digest_of
 from biasgrid.model_section import Charge, Model
 from biasgrid.models.generation.section import Generation
+from biasgrid.models.generation.spellings import spellings
 from biasgrid.models.servers.section import Endpoint, Serve
 from biasgrid.section import KeysError, Section
 
@@ -50,13 +53,20 @@ class GenerativeModel(Model):
             return f"server_{digest_of(self.endpoint.url)}"
         return f"cell_{digest_of(f'{model} {dataset}')}" if self.serve else None
 
-    def charge(self, answer: str) -> Charge | None:
-        """Says what asking it costs: a text for each instance; options cost less where they are not found in one."""
+    def charge(self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()) -> Charge | None:
+        """Says what asking it costs: a text, a token, or as many tokens and requests as options have spellings."""
         if not self.endpoint:
             return None
         price = self.endpoint.price
         prices = (None, None) if price is None else (price.input, price.output)
-        return Charge(1, self.generation.max_tokens, *prices)
+        a_text = 1, self.generation.max_tokens
+        if answer != "choice" or self.generation.options == "parsed":
+            return Charge(*a_text, *prices)
+        spelled = fmean(sum(map(len, spellings(each))) for each in options) if options else 1
+        ways = {"echo": (spelled, spelled), "top": (1, 1), "choice": a_text, "parsed": a_text}
+        most = ways["echo"] if self.endpoint.api == "completions" else a_text
+        requests, tokens_out = ways[scored_by] if scored_by else map(max, a_text, most)
+        return Charge(requests, tokens_out, *prices, scored_by is not None or most == a_text)
 
     @model_validator(mode="after")
     def _has_what_is_served(self) -> GenerativeModel:

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from biasgrid.models.generation.options import shared, shortest, spellings
+from biasgrid.models.generation.options import shared, shortest
 from biasgrid.models.generation.parsed import place_of, status_of
 from biasgrid.models.generation.prompts import Messages, said_of
+from biasgrid.models.generation.spellings import spellings
 from biasgrid.models.servers.requests import Answer
 
 Options = tuple[str | None, ...]
