@@ -1,5 +1,6 @@
 """Servers that live as long as a job, started without a shell, and ended however it ends."""
 
+import json
 import os
 import signal
 import socket
@@ -112,6 +113,19 @@ def test_a_server_ends_with_a_job_that_is_killed(tmp_path: Path, end: signal.Sig
 
 def serving_cell(folder: Path, checkpoint: Path, rows: list[dict[str, Any]]) -> Cell:
     return Cell(folder, "text-generation", asked(rows), checkpoint, "serve")
+
+
+@pytest.mark.parametrize("api", ["chat", "completions"])
+def test_the_tokenizer_of_a_served_model_counts(tmp_path: Path, api: str) -> None:
+    checkpoint = save_writer(tmp_path / "writer", "llama", CHAT_TEMPLATE)
+    positions = json.loads((checkpoint / "config.json").read_text())["max_position_embeddings"]
+    long = {"system": None, "text": " ".join(["no"] * (positions + 1))}
+    there = serving_cell(tmp_path / "served", checkpoint, [{"system": "Be short.", "text": STATEMENTS[0]}, long])
+    serve = {"command": f"{PYTHON} {HELPER} {{port}} {{folder}}", "api": api}
+    keys = {"section": {"serve": serve}, "log": tmp_path / "job.log"}
+    with pytest.raises(ModelError, match=rf"the prompt of instance 1 has \d+ tokens.*at most {positions} together"):
+        there.predict(answer="text", model="served", **keys, generation=Generation().model_dump(), serve={})
+    assert not there.answers.joinpath("requests.jsonl").exists() or not there.parts
 
 
 def test_texts_of_a_served_model_are_those_of_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

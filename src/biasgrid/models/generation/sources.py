@@ -66,7 +66,8 @@ class GenerativeModel(Model):
         ways = {"echo": (spelled, spelled), "top": (1, 1), "choice": a_text, "parsed": a_text}
         most = ways["echo"] if self.endpoint.api == "completions" else a_text
         requests, tokens_out = ways[scored_by] if scored_by else map(max, a_text, most)
-        return Charge(requests, tokens_out, *prices, scored_by is not None or most == a_text)
+        is_known = scored_by is not None or most == a_text
+        return Charge(requests, tokens_out, *prices)._replace(is_known=is_known)
 
     @model_validator(mode="after")
     def _has_what_is_served(self) -> GenerativeModel:

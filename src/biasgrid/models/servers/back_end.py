@@ -23,6 +23,7 @@ from biasgrid.models.generation.section import Generation
 from biasgrid.models.servers.access import Access, quiet_libraries
 from biasgrid.models.servers.asking import Desk
 from biasgrid.models.servers.budget import Budget
+from biasgrid.models.servers.lengths import lengths_of, longest_of
 from biasgrid.models.servers.reach import name_of, reached
 from biasgrid.models.servers.requests import Request, asked_with, digest_of
 from biasgrid.models.servers.section import Asking
@@ -104,7 +105,7 @@ class Server(BackEnd):
         with ExitStack() as held:
             access = held.enter_context(reached(record, settings.section, settings.log))
             back_end = cls(access, settings, name_of(record), held)
-            back_end.check_lengths(instances)
+            back_end.check_lengths(record, instances)
             # What comes of it ends it, see `release`.
             back_end.held = held.pop_all()
         return back_end
@@ -217,19 +218,19 @@ class Server(BackEnd):
         self.desk.arrived = arrived
         self.desk.ask([request for row in requests for request in row])
 
-    def check_lengths(self, instances: pl.DataFrame) -> None:
+    def check_lengths(self, record: Mapping[str, Any], instances: pl.DataFrame) -> None:
         """Refuses prompts that are longer than the model takes, as servers cut them without a word.
 
         Raises:
             ModelError: with the longest one.
         """
         asking: Asking = self.access.asking
-        if asking.context is None:
+        limit = asking.context or longest_of(record)
+        if limit is None or instances.is_empty():
             return
-        rows = self.requests(instances, [[Sent(asked, self.writing)] for asked in self.asked(instances)])
-        lengths = [row[0].tokens_in for row in rows]
         most = self.generation["max_tokens"] if self.settings.answer == "text" else 0
-        check_lengths(lengths, most, asking.context, instances["instance"], self.settings.model)
+        lengths = lengths_of(record, instances, asking.api)
+        check_lengths(lengths, most, limit, instances["instance"], self.settings.model)
 
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Tells which models have answered."""

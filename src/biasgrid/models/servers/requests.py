@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -72,12 +72,17 @@ class Request:
     @property
     def tokens_in(self) -> int:
         """About how many tokens are read."""
-        return sum(len(text.encode()) // BYTES_OF_A_TOKEN + 1 for text in self.texts)
+        return tokens_about(self.texts)
 
     @property
     def most_tokens_out(self) -> int:
         """How many tokens are written at most."""
         return int(self.parameters["max_tokens"])
+
+
+def tokens_about(texts: Iterable[str]) -> int:
+    """Returns about how many tokens texts have together."""
+    return sum(len(text.encode()) // BYTES_OF_A_TOKEN + 1 for text in texts)
 
 
 def digest_of(*parts: Any) -> str:

@@ -37,7 +37,8 @@ class Asking(Section):
         None,
         ge=1,
         description="longest prompt and answer together in tokens: longer ones are refused before they are sent, as "
-        "servers cut them without a word; a token is taken for four letters",
+        "servers cut them without a word; of a model that is served its own tokenizer counts, and without this key its "
+        "positions are the limit; else a token is taken for four letters",
     )
 
     def deciding_keys(self) -> dict[str, Any]:
