@@ -4,7 +4,8 @@ rule measure:
         predictions=predictions_of_cell,
     output:
         measures=layout.measures(),
-        examples=layout.examples(),
+        evidence=layout.evidence(),
+        parts=layout.evidence_parts(),
     log:
         layout.log("measure", "{dataset}", "{model}"),
     wildcard_constraints:
@@ -24,7 +25,8 @@ rule measure:
 use rule measure as measure_and_keep with:
     output:
         measures=layout.measures(),
-        examples=layout.examples(),
+        evidence=layout.evidence(),
+        parts=layout.evidence_parts(),
         observations=layout.observations(),
     wildcard_constraints:
         dataset=datasets_whose_observations_are(kept=True),

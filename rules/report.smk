@@ -5,7 +5,7 @@ rule report:
     input:
         summary=layout.summary("parquet"),
         measures=of_cells(layout.measures),
-        examples=of_cells(layout.examples),
+        evidence=of_cells(layout.evidence),
         instances=[layout.instances(*variant) for variant in grid.selected_variants],
         records=records_of_models(),
         imported=[layout.imported(of, model) / "predictions.parquet" for model, of in CELLS if is_imported(model)],

@@ -112,7 +112,7 @@ def test_target_words_count_as_right_by_their_rank(tmp_path: Path) -> None:
     assert dict(scores.filter(score="top_k_accuracy").select("group", "value").rows()) == {"old": 1.0, "young": 0.0}
     likelihood = dict(scores.filter(score="mean_likelihood").select("group", "value").rows())
     assert likelihood == {"old": pytest.approx(0.1), "young": pytest.approx(0.2)}
-    assert tables.examples["said"].to_list() == ["dull", "kind"]
+    assert tables.evidence["said"].to_list() == ["dull", "kind"]
 
 
 def test_answers_are_compared_with_the_right_ones(tmp_path: Path) -> None:

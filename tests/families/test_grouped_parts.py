@@ -1,4 +1,4 @@
-"""Intersections, orders of fillings and examples of a cell's groups."""
+"""Intersections, orders of fillings and the evidence of a cell's groups."""
 
 from pathlib import Path
 
@@ -41,12 +41,12 @@ def test_the_parts_of_intersections_are_measured_too(tmp_path: Path) -> None:
         of_bias_types(tables, "distance", **asked, mode="counterfactual").select("bias_type", "value").rows()
     )
     assert distances == {"faith & age": pytest.approx(1 / 3), "faith": pytest.approx(0.2), "age": pytest.approx(0.4)}
-    assert set(tables.examples["bias_type"]) == {"faith & age"}
+    assert set(tables.evidence["bias_type"]) == {"faith & age"}
     rates = of_bias_types(tables, "failure_rate", threshold="0.3", difference="mean")
     assert rates.select("bias_type", "value").rows() == [("faith & age", 1.0), ("faith", 0.0), ("age", 1.0)]
 
 
-def test_examples_are_the_sentences_of_the_two_groups_that_are_furthest_apart(tmp_path: Path) -> None:
+def test_evidence_is_the_sentences_of_the_two_groups_that_are_furthest_apart(tmp_path: Path) -> None:
     rows = [
         {
             "case": case,
@@ -63,8 +63,9 @@ def test_examples_are_the_sentences_of_the_two_groups_that_are_furthest_apart(tm
     tables = measured(
         tmp_path, "text-classification", cases_of(rows), [{"probabilities": [1 - each, each]} for each in chance]
     )
-    assert tables.examples["unit"].unique(maintain_order=True).to_list() == [6, 5, 4, 3, 2]
-    first = tables.examples.head(2).to_dicts()
+    roles = tables.evidence.select("unit", "role").unique(maintain_order=True).rows()
+    assert roles == [(6, "strongest"), (5, "strongest"), (4, "strongest"), (3, "typical"), (0, "contrary")]
+    first = tables.evidence.head(2).to_dicts()
     assert [(row["group"], row["text"], row["said"], row["expected"]) for row in first] == [
         ("aged", "The aged 6", "yes", "yes"),
         ("old", "The old 6", "no", "yes"),
@@ -119,7 +120,7 @@ def test_parts_of_intersections_are_compared_with_themselves_in_the_swapped_case
     assert sorted(whole.select("bias_type", "n").rows()) == [("age", 4), ("faith", 4), ("faith & age", 4)]
 
 
-def test_examples_are_found_where_a_bias_type_stands_alone_and_in_intersections(tmp_path: Path) -> None:
+def test_evidence_is_found_where_a_bias_type_stands_alone_and_in_intersections(tmp_path: Path) -> None:
     alone = [{"case": case, "group": faith, "term": faith} for case in range(2) for faith in ("sikh", "jewish")]
     crossed = [
         {"case": case, "bias_type": "faith & age", "group": f"{faith} & {age}", "term": f"{faith} & {age}"}
@@ -131,6 +132,6 @@ def test_examples_are_found_where_a_bias_type_stands_alone_and_in_intersections(
     # What is said of the intersections differs more than what is said of faiths alone.
     chance = [(0.6 if row["bias_type"] == "faith" else 0.9) if "sikh" in row["group"] else 0.4 for row in rows]
     said = [{"probabilities": [1 - each, each]} for each in chance]
-    examples = measured(tmp_path, "text-classification", cases_of(rows), said).examples
-    assert set(examples.filter(bias_type="faith")["unit"]) == {0, 1}
-    assert len(set(examples.filter(bias_type="faith & age")["unit"])) == 5
+    evidence = measured(tmp_path, "text-classification", cases_of(rows), said).evidence
+    assert set(evidence.filter(bias_type="faith")["unit"]) == {0, 1}
+    assert len(set(evidence.filter(bias_type="faith & age")["unit"])) == 5

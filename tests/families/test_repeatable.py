@@ -52,7 +52,7 @@ def measured():
     observations = stages.observe(instances, predictions, question.options)
     measures = stages.measure(observations, question.options)
     cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, question.options)
-    return measures, stages.examples(cell)
+    return measures, stages.evidence(cell).units
 
 
 runs = {

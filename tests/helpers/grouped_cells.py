@@ -7,16 +7,17 @@ from typing import Any
 import polars as pl
 from small_tables import predictions_of, write_instances
 
-from biasgrid.families.cell import measure_cell
+from biasgrid.families.cell import Measured, measure_cell
 from biasgrid.families.counterfactual.declared import flags_of
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
 from biasgrid.families.counterfactual.tasks import ANSWERS, SORTS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.tables.answers import schema_of
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate, write_table
 from biasgrid.tables.measure import OPTIONS, Declared, options_of
-from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured
+from biasgrid.tables.measures import MEASURES
 
 ALL = {"measures": None, "failure_threshold": 0.1, "labels": ["no", "yes"], "top_k": 2}
 
@@ -43,7 +44,7 @@ def from_files(folder: Path, task: str, **options: Any) -> Measured:
     """Measures the cell in a folder, and checks its tables."""
     paths = folder / "instances.parquet", [folder / "predictions.parquet"]
     tables = measure_cases(*paths, ALL | {"task": task} | options)
-    for table, schema in zip(tables, (MEASURES, EXAMPLES, OBSERVATIONS), strict=True):
+    for table, schema in zip(tables, (MEASURES, EVIDENCE, EVIDENCE_PARTS, OBSERVATIONS), strict=True):
         validate(table, schema, folder)
     return tables
 

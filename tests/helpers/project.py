@@ -103,7 +103,7 @@ class Project:
         results = self.folder / "results"
         paths = [
             *results.glob("measures/*/*.parquet"),
-            *results.glob("examples/*/*.parquet"),
+            *results.glob("evidence*/*/*.parquet"),
             *results.glob("summary.*"),
         ]
         return {str(path.relative_to(results)): path.read_bytes() for path in sorted(paths)}

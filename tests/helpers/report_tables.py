@@ -8,12 +8,13 @@ import polars as pl
 
 from biasgrid.report.page import ReportFigure, ReportRun, ReportTables, build_report
 from biasgrid.report.published import PUBLISHED
+from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.summary import ModelFacts, summarise
 
-SCHEMAS = {"measures": MEASURES, "summary": SUMMARY, "examples": EXAMPLES, "planted": PLANTED}
+SCHEMAS = {"measures": MEASURES, "summary": SUMMARY, "examples": EVIDENCE, "planted": PLANTED}
 NOTHING = {name: empty_table(schema) for name, schema in SCHEMAS.items()} | {
     "published": pl.DataFrame(schema=PUBLISHED)
 }

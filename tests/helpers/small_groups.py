@@ -10,8 +10,9 @@ from small_records import records_of
 
 from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
+from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measure import written_options
-from biasgrid.tables.measures import EXAMPLES, MEASURES, table_of_cell
+from biasgrid.tables.measures import MEASURES, table_of_cell
 from biasgrid.tables.planted import PLANTED
 
 BiasTypes = Mapping[str, Sequence[str]]
@@ -76,4 +77,4 @@ def case_examples(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Examples of distances with the given columns; the others hold anything."""
     shared = {"dataset": "feelings", "unit": 7, "template": 2, "expected": "positive", "said": "negative", "rank": 0}
     asked = {"measure": "distance", "options": "", "reason": "strongest", "role": "strongest"}
-    return table_of(EXAMPLES, [{"instance": place} | row for place, row in enumerate(rows)], **shared, **asked)
+    return table_of(EVIDENCE, [{"instance": place} | row for place, row in enumerate(rows)], **shared, **asked)

@@ -21,7 +21,7 @@ from biasgrid.plots.cells import intensity_mu
 from biasgrid.report.examples import strongest_examples
 from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun, number
 from biasgrid.report.published import PUBLISHED, published_rows
-from biasgrid.tables.measures import EXAMPLES
+from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
 
@@ -85,7 +85,7 @@ def example_rows(model: str, subject: str, attribute: str, gamma: float, other: 
 
 def examples_of(*rows: list[dict[str, object]]) -> pl.DataFrame:
     shared = {"dataset": "religion", "measure": "gamma", "options": "", "template": 0, "rank": 0}
-    return table_of(EXAMPLES, [row for some in rows for row in some], **shared, reason="strongest", role="strongest")
+    return table_of(EVIDENCE, [row for some in rows for row in some], **shared, reason="strongest", role="strongest")
 
 
 @pytest.fixture

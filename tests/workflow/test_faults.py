@@ -136,7 +136,7 @@ def test_a_cell_that_lacks_predictions_is_not_reported(project: Project):
     [
         ("models/spare.json", "models/spare.json"),
         ("predictions/gender/answering/1-of-2.parquet", r"(\.answers|predictions)/gender/answering/\S+parquet"),
-        ("measures/religion/answering.parquet", r"(measures|examples)/religion/answering.parquet"),
+        ("measures/religion/answering.parquet", r"(measures|evidence|evidence_parts)/religion/answering.parquet"),
         ("summary.csv", r"summary.(csv|parquet)"),
         ("plots/gender", r"plots/gender/\w+.(svg|png)"),
         ("report/index.html", "report/index.html"),

@@ -16,8 +16,9 @@ from tiny_checkpoints import save_classifier, save_models_of_lists
 
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.faults import InputError
+from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import count_rows, read_provenance, read_tables
-from biasgrid.tables.measures import EXAMPLES, MEASURES
+from biasgrid.tables.measures import MEASURES
 
 CLASSES = {
     "sentiment": ["negative", "positive"],
@@ -117,9 +118,9 @@ def test_all_cells_are_measured_by_their_groups(finished: Project) -> None:
     assert (main["value"].drop_nulls() >= 0).all()
     assert set(main["dataset"]) == set(measures["dataset"])
     assert set(measures.filter(measure="failure_rate")["dataset"]) == set(measures["dataset"])
-    examples = read_all(finished, "examples", EXAMPLES).filter(measure="distance")
-    assert set(examples["dataset"]) == set(measures["dataset"]) - {"gender"}
-    assert set(examples.filter(dataset="sentiment")["said"]) <= set(CLASSES["sentiment"])
+    evidence = read_all(finished, "evidence", EVIDENCE).filter(measure="distance")
+    assert set(evidence["dataset"]) == set(measures["dataset"]) - {"gender"}
+    assert set(evidence.filter(dataset="sentiment")["said"]) <= set(CLASSES["sentiment"])
 
 
 def test_classes_are_read_by_their_names(finished: Project) -> None:

@@ -23,7 +23,7 @@ def results(finished: Project) -> Path:
 def test_every_table_says_who_made_it(finished: Project, results: Path):
     tables = sorted(results.rglob("*.parquet"))
     assert {path.relative_to(results).parts[0] for path in tables} == {
-        ".answers", "instances", "predictions", "measures", "examples", "summary.parquet",
+        ".answers", "instances", "predictions", "measures", "evidence", "evidence_parts", "summary.parquet",
         "statistics", "variances", "frames", "by_template",
     }  # fmt: skip
     for table in tables:

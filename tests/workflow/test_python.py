@@ -9,7 +9,8 @@ from project import Project
 
 import biasgrid
 from biasgrid.faults import UserError
-from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
+from biasgrid.tables.measures import MEASURES, SUMMARY
 
 RUN = """
 import biasgrid
@@ -47,7 +48,8 @@ def test_results_are_typed_tables(finished: Project) -> None:
     measures = results.measures("religion")
     assert list(measures.columns) == list(MEASURES.columns)
     assert set(measures["model"]) == {"masked", "answering"}
-    assert list(results.examples("gender", "masked").columns) == list(EXAMPLES.columns)
+    assert list(results.evidence("gender", "masked").columns) == list(EVIDENCE.columns)
+    assert list(results.evidence_parts("gender", "masked").columns) == list(EVIDENCE_PARTS.columns)
     assert results.planted().is_empty()
     assert len(results.manifest()["cells"]) == 4
     assert results.provenance("summary.parquet")["biasgrid"]

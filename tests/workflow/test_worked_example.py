@@ -15,9 +15,10 @@ from tiny_checkpoints import save_classifier
 from biasgrid.families.counterfactual.family import FAMILY
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.tables.answers import schema_of
+from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import read_table
 from biasgrid.tables.instances import read_instances
-from biasgrid.tables.measures import EXAMPLES, MEASURES
+from biasgrid.tables.measures import MEASURES
 from biasgrid.training.tiny import make_base_checkpoint
 
 DOCUMENT = read_document("docs/datasets.md")
@@ -88,8 +89,8 @@ def test_it_measures_what_it_shows(results: Path) -> None:
 
 
 def test_the_report_has_its_sentences(results: Path) -> None:
-    examples = read_table(results / "examples/moods/sst2.parquet", EXAMPLES)
-    assert set(examples["said"]) <= {"negative", "positive"}
+    evidence = read_table(results / "evidence/moods/sst2.parquet", EVIDENCE)
+    assert set(evidence["said"]) <= {"negative", "positive"}
     page = (results / "report/index.html").read_text()
     assert "Content warning" in page
-    assert all(text in page for text in examples["text"].head(3))
+    assert all(text in page for text in evidence["text"].head(3))

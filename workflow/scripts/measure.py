@@ -1,4 +1,4 @@
-"""Rule measure: instances and predictions of a cell -> measures, and the sentences behind the strongest ones."""
+"""Rule measure: instances and predictions of a cell -> measures, and the sentences behind them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +13,9 @@ start_job(snakemake.log[0], TABLES)
 from biasgrid.families.cell import measure_cell
 from biasgrid.references import load, stage
 from biasgrid.tables.answered import how_answered
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import write_table
-from biasgrid.tables.measures import EXAMPLES, MEASURES
+from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import cell_provenance, provenance
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
@@ -33,6 +34,7 @@ measured = measure_cell(
 told = how_answered(predictions)
 facts = provenance(snakemake.config, code=cell["code"], predictions=said, **({"answered": told} if told else {}))
 write_table(measured.measures, snakemake.output.measures, MEASURES, facts)
-write_table(measured.examples, snakemake.output.examples, EXAMPLES, facts)
+write_table(measured.evidence, snakemake.output.evidence, EVIDENCE, facts)
+write_table(measured.parts, snakemake.output.parts, EVIDENCE_PARTS, facts)
 if kept := snakemake.output.get("observations"):
     write_table(measured.observations, kept, load(stage(cell["family"], "measure")).OBSERVATIONS, facts)

@@ -1,4 +1,4 @@
-"""Rule report: measures, summary, examples, figures and records -> one offline page."""
+"""Rule report: measures, summary, evidence, figures and records -> one offline page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,9 @@ from biasgrid.files import write_text
 from biasgrid.report.facts import gather_figures, gather_run
 from biasgrid.report.page import ReportTables, build_report
 from biasgrid.report.published import read_published
+from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import read_table, read_tables
-from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 
 page = build_report(
@@ -30,7 +31,7 @@ page = build_report(
     tables=ReportTables(
         measures=read_tables(snakemake.input.measures, MEASURES),
         summary=read_table(snakemake.input.summary, SUMMARY),
-        examples=read_tables(snakemake.input.examples, EXAMPLES),
+        examples=read_tables(snakemake.input.evidence, EVIDENCE),
         planted=read_tables(snakemake.input.planted, PLANTED),
         published=read_published(snakemake.input.reference),
     ),

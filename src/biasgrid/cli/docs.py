@@ -15,7 +15,8 @@ from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.references import load, stage
 from biasgrid.tables import answers, instances
 from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables
-from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
+from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.schema import table
 from biasgrid.tables.statistics import TABLES as TABLES_OF_STATISTICS
@@ -40,7 +41,8 @@ SCHEMAS = {
         if family.keeps_observations
     },
     "MEASURES": MEASURES,
-    "EXAMPLES": EXAMPLES,
+    "EVIDENCE": EVIDENCE,
+    "EVIDENCE_PARTS": EVIDENCE_PARTS,
     "SUMMARY": SUMMARY,
     "PLANTED": PLANTED,
     **{schema.name.upper(): schema for schema in TABLES_OF_STATISTICS.values()},

@@ -1,26 +1,26 @@
-"""The stage `measure`, the same for all families: the predictions of a cell become its measures and examples."""
+"""The stage `measure`, the same for all families: predictions of a cell become measures and evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from biasgrid.faults import UserError, nearest, one_of
 from biasgrid.references import load, stage
 from biasgrid.tables.completeness import read_cell
-from biasgrid.tables.files import empty_table
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS, Evidence
 from biasgrid.tables.measure import Declared
-from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured, table_of_cell
+from biasgrid.tables.measures import MEASURES, table_of_cell
 from biasgrid.tables.validity import judge, rows_of
 
 
 @dataclass(frozen=True)
 class MeasuredCell:
-    """What a family's `validity` and `examples` look at.
+    """What a family's `validity` and `evidence` look at.
 
     Attributes:
         instances: the family's instances with all columns, in no memory before some of their rows are asked for.
@@ -35,6 +35,22 @@ class MeasuredCell:
     observations: pl.DataFrame
     measures: pl.DataFrame
     options: Mapping[str, Any]
+
+
+class Measured(NamedTuple):
+    """What a family makes of a cell.
+
+    Attributes:
+        measures: schema `MEASURES`.
+        evidence: schema `EVIDENCE`.
+        parts: schema `EVIDENCE_PARTS`; no rows where the family takes no number apart.
+        observations: what the measures are made of, in the family's own columns.
+    """
+
+    measures: pl.DataFrame
+    evidence: pl.DataFrame
+    parts: pl.DataFrame
+    observations: pl.DataFrame
 
 
 def measure_cell(
@@ -69,22 +85,23 @@ def measure_cell(
     measures = stages.measure(observations, options)
     tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
     cell = MeasuredCell(*tables, observations, measures, options)
-    find, look = getattr(stages, "examples", None), getattr(stages, "validity", None)
-    examples = find(cell) if find else empty_table(EXAMPLES)
+    find, look = getattr(stages, "evidence", None), getattr(stages, "validity", None)
+    evidence = find(cell) if find else Evidence(pl.DataFrame())
     checks = [rows_of(look(cell))] if look else []
     measures = pl.concat([measures, *checks], how="diagonal_relaxed")
     check_declared(measures, declared.names, family)
     try:
         return Measured(
             judge(table_of_cell(measures, MEASURES, model, dataset), declared),
-            table_of_cell(examples, EXAMPLES, model, dataset),
+            table_of_cell(evidence.units, EVIDENCE, model, dataset),
+            table_of_cell(pl.DataFrame() if evidence.parts is None else evidence.parts, EVIDENCE_PARTS, model, dataset),
             observations,
         )
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
             f"the family {family} made a table that does not fit its schema ({reason}); expected columns as "
-            "docs/outputs.md tells of measures and examples"
+            "docs/outputs.md tells of measures and evidence"
         ) from error
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from biasgrid.families.cell import MeasuredCell
     from biasgrid.families.expansion import Expansion
     from biasgrid.groups.records import Sort
+    from biasgrid.tables.evidence import Evidence
     from biasgrid.tables.validity import Check
 
 OneToken = Callable[[Sequence[str]], list[bool]]
@@ -246,7 +247,7 @@ class Family(ABC):
 class Stages(Protocol):
     """The functions of a family's heavy half, as one sees them in a family that is one file.
 
-    A family may leave out `asked`, where its instances are expanded to be counted, `validity` and `examples`.
+    A family may leave out `asked`, where its instances are expanded to be counted, `validity` and `evidence`.
 
     Attributes:
         KEYS: the family's own columns of instances.
@@ -272,5 +273,5 @@ class Stages(Protocol):
     def validity(self, cell: MeasuredCell) -> Iterable[Check]:
         """Checks whether a cell was measured at all: values of the measures that are declared with a `limit`."""
 
-    def examples(self, cell: MeasuredCell) -> pl.DataFrame:
-        """Finds the sentences behind the strongest of the measures: columns of `EXAMPLES`."""
+    def evidence(self, cell: MeasuredCell) -> Evidence:
+        """Finds the sentences behind measures, of each the strongest, a typical and the most contrary ones."""

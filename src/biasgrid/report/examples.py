@@ -20,13 +20,14 @@ def strongest_examples(examples: pl.DataFrame, most: int = MOST_UNITS) -> list[d
     """Picks the strongest examples of a dataset over all models, each of another subject and attribute or bias type.
 
     Args:
-        examples: those of the dataset (schema `EXAMPLES`).
+        examples: those of the dataset (schema `EVIDENCE`).
         most: how many swap groups or cases to pick at most.
 
     Returns:
         Dictionaries with `model`, `measure`, `value`, `name` (what the number is about) and `units`, see `shown_unit`.
     """
     order = [-pl.col("value"), pl.col("rank"), -pl.col("unit_value")]
+    examples = examples.filter(role="strongest")
     strongest = (
         examples.sort(order, maintain_order=True, nulls_last=True)
         .unique(ABOUT, keep="first", maintain_order=True)

@@ -133,7 +133,7 @@ class ReportTables:
     Attributes:
         measures: schema `MEASURES`.
         summary: schema `SUMMARY`.
-        examples: schema `EXAMPLES`.
+        examples: schema `EVIDENCE`.
         planted: schema `PLANTED`, what models were trained on; without rows where none were.
         published: schema `biasgrid.report.published.PUBLISHED`, to put ours beside it.
     """

@@ -94,9 +94,13 @@ class Layout:
         """Returns the measures of a cell."""
         return self.results.joinpath("measures", dataset, f"{model}.parquet")
 
-    def examples(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the sentences behind a cell's strongest measures."""
-        return self.results.joinpath("examples", dataset, f"{model}.parquet")
+    def evidence(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the sentences behind a cell's measures."""
+        return self.results.joinpath("evidence", dataset, f"{model}.parquet")
+
+    def evidence_parts(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns what the measures that have evidence are by template and by partner."""
+        return self.results.joinpath("evidence_parts", dataset, f"{model}.parquet")
 
     def observations(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns what was observed in a cell's predictions, of families that keep it."""
@@ -150,11 +154,12 @@ class Layout:
     def made(self) -> set[str]:
         """The files and folders in the folder of results that a run makes."""
         records = self.able(), *map(self.record, RECORDS)
-        tables = self.instances(), self.measures(), self.examples(), self.observations(), self.planted()
+        tables = self.instances(), self.measures(), self.observations(), self.planted()
+        of_evidence = self.evidence(), self.evidence_parts()
         of_statistics = self.statistics(), self.variances(), self.frames(), self.by_template()
         others = self.dump(), self.imported(), self.trained(), self.figures(), self.report, *records
         shard, summaries = self.shard(), map(self.summary, ("parquet", "csv"))
-        paths = (*tables, *of_statistics, *others, shard.predictions, shard.timing, *summaries)
+        paths = (*tables, *of_evidence, *of_statistics, *others, shard.predictions, shard.timing, *summaries)
         return {path.relative_to(self.results).parts[0] for path in paths}
 
     @property

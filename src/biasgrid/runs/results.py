@@ -10,8 +10,9 @@ import polars as pl
 
 from biasgrid.faults import UserError
 from biasgrid.files import read_made
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_provenance, read_table, read_tables
-from biasgrid.tables.measures import EXAMPLES, MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
 
@@ -45,9 +46,13 @@ class Results:
         """Returns how sure the measures of some cells are: columns of `STATISTICS`."""
         return self._cells("statistics", dataset, model, STATISTICS)
 
-    def examples(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns the sentences behind the strongest measures of some cells: columns of `EXAMPLES`."""
-        return self._cells("examples", dataset, model, EXAMPLES)
+    def evidence(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
+        """Returns the sentences behind measures of some cells: columns of `EVIDENCE`."""
+        return self._cells("evidence", dataset, model, EVIDENCE)
+
+    def evidence_parts(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
+        """Returns what these measures are by template and by partner: columns of `EVIDENCE_PARTS`."""
+        return self._cells("evidence_parts", dataset, model, EVIDENCE_PARTS)
 
     def planted(self, dataset: str = "*") -> pl.DataFrame:
         """Returns what is planted in datasets: columns of `PLANTED`, no rows where nothing is."""

@@ -1,8 +1,6 @@
-"""What is measured: one long and tidy table for all families, and the sentences behind it."""
+"""What is measured: one long and tidy table for all families."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import pandera.polars as pa
 import polars as pl
@@ -70,45 +68,6 @@ MARKS = {
 
 MEASURES = table("measures", CELL | NAME | KEYS | VALUE | NUMBERS | FLAG)
 
-EXAMPLES = table(
-    "examples",
-    {
-        **CELL,
-        **NAME,
-        **KEYS,
-        **VALUE,
-        "rank": column(pl.UInt16, description="place among the examples of the measure, 0 for the strongest"),
-        "reason": column(pl.String, description="why it was chosen: `strongest`"),
-        "role": column(pl.String, description="what the unit is an example of: `strongest`"),
-        "unit": column(pl.UInt32, description="the swap group, the case, or the statement with its negation"),
-        "unit_value": column(
-            pl.Float64,
-            description="what was measured of the unit: C of a swap group, the difference of a case, how probable "
-            "wrong answers are to a statement and its negation",
-        ),
-        "instance": column(pl.UInt32, description="an instance of the unit"),
-        "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order", nullable=True),
-        "negated": column(pl.Boolean, description="whether the question is the negated one", nullable=True),
-        "term": column(pl.String, description="the identity term in the text", nullable=True),
-        "text": column(pl.String, description="what was asked: the question, statement or first input"),
-        "text_pair": column(pl.String, description="the second text: the context, or the second input", nullable=True),
-        "expected": column(
-            pl.String, description="what is right: the class, the target words or the answer", nullable=True
-        ),
-        "said": column(
-            pl.String, description="what the model said: the most probable class or word, or its answer", nullable=True
-        ),
-        "score": column(pl.Float64, description="the score of the subject or term at this instance"),
-        "other_score": column(pl.Float64, description="that of the other subject", nullable=True),
-        "position": column(
-            pl.UInt16, description="where the subject begins in text_pair, in characters", nullable=True
-        ),
-        "length": column(pl.UInt16, description="how many characters it has there", nullable=True),
-        "other_position": column(pl.UInt16, description="where the other subject begins", nullable=True),
-        "other_length": column(pl.UInt16, description="how many characters it has", nullable=True),
-    },
-)
-
 SUMMARY = table(
     "summary",
     {
@@ -146,26 +105,12 @@ SUMMARY = table(
 )
 
 
-class Measured(NamedTuple):
-    """What a family makes of a cell.
-
-    Attributes:
-        measures: schema `MEASURES`.
-        examples: schema `EXAMPLES`.
-        observations: what the measures are made of, in the family's own columns.
-    """
-
-    measures: pl.DataFrame
-    examples: pl.DataFrame
-    observations: pl.DataFrame
-
-
 def table_of_cell(rows: pl.DataFrame, schema: pa.DataFrameSchema, model: str, dataset: str) -> pl.DataFrame:
     """Makes a table of a cell: names it, and fills the columns that its rows lack.
 
     Args:
         rows: some columns of the schema.
-        schema: `MEASURES` or `EXAMPLES`.
+        schema: `MEASURES`, or one of `tables.evidence`.
         model: the model's name in the config.
         dataset: the dataset's name in the config.
     """

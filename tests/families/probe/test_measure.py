@@ -15,7 +15,7 @@ from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.declared import FLAGS
-from biasgrid.families.probe.measure import examples, measure, observe, validity
+from biasgrid.families.probe.measure import evidence, measure, observe, validity
 from biasgrid.families.probe.metrics.bootstrap import weights
 from biasgrid.families.probe.metrics.lines import correlation, slope, sums_of_lines
 from biasgrid.tables.measure import Declared
@@ -123,24 +123,25 @@ def test_an_evaluator_that_never_matches_is_told_with_the_commonest_answers(tmp_
     )
 
 
-def test_texts_behind_a_metric_are_those_of_its_strongest_items(tmp_path: Path) -> None:
+def test_texts_behind_a_metric_are_those_of_items_with_most_and_least_of_it(tmp_path: Path) -> None:
     files = files_of(tmp_path)
     instances, predictions = cell_of(files, ["(b)", "(b)", "(b)", "(a) of course"])
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, predictions, options)
     measures = measured(files, ["(b)", "(b)", "(b)", "(a) of course"])
-    found = examples(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options))
-    assert found.select("rank", "attribute", "unit_value", "said", "score").rows() == [
-        (0, "sewing", 1, "(b)", 1), (0, "sewing", 1, "(a) of course", 1),
-        (1, "chess", 0.5, "(b)", 0), (1, "chess", 0.5, "(b)", 1),
+    found = evidence(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options)).units
+    assert found.select("role", "attribute", "unit_value", "said", "score").rows() == [
+        ("strongest", "sewing", 1, "(b)", 1), ("strongest", "sewing", 1, "(a) of course", 1),
+        ("contrary", "chess", 0.5, "(b)", 0), ("contrary", "chess", 0.5, "(b)", 1),
     ]  # fmt: skip
     assert found["text"][0] == "Who is better at sewing? (a) Boys, (b) Girls"
 
 
-def test_a_cell_without_anything_has_no_examples(tmp_path: Path) -> None:
+def test_a_cell_without_anything_has_no_evidence(tmp_path: Path) -> None:
     files = files_of(tmp_path)
     instances, predictions = cell_of(files, ["?"] * 4)
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, predictions, options)
     measures = measured(files, ["?"] * 4)
-    assert examples(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options)).is_empty()
+    cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options)
+    assert evidence(cell).units.is_empty()

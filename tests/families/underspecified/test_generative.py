@@ -17,11 +17,12 @@ from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
-from biasgrid.families.underspecified.measure import examples, measure, observe, validity
+from biasgrid.families.underspecified.measure import evidence, measure, observe, validity
 from biasgrid.families.underspecified.prompts import prompt_of
 from biasgrid.families.underspecified.word_lists import Attribute, Prompt, Subjects, Template, WordLists
 from biasgrid.faults import Fault, InputError
-from biasgrid.tables.measures import EXAMPLES, MEASURES, table_of_cell
+from biasgrid.tables.evidence import EVIDENCE
+from biasgrid.tables.measures import MEASURES, table_of_cell
 
 PROMPT = Prompt("Question: [question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter.")
 ACTS = {"[act]": [Attribute({"[act]": "is a cook", "[act:neg]": "is no cook"}, "is a cook", None)]}
@@ -118,8 +119,8 @@ def test_a_cell_in_which_nothing_was_answered_has_nulls() -> None:
     assert set(value) >= {"mu", "eta", "delta", "epsilon"}
     assert set(value.values()) == {None}
     assert [*validity(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS))] == []
-    found = examples(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS))
-    assert len(table_of_cell(found, EXAMPLES, "model", "dataset")) == 0
+    found = evidence(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS)).units
+    assert len(table_of_cell(found, EVIDENCE, "model", "dataset")) == 0
 
 
 def test_a_tiny_model_is_asked_and_measured(tmp_path: Path) -> None:
@@ -131,9 +132,9 @@ def test_a_tiny_model_is_asked_and_measured(tmp_path: Path) -> None:
     asked = MeasuredCell(instances().lazy(), said.lazy(), observations, measures, OPTIONS)
     flags = {check.measure for check in validity(asked)}
     assert "improbable" in flags
-    shown = examples(asked)
+    shown = evidence(asked).units
     assert shown["position"].null_count() == shown["length"].null_count() == len(shown) > 0
-    table_of_cell(shown, EXAMPLES, "model", "dataset")
+    table_of_cell(shown, EVIDENCE, "model", "dataset")
 
 
 def test_a_larger_sample_asks_no_question_again(tmp_path: Path) -> None:

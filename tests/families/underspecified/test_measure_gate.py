@@ -9,15 +9,17 @@ import pytest
 from small_cells import ALWAYS, choosing, measured, one_list
 from small_tables import write_instances
 
+from biasgrid.families.cell import Measured
 from biasgrid.families.cell import measure_cell as measure_any
 from biasgrid.families.underspecified.declared import FLAGS
 from biasgrid.families.underspecified.declared import MEASURES as OWN_MEASURES
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.completeness import IncompleteCell, check_complete
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import TableError, validate, write_table
 from biasgrid.tables.measure import Declared
-from biasgrid.tables.measures import EXAMPLES, MEASURES, Measured
+from biasgrid.tables.measures import MEASURES
 
 FAMILY = "biasgrid.families.underspecified"
 DECLARED = Declared.of({**OWN_MEASURES, **FLAGS})
@@ -78,12 +80,14 @@ def shards(tmp_path: Path) -> tuple[Path, list[Path]]:
 
 def test_a_cell_is_measured_from_its_shards_in_any_order(shards: tuple[Path, list[Path]]) -> None:
     instances, paths = shards
-    measures, examples, _ = measure_cell(instances, paths)
+    measures, evidence, parts, _ = measure_cell(instances, paths)
     again = measure_cell(instances, paths[::-1])
     validate(measures, MEASURES, "measures")
-    validate(examples, EXAMPLES, "examples")
+    validate(evidence, EVIDENCE, "evidence")
+    validate(parts, EVIDENCE_PARTS, "evidence parts")
     assert measures.equals(again[0])
-    assert examples.equals(again[1])
+    assert evidence.equals(again[1])
+    assert parts.equals(again[2])
     of_carl = measures.filter(pl.col("measure") == "gamma", pl.col("subject") == "Carl")
     assert of_carl["value"].unique().to_list() == [1]
 

@@ -8,15 +8,16 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.counterfactual.examples import largest_differences
+from biasgrid.families.counterfactual.evidence import cases_of_bias_types
 from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe
 from biasgrid.families.counterfactual.records import records_of_cases
 from biasgrid.families.counterfactual.tasks import SORTS
 from biasgrid.families.counterfactual.validity import validity
 from biasgrid.groups.main_scores import main_distance
 from biasgrid.groups.measure import measure_groups
+from biasgrid.tables.evidence import Evidence
 
-__all__ = ["OBSERVATIONS", "examples", "measure", "observe", "validity"]
+__all__ = ["OBSERVATIONS", "evidence", "measure", "observe", "validity"]
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
@@ -36,6 +37,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     return measure_groups(records, options["measures"], options["failure_threshold"], swapped)
 
 
-def examples(cell: MeasuredCell) -> pl.DataFrame:
-    """Finds the cases whose groups differ most; see `examples.largest_differences`."""
-    return largest_differences(cell.observations, cell.measures, main_distance(SORTS[cell.options["task"]]))
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds cases whose groups differ most, least and middling; see `evidence.cases_of_bias_types`."""
+    options = main_distance(SORTS[cell.options["task"]])
+    return Evidence(cases_of_bias_types(cell.observations, cell.measures, options))

@@ -10,7 +10,7 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.declared import BY_GROUP
-from biasgrid.families.probe.examples import strongest_items
+from biasgrid.families.probe.evidence import items_of_metrics
 from biasgrid.families.probe.files.metrics import OwnMetric
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.metrics.bootstrap import interval, sums_of_draws
@@ -19,8 +19,9 @@ from biasgrid.families.probe.metrics.parts import means
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, probe_of
 from biasgrid.families.probe.validity import validity
 from biasgrid.faults import UserError
+from biasgrid.tables.evidence import Evidence
 
-__all__ = ["OBSERVATIONS", "READ", "SAID", "examples", "measure", "observe", "validity"]
+__all__ = ["OBSERVATIONS", "READ", "SAID", "evidence", "measure", "observe", "validity"]
 
 OUTCOMES = {"refused": "refused", "cut_short": "length", "empty": "empty"}
 """Measures that are shares of outcomes."""
@@ -60,9 +61,9 @@ def numbers_of_cell(probe: Probe, observations: pl.DataFrame) -> list[Number]:
     return [*told, *undetected(observations, None)]
 
 
-def examples(cell: MeasuredCell) -> pl.DataFrame:
-    """Finds the texts behind the metrics; see `examples.strongest_items`."""
-    return strongest_items(cell, probe_of(cell.options))
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds the texts behind the metrics; see `evidence.items_of_metrics`."""
+    return Evidence(items_of_metrics(cell, probe_of(cell.options)))
 
 
 def row_of(number: Number, probe: Probe, left_out: int, ends: tuple[float | None, float | None]) -> tuple[Any, ...]:

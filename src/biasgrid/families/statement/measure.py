@@ -12,13 +12,14 @@ from biasgrid.arrays import BoolArray, FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.statement.answers import YES
 from biasgrid.families.statement.classes import measures_of_classes
-from biasgrid.families.statement.examples import firmest_errors
+from biasgrid.families.statement.evidence import pairs_of_classes
 from biasgrid.families.statement.observe import READ, SAID, by_class, observe
 from biasgrid.families.statement.parts import Parts
 from biasgrid.families.statement.published import published
 from biasgrid.families.statement.validity import validity
+from biasgrid.tables.evidence import Evidence
 
-__all__ = ["READ", "SAID", "examples", "measure", "observe", "validity"]
+__all__ = ["READ", "SAID", "evidence", "measure", "observe", "validity"]
 
 OF_CLASSES = (("bias_type", "group"), ("bias_type", "group", "subject"))
 """Parts of what is about classes."""
@@ -45,9 +46,9 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     return pl.concat([own, measures_of_classes(exploded, options)], how="diagonal_relaxed")
 
 
-def examples(cell: MeasuredCell) -> pl.DataFrame:
-    """Finds the statements that are answered wrongly most firmly; see `examples.firmest_errors`."""
-    return firmest_errors(cell.instances, cell.observations, cell.measures)
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds statements that are answered wrongly most and least firmly; see `evidence.pairs_of_classes`."""
+    return Evidence(pairs_of_classes(cell.instances, cell.observations, cell.measures))
 
 
 def measures_of_parts(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[pl.DataFrame]:

@@ -18,12 +18,13 @@ import polars as pl
 from biasgrid.arrays import BoolArray, FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, answered, compare_subjects
-from biasgrid.families.underspecified.examples import strongest_associations
+from biasgrid.families.underspecified.evidence import evidence_of_associations
 from biasgrid.families.underspecified.records import records_of_subjects
 from biasgrid.families.underspecified.validity import validity
 from biasgrid.groups.measure import measure_groups
+from biasgrid.tables.evidence import Evidence
 
-__all__ = ["READ", "SAID", "examples", "measure", "observe", "validity"]
+__all__ = ["READ", "SAID", "evidence", "measure", "observe", "validity"]
 
 READ = ["instance", *PLACE, *COMPARED]
 """The columns of instances that are observed."""
@@ -116,9 +117,9 @@ def coverage(observations: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame({"measure": ["coverage"], "value": [share], "n": [len(observations)], "left_out": [0]})
 
 
-def examples(cell: MeasuredCell) -> pl.DataFrame:
-    """Finds the swap groups behind the strongest associations; see `examples.strongest_associations`."""
-    return strongest_associations(cell.instances, cell.predictions, cell.observations, cell.measures)
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds the swap groups behind associations; see `evidence.evidence_of_associations`."""
+    return evidence_of_associations(cell.instances, cell.predictions, cell.observations, cell.measures)
 
 
 @dataclass(frozen=True)

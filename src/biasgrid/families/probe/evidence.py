@@ -1,4 +1,4 @@
-"""The texts behind the metrics: prompts and answers of the items that are most as the metric counts them."""
+"""The evidence for metrics: prompts and answers of items of which a metric counts most, middling and least."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ import json
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.evidence import with_roles
 from biasgrid.families.probe.files.metrics import Metric
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.metrics.parts import averaged
 
-ITEMS = 3
+STRONGEST = 3
+"""So many items of a metric of which it counts most are shown."""
 ANSWERS = 6
 """So many answers of an item are shown at most."""
 
 
-def strongest_items(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
-    """Finds the items in whose answers there is most of what each metric counts.
+def items_of_metrics(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
+    """Finds items of every metric, by how much of what it counts is in their answers.
 
     Returns:
-        Of each metric `ITEMS` items, with a row for each of their answers: columns of `EXAMPLES`. `unit_value` is the
-        share of the item, `score` the value of the answer.
+        Of each metric the items that `with_roles` picks, with a row for each of their answers: columns of `EVIDENCE`.
+        `unit_value` is the share of the item, `score` the value of the answer.
     """
     rows = cell.observations.filter(~pl.col("undetected")).cast({pl.Categorical: pl.String})
     metrics = {name: metric for name, metric in probe.head.metric.items() if metric.kind != "own"}
@@ -45,8 +47,8 @@ def strongest_items(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
             bias_type=pl.lit(probe.head.bias_type),
             attribute=pl.col("keys").map_elements(told_of, return_dtype=pl.String),
             options=pl.lit(""),
-            reason=pl.lit("strongest"),
-            role=pl.lit("strongest"),
+            reason=pl.lit("all"),
+            rank=pl.lit(0),
         )
         .drop("keys", "label", "response")
     )
@@ -58,25 +60,17 @@ def chosen(name: str, metric: Metric, rows: pl.DataFrame) -> pl.DataFrame:
     counted = rows.filter(told).with_columns(score=hit.cast(pl.Float64), weight=weight)
     share = (pl.col("score") * pl.col("weight")).sum() / pl.col("weight").sum()
     items = counted.group_by("item").agg(unit_value=share).filter(pl.col("unit_value").is_not_nan())
-    best = items.sort(-pl.col("unit_value"), "item").head(ITEMS).with_row_index("rank")
-    shown = counted.join(best, on="item").sort("rank", "instance", -pl.col("weight"), maintain_order=True)
+    picked = with_roles(items.with_columns(measure=pl.lit(name)), ["measure"], STRONGEST, ["item"])
+    shown = counted.join(picked.with_row_index("place"), on="item")
+    shown = shown.sort("place", "instance", -pl.col("weight"), maintain_order=True)
     shown = shown.unique("instance", keep="first", maintain_order=True)
     return (
         shown.group_by("item", maintain_order=True)
         .head(ANSWERS)
         .select(
-            "rank",
-            "instance",
-            "unit_value",
-            "score",
-            "expected",
-            "label",
-            "keys",
-            "group",
-            measure=pl.lit(name),
-            unit="item",
+            "measure", "role", "instance", "unit_value", "score", "expected", "label", "keys", "group", unit="item"
         )
-    )
+    )  # fmt: skip
 
 
 def told_of(keys: str) -> str:

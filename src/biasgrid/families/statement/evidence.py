@@ -1,0 +1,56 @@
+"""The evidence for errors: statements that are answered wrongly most firmly, middling and least, with negations."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from biasgrid.families.evidence import with_roles
+from biasgrid.families.statement.answers import NO, YES
+from biasgrid.families.statement.observe import by_class
+
+STRONGEST = 3
+"""So many pairs of a class that are answered wrongly most firmly are shown."""
+DECIMALS = 12
+PAIR = ["bias_type", "pair", "repetition"]
+CLASS = ["bias_type", "group"]
+
+
+def pairs_of_classes(instances: pl.LazyFrame, observations: pl.DataFrame, measures: pl.DataFrame) -> pl.DataFrame:
+    """Finds pairs of a statement and its negation of every class.
+
+    Args:
+        instances: the family's instances, of which only some rows are read.
+        observations: from `observe`.
+        measures: the cell's measures.
+
+    Returns:
+        Of each class the pairs that `with_roles` picks, the wrong answers with the largest probability being the
+        strongest, with a row for the statement and one for the negation: columns of `EVIDENCE`. `score` is the share of
+        the right answer in P(Yes) + P(No), `unit_value` that of the wrong ones, the mean of both; `value` is the error
+        rate of the class.
+    """
+    right = pl.when(pl.col("label").cast(pl.String) == YES).then("share").otherwise(1 - pl.col("share"))
+    rows = by_class(observations.drop_nulls("pair")).with_columns(score=right)
+    units = rows.group_by(*PAIR, "group", maintain_order=True).agg(
+        unit_value=(1 - pl.col("score").mean()).round(DECIMALS), known=pl.col("score").count()
+    )
+    chosen = with_roles(units.filter(known=2), CLASS, STRONGEST, ["pair", "repetition"]).with_row_index("shown")
+    both = rows.join(chosen.drop("known"), on=[*PAIR, "group"])
+    asked = instances.filter(pl.col("instance").is_in(both["instance"].implode())).select("instance", "text").collect()
+    errors = measures.filter(pl.col("subject").is_null(), pl.col("group").is_not_null(), measure="error")
+    ranks = errors.sort(-pl.col("value"), *CLASS, nulls_last=True, maintain_order=True).with_row_index("rank")
+    return (
+        both.join(asked.cast({"text": pl.String}), on="instance")
+        .join(ranks.select("rank", *CLASS, "value"), on=CLASS)
+        .sort("rank", "shown", "negated", "instance")
+        .select(
+            *CLASS, "template", "value", "rank", "role", "unit_value", "instance", "negated", "text", "score",
+            measure=pl.lit("error"),
+            options=pl.lit(""),
+            reason=pl.lit("all"),
+            unit="pair",
+            term="subject",
+            expected=pl.col("label").cast(pl.String),
+            said=pl.when("says_yes").then(pl.lit(YES)).when(~pl.col("says_yes")).then(pl.lit(NO)),
+        )
+    )  # fmt: skip

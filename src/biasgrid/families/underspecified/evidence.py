@@ -1,0 +1,140 @@
+"""The evidence for the associations of a cell: swap groups, and what an association is by template and by partner."""
+
+from __future__ import annotations
+
+from random import Random
+
+import polars as pl
+
+from biasgrid.families.evidence import with_roles
+from biasgrid.families.underspecified.comparisons import answered, directed
+from biasgrid.tables.evidence import Evidence
+from biasgrid.tables.means import means_by
+
+ASSOCIATIONS = 300
+"""So many associations of a cell have evidence; a report that may not be so large carries fewer of them."""
+STRONGEST = 200
+"""So many of these are the strongest ones; the rest are drawn."""
+SEED = 1
+ABOUT = ["subject", "attribute"]
+
+
+def evidence_of_associations(
+    instances: pl.LazyFrame, predictions: pl.LazyFrame, observations: pl.DataFrame, measures: pl.DataFrame
+) -> Evidence:
+    """Finds the swap groups that show associations of a cell, and what these are by template and by partner.
+
+    Args:
+        instances: the family's instances, of which only some rows are read.
+        predictions: answers of the kind `span` or `choice`, one for each instance; only some rows are read.
+        observations: from `compare_subjects`.
+        measures: the cell's measures.
+
+    Returns:
+        Of each association that `chosen` returns the four instances of its swap groups with the largest C, the median
+        one and the smallest, and the means of C by template and by other subject. `other` and `template` of the units
+        are those of the swap group, `value` is the gamma of the association.
+    """
+    associations = chosen(measures)
+    sides = sides_of(associations, observations)
+    groups = with_roles(sides.rename({"comparison": "unit_value", "swap_group": "unit"}), ["rank"])
+    return Evidence(
+        with_sentences(groups, instances, predictions, observations),
+        pl.concat([means(sides, "template"), means(sides, "other")], how="diagonal"),
+    )
+
+
+def chosen(measures: pl.DataFrame) -> pl.DataFrame:
+    """Chooses the associations that have evidence.
+
+    The strongest are positive ones: each C(x1, x2) counts for x1 and reversed for x2, so that a negative gamma says
+    again what the positive gammas of the subject's partners say.
+
+    Returns:
+        `rank`, `subject`, `attribute`, `value` and `reason`: the strongest associations first, then those that were
+        drawn from all others, in the order in which they were drawn.
+    """
+    gamma = measures.filter(measure="gamma").drop_nulls([*ABOUT, "value"]).select(*ABOUT, "value")
+    ordered = gamma.sort("value", *ABOUT, descending=[True, False, False])
+    strongest = ordered.filter(pl.col("value") > 0).head(STRONGEST)
+    others = ordered.slice(len(strongest))
+    places = Random(SEED).sample(range(len(others)), min(ASSOCIATIONS - len(strongest), len(others)))
+    reasons = pl.Series("reason", ["strongest"] * len(strongest) + ["drawn"] * len(places), dtype=pl.String)
+    rows = pl.concat([strongest, others[places]]).with_columns(reasons)
+    return rows.cast(dict.fromkeys(ABOUT, pl.Categorical)).with_row_index("rank")
+
+
+def sides_of(associations: pl.DataFrame, observations: pl.DataFrame) -> pl.DataFrame:
+    """Returns the swap groups of associations, as `directed` does, with the columns of the associations.
+
+    Args:
+        associations: from `chosen`.
+        observations: from `compare_subjects`.
+    """
+    # Most swap groups are of none: looked up without their scores, which take more memory than all else.
+    known = answered(observations.drop("scores"))
+    concerned = [
+        known.join(associations, left_on=[subject, "attribute"], right_on=ABOUT, how="semi")
+        for subject in ("subject1", "subject2")
+    ]
+    sides = directed(pl.concat(concerned).unique("swap_group")).join(associations, on=ABOUT)
+    return sides.sort("rank", "swap_group")
+
+
+def means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Returns what associations are by template or by other subject: columns of `EVIDENCE_PARTS`."""
+    keys = ["rank", *ABOUT, key]
+    counts = sides.group_by(keys).agg(n=pl.len())
+    rows = means_by(sides, keys, "comparison").join(counts, on=keys, maintain_order="left")
+    return rows.sort("rank", pl.col(key).cast(pl.String) if key == "other" else key).select(
+        *ABOUT, key, "n", value="comparison", measure=pl.lit("gamma"), options=pl.lit("")
+    )
+
+
+def with_sentences(
+    groups: pl.DataFrame, instances: pl.LazyFrame, predictions: pl.LazyFrame, observations: pl.DataFrame
+) -> pl.DataFrame:
+    """Returns the instances of swap groups with their texts, scores and answers: columns of `EVIDENCE`.
+
+    Args:
+        groups: `unit`, `unit_value`, `subject`, `other`, `attribute`, `template`, `value`, `rank`, `reason`, `role`.
+        instances: the family's instances.
+        predictions: the cell's predictions.
+        observations: from `compare_subjects`.
+    """
+    asked = instances.filter(is_among("swap_group", groups["unit"])).drop("template", "attribute").collect()
+    answer = pl.col("answer") if "answer" in predictions.collect_schema() else pl.lit(None, pl.String)
+    said = predictions.select("instance", said=answer).filter(is_among("instance", asked["instance"])).collect()
+    scores = observations.lazy().select("swap_group", "scores").filter(is_among("swap_group", groups["unit"])).collect()
+    # Letters of options stand in no place of the context.
+    lengths = {
+        f"length{which}": pl.when(pl.col(f"position{which}").is_not_null()).then(
+            pl.col(f"candidate{which}").cast(pl.String).str.len_chars()
+        )
+        for which in (1, 2)
+    }
+    # Behind the order and the question; x1 stands first where the order is not swapped.
+    place = 4 * pl.col("swapped").cast(pl.Int64) + 2 * pl.col("negated").cast(pl.Int64)
+    first = pl.col("swapped").cast(pl.Int64)
+    sentences = asked.join(said, on="instance").join(scores, on="swap_group").with_columns(**lengths)
+    rows = groups.join(sentences, left_on="unit", right_on="swap_group").with_columns(
+        score1=pl.col("scores").arr.get(place + first), score2=pl.col("scores").arr.get(place + 1 - first)
+    )
+    return rows.sort("rank", -pl.col("unit_value"), "unit", "instance").select(
+        "subject", "attribute", "other", "template", "value", "rank", "reason", "role", "unit", "unit_value",
+        "instance", "swapped", "negated", "text", "text_pair", "said",
+        *(of_subject(name, prefix) for name in ("score", "position", "length") for prefix in ("", "other_")),
+        measure=pl.lit("gamma"),
+        options=pl.lit(""),
+    )  # fmt: skip
+
+
+def is_among(column: str, values: pl.Series) -> pl.Expr:
+    """Says of each row whether its value is one of `values`."""
+    return pl.col(column).is_in(values.implode())
+
+
+def of_subject(name: str, prefix: str) -> pl.Expr:
+    """Returns what is told of both subjects of an instance, of the one an example is about or of the other."""
+    is_first = (pl.col("subject") == pl.col("subject1")) != (prefix == "other_")
+    return pl.when(is_first).then(f"{name}1").otherwise(f"{name}2").alias(f"{prefix}{name}")
