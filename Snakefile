@@ -18,6 +18,7 @@ include: "rules/able.smk"
 include: "rules/predict.smk"
 include: "rules/import.smk"
 include: "rules/measure.smk"
+include: "rules/compare.smk"
 include: "rules/plot.smk"
 include: "rules/report.smk"
 
@@ -28,6 +29,7 @@ rule all:
         # Named here, so that those which a failed job has taken away are made again though a summary is there.
         of_cells(layout.measures),
         of_cells(layout.statistics),
+        [layout.comparisons(of) for of in dict.fromkeys(of for _, of in CELLS)],
         layout.summary("csv"),
         layout.report,
         layout.manifest,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from biasgrid.config import frames_of_variant, load_word_lists, parse_config, read_config
+from biasgrid.config import digest_of_templates, frames_of_variant, load_word_lists, parse_config, read_config
 from biasgrid.faults import UserError
 from biasgrid.files import bring_to_present
 from biasgrid.jobs.code_digest import code_digest
@@ -183,6 +183,7 @@ def assessed(wildcards):
         units=units_of_measures(wildcards.dataset),
         options=dict(question.options),
         frames=frames_of_templates(wildcards.dataset, question.variant),
+        templates=templates_of_variant(wildcards.dataset, question.variant),
         settings=grid.statistics.model_dump(),
         code=code_of("statistics", *stages_of_statistics(family)),
     )
@@ -192,6 +193,12 @@ def assessed(wildcards):
 def frames_of_templates(dataset, variant):
     """The frame of each template of a dataset's variant."""
     return frames_of_variant(grid, word_lists, dataset, variant)
+
+
+@cache
+def templates_of_variant(dataset, variant):
+    """A digest of what the templates of a dataset's variant say."""
+    return digest_of_templates(grid, word_lists, dataset, variant)
 
 
 @cache

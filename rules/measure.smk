@@ -43,6 +43,7 @@ rule statistics:
         variances=layout.variances(),
         frames=layout.frames(),
         by_template=layout.by_template(),
+        without_frames=layout.without_frames(),
     log:
         layout.log("statistics", "{dataset}", "{model}"),
     localrule: True

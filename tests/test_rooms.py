@@ -19,7 +19,7 @@ FLOORS = [
     {"checkpoints", "jobs", "tables", "wording", "yaml_file"},
     {"engine", "groups"},
     {"statistics", "training"},
-    {"model_section"},
+    {"comparison", "model_section"},
     # What is asked and who answers: they never see each other.
     {"families", "models", "plots"},
     {"config", "report"},

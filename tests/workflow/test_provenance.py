@@ -24,7 +24,7 @@ def test_every_table_says_who_made_it(finished: Project, results: Path):
     tables = sorted(results.rglob("*.parquet"))
     assert {path.relative_to(results).parts[0] for path in tables} == {
         ".answers", "instances", "predictions", "measures", "evidence", "evidence_parts", "summary.parquet",
-        "statistics", "variances", "frames", "by_template",
+        "statistics", "variances", "frames", "by_template", "without_frames", "comparisons", "ranks", "agreement",
     }  # fmt: skip
     for table in tables:
         facts = read_provenance(table)

@@ -29,7 +29,7 @@ context = FigureContext(
     marks=snakemake.params.marks,
     sections=snakemake.params.sections,
     level=snakemake.params.level,
-    tables={name: read_tables(snakemake.input[name], schema) for name, schema in TABLES.items()},
+    tables={name: read_tables(files, TABLES[name]) for name, files in snakemake.input.items() if name in TABLES},
 )
 for name, reference in snakemake.params.figures.items():
     figure = draw(reference, measures, context)

@@ -33,6 +33,7 @@ facts = provenance(
     snakemake.config,
     code=cell["code"],
     frames=cell["frames"],
+    templates=cell["templates"],
     statistics=cell["settings"],
     measures=read_provenance(snakemake.input.measures),
 )

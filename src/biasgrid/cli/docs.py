@@ -14,6 +14,7 @@ from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.references import load, stage
 from biasgrid.tables import answers, instances
+from biasgrid.tables.comparison import TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import MEASURES, SUMMARY
@@ -46,6 +47,7 @@ SCHEMAS = {
     "SUMMARY": SUMMARY,
     "PLANTED": PLANTED,
     **{schema.name.upper(): schema for schema in TABLES_OF_STATISTICS.values()},
+    **{schema.name.upper(): schema for schema in TABLES_OF_COMPARISON.values()},
 }
 """All schemas, by the names of their constants or, of predictions, of their answer kinds."""
 

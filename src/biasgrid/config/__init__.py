@@ -1,6 +1,12 @@
 """The config: what may stand in it, and what is wrong with one."""
 
-from biasgrid.config.reading import frames_of_variant, load_word_lists, parse_config, read_config
+from biasgrid.config.reading import (
+    digest_of_templates,
+    frames_of_variant,
+    load_word_lists,
+    parse_config,
+    read_config,
+)
 from biasgrid.config.sections import Config
 
-__all__ = ["Config", "frames_of_variant", "load_word_lists", "parse_config", "read_config"]
+__all__ = ["Config", "digest_of_templates", "frames_of_variant", "load_word_lists", "parse_config", "read_config"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,27 @@ def frames_of_variant(config: Config, lists: Mapping[tuple[str, str], Lists], da
     content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
     texts = config.family(dataset).frame_texts(content) if content is not None else []
     return frames_of(texts, config.datasets[dataset].template_frames)
+
+
+def digest_of_templates(
+    config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
+) -> str | None:
+    """Digests what the templates of a dataset's variant say: models that are asked the same ones are paired.
+
+    Args:
+        config: the config.
+        lists: see `frames_of_variant`.
+        dataset: the dataset's name.
+        variant: the variant's name.
+
+    Returns:
+        The digest; of families that do not tell what their templates say that of the lists, None where there are none.
+    """
+    content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
+    if content is None:
+        return None
+    texts = config.family(dataset).frame_texts(content)
+    return sha256("\0".join(texts).encode()).hexdigest()[:16] if texts else content.digest()
 
 
 def lists_of_dump(config: Config, dataset: str, variant: str) -> Lists | None:

@@ -60,7 +60,8 @@ def statistics_of_cell(
     observations = observe_cell(family, instances_path, prediction_paths, answer, options, f"{model} on {dataset}")
     found = find(family, observations, measures, options, settings)
     statistics = withheld(with_all(found.statistics, measures, settings), measures, headlines)
-    tables = found._replace(statistics=statistics)._asdict()
+    compared = pl.DataFrame() if is_withheld(measures) else compared_by(statistics)
+    tables = found._replace(statistics=statistics, without_frames=compared)._asdict()
     return Found(**{name: fitted(tables[name], name, model, dataset) for name in TABLES})
 
 
@@ -93,12 +94,28 @@ def with_all(rows: pl.DataFrame, measures: pl.DataFrame, settings: Settings) -> 
 
 def withheld(rows: pl.DataFrame, measures: pl.DataFrame, headlines: Mapping[str, str]) -> pl.DataFrame:
     """Takes the numbers of headlines away where the cell's are withheld."""
-    if not measures["flag"].drop_nulls().str.starts_with(NOT_MEASURABLE).any():
+    if not is_withheld(measures):
         return rows
     return rows.with_columns(
         *(pl.when(~are_headlines(headlines)).then(name).alias(name) for name in NUMBERS),
         method=pl.when(are_headlines(headlines)).then(pl.lit(UNKNOWN)).otherwise("method"),
     )
+
+
+def is_withheld(measures: pl.DataFrame) -> bool:
+    """Says whether the headlines of a cell are withheld."""
+    return bool(measures["flag"].drop_nulls().str.starts_with(NOT_MEASURABLE).any())
+
+
+def compared_by(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns rows of `WITHOUT_FRAMES`: of the numbers that are known without each frame and are not withheld."""
+    if "without" not in rows.columns:
+        return pl.DataFrame()
+    known = rows.filter(over="templates").drop_nulls(["without", "value"])
+    frames = pl.col("without").list.len().max()
+    # What has nothing of the last frames tells so as what has nothing of others does.
+    missing = pl.lit(None, pl.Float64).repeat_by(frames - pl.col("without").list.len())
+    return known.with_columns(without=pl.concat_list("without", missing))
 
 
 def fitted(rows: pl.DataFrame, name: str, model: str, dataset: str) -> pl.DataFrame:

@@ -122,6 +122,22 @@ class Layout:
         """Returns the means of a cell by template, from which statistics can be computed anew."""
         return self.results / "by_template" / dataset / f"{model}.parquet"
 
+    def without_frames(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the numbers of a cell without each frame, by which models are compared."""
+        return self.results / "without_frames" / dataset / f"{model}.parquet"
+
+    def comparisons(self, dataset: str = "{dataset}") -> Path:
+        """Returns how the models of a dataset differ, pair by pair."""
+        return self.results / "comparisons" / f"{dataset}.parquet"
+
+    def ranks(self, dataset: str = "{dataset}") -> Path:
+        """Returns the ranks of the models of a dataset."""
+        return self.results / "ranks" / f"{dataset}.parquet"
+
+    def agreement(self, dataset: str = "{dataset}") -> Path:
+        """Returns how alike the models of a dataset order its subjects, pair by pair."""
+        return self.results / "agreement" / f"{dataset}.parquet"
+
     def summary(self, ending: str) -> Path:
         """Returns the table of the whole grid, as `parquet` or `csv`."""
         return self.results / f"summary.{ending}"
@@ -156,10 +172,12 @@ class Layout:
         records = self.able(), *map(self.record, RECORDS)
         tables = self.instances(), self.measures(), self.observations(), self.planted()
         of_evidence = self.evidence(), self.evidence_parts()
-        of_statistics = self.statistics(), self.variances(), self.frames(), self.by_template()
+        of_statistics = self.statistics(), self.variances(), self.frames(), self.by_template(), self.without_frames()
+        of_models = self.comparisons(), self.ranks(), self.agreement()
         others = self.dump(), self.imported(), self.trained(), self.figures(), self.report, *records
         shard, summaries = self.shard(), map(self.summary, ("parquet", "csv"))
-        paths = (*tables, *of_evidence, *of_statistics, *others, shard.predictions, shard.timing, *summaries)
+        of_cells = *tables, *of_evidence, *of_statistics, shard.predictions, shard.timing
+        paths = (*of_cells, *of_models, *others, *summaries)
         return {path.relative_to(self.results).parts[0] for path in paths}
 
     @property

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from biasgrid.arrays import FloatArray
 from biasgrid.tables.measure import Unit
 
 RANGES: Mapping[Unit, tuple[float, float]] = {
@@ -55,13 +56,34 @@ class Found(NamedTuple):
     """What the statistics of a cell find.
 
     Attributes:
-        statistics: rows of `STATISTICS`, of those measures about which something can be said.
+        statistics: rows of `STATISTICS`, of those measures about which something can be said; those that models are
+            compared by have the columns of `without_columns` besides.
         variances: rows of `VARIANCES`.
         frames: rows of `FRAMES`.
         by_template: rows of `BY_TEMPLATE`.
+        without_frames: rows of `WITHOUT_FRAMES`, which are made of the statistics.
     """
 
     statistics: pl.DataFrame
     variances: pl.DataFrame = pl.DataFrame()
     frames: pl.DataFrame = pl.DataFrame()
     by_template: pl.DataFrame = pl.DataFrame()
+    without_frames: pl.DataFrame = pl.DataFrame()
+
+
+def without_columns(without: FloatArray, *, moderated: bool = False) -> dict[str, pl.Series]:
+    """Returns what rows of `STATISTICS` over templates have besides, so that models can be compared by them.
+
+    Args:
+        without: shape (rows, frames), the numbers without each frame, NaN of frames that a number has nothing of; all
+            NaN where one of them is not defined.
+        moderated: whether their variances over frames are strengthened by those of the others.
+
+    Returns:
+        `without` and `moderated`, columns of `WITHOUT_FRAMES`.
+    """
+    lists = pl.Series(without.ravel(), dtype=pl.Float64).fill_nan(None).reshape((-1, without.shape[-1]))
+    return {
+        "without": lists.cast(pl.List(pl.Float64)),
+        "moderated": pl.Series([moderated] * len(without), dtype=pl.Boolean),
+    }

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import FloatArray, IntArray
-from biasgrid.statistics.cell import Settings
+from biasgrid.statistics.cell import Settings, without_columns
 from biasgrid.statistics.failures import effective_interval
 from biasgrid.statistics.frames import frames_of_templates
 from biasgrid.statistics.intervals import Source, ends, half_width
@@ -86,10 +86,11 @@ def intervals_of(
     # What a frame has nothing of is the same without it.
     has = ~(left >= numbers(whole, "n")[:, None])
     undefined = (has & np.isnan(without)).any(axis=1)
-    variance, _ = jackknife(np.where(has, without, np.nan))
-    frames = has.sum(axis=1)
+    known = np.where(has & ~undefined[:, None], without, np.nan)
+    variance, _ = jackknife(known)
     cases = numbers(whole, "n") / repetitions
-    return rows_of(whole, cases, np.where(undefined, np.nan, variance), frames, settings)
+    rows = rows_of(whole, cases, variance, has.sum(axis=1), settings)
+    return rows.with_columns(**without_columns(known))
 
 
 def rows_of(

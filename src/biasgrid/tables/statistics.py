@@ -108,5 +108,31 @@ BY_TEMPLATE = table(
     },
 )
 
-TABLES = {"statistics": STATISTICS, "variances": VARIANCES, "frames": FRAMES, "by_template": BY_TEMPLATE}
+WITHOUT_FRAMES = table(
+    "without_frames",
+    {
+        **CELL,
+        **NAME,
+        **KEYS,
+        **VALUE,
+        "n": column(pl.Int64, description="how many things that the measure counts it is made of"),
+        "moderated": column(
+            pl.Boolean,
+            description="whether its variance over frames is strengthened by those of others of its kind",
+        ),
+        "without": column(
+            pl.List(pl.Float64),
+            description="the measure without each frame, in their order; null where it has nothing of the frame, all "
+            "null where nothing can be said",
+        ),
+    },
+)
+
+TABLES = {
+    "statistics": STATISTICS,
+    "variances": VARIANCES,
+    "frames": FRAMES,
+    "by_template": BY_TEMPLATE,
+    "without_frames": WITHOUT_FRAMES,
+}
 """By what they are called in the rule `statistics`."""

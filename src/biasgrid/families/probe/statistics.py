@@ -12,7 +12,7 @@ from biasgrid.arrays import FloatArray
 from biasgrid.families.probe.measure import keys_of, numbers_of_cell, undetected_of_groups
 from biasgrid.families.probe.metrics.numbers import Finish, Number
 from biasgrid.families.probe.observe import probe_of
-from biasgrid.statistics.cell import Found, Settings
+from biasgrid.statistics.cell import Found, Settings, without_columns
 from biasgrid.statistics.intervals import Source, half_width
 from biasgrid.statistics.jackknife import jackknife
 from biasgrid.statistics.recomputed import rows_of
@@ -40,6 +40,7 @@ def statistics(
     probe = probe_of(options)
     numbers = [*numbers_of_cell(probe, observations), *undetected_of_groups(observations)]
     variances, items = np.array([variance_of(each.sums, each.finish) for each in numbers]).reshape(-1, 2).T
+    without = side_by_side([without_items(each.sums, each.finish) for each in numbers])
     has_plain = np.array([not each.largest_of and not each.is_ratio for each in numbers], dtype=np.bool_)
     names = ("measure", "options", "bias_type", "group")
     whole = pl.DataFrame(
@@ -52,7 +53,8 @@ def statistics(
         n=np.array([each.count for each in numbers], dtype=np.int64),
     )
     variances = np.where(has_plain, variances, np.nan)
-    rows = rows_of(whole, items, variances, items.astype(np.int64), settings)
+    kept = without_columns(np.where(has_plain[:, None], without, np.nan))
+    rows = rows_of(whole, items, variances, items.astype(np.int64), settings).with_columns(**kept)
     return Found(with_largest(rows, numbers, settings))
 
 
@@ -83,10 +85,22 @@ def variance_of(sums: FloatArray, finish: Finish) -> tuple[float, int]:
         sums: shape (items, columns).
         finish: makes the number of the sums of columns.
     """
+    variance, items = jackknife(without_items(sums, finish))
+    return float(variance), int(items) or int((sums != 0).any(axis=1).sum())
+
+
+def without_items(sums: FloatArray, finish: Finish) -> FloatArray:
+    """Returns a number without each item, shape (items,), NaN of items that have nothing of it; see `variance_of`.
+
+    All are NaN where it is nothing without one of them, as what is made of a single item is.
+    """
     has = (sums != 0).any(axis=1)
-    without = finish(sums.sum(axis=0) - sums[has])
-    if np.isnan(without).any():
-        # What is made of a single item is nothing without it.
-        return np.nan, int(has.sum())
-    variance, items = jackknife(without)
-    return float(variance), int(items)
+    without = np.full(len(sums), np.nan)
+    without[has] = finish(sums.sum(axis=0) - sums[has])
+    return without if not np.isnan(without[has]).any() else np.full(len(sums), np.nan)
+
+
+def side_by_side(numbers: Sequence[FloatArray]) -> FloatArray:
+    """Returns arrays as the rows of one, those that are shorter with NaN at their ends."""
+    width = max((len(each) for each in numbers), default=1)
+    return np.array([np.append(each, np.full(width - len(each), np.nan)) for each in numbers]).reshape(-1, width)

@@ -10,10 +10,10 @@ import polars as pl
 
 from biasgrid.arrays import FloatArray
 from biasgrid.groups.records import ratio
-from biasgrid.statistics.cell import Settings
+from biasgrid.statistics.cell import Settings, without_columns
 from biasgrid.statistics.discovery import false_discovery_rates, holm, selected_ends
 from biasgrid.statistics.intervals import Source, ends, half_width, p_values
-from biasgrid.statistics.jackknife import jackknife_of_means
+from biasgrid.statistics.jackknife import jackknife_of_means, left_out
 from biasgrid.statistics.of_groups.matrix import TermScores
 from biasgrid.tables.statistics import UNKNOWN
 
@@ -29,6 +29,7 @@ class Pairs(NamedTuple):
         value: the mean over cases of what the score of the group is more than that of the other.
         cases: how many cases have both.
         frames: how many frames have such cases.
+        without: shape (pairs, frames), the value without each frame.
         templates: how much the value varies with frames.
         terms: how much it varies with terms.
     """
@@ -38,6 +39,7 @@ class Pairs(NamedTuple):
     value: FloatArray
     cases: FloatArray
     frames: FloatArray
+    without: FloatArray
     templates: Source
     terms: Source
 
@@ -52,7 +54,8 @@ def pairs_of(scores: TermScores) -> Pairs:
     units = (counts > 0).sum(axis=1).astype(np.float64)
     names = [[scores.groups[pair[side]] for pair in pairs] for side in (0, 1)]
     value, cases = ratio(sums.sum(axis=1), counts.sum(axis=1)), counts.sum(axis=1)
-    return Pairs(names[0], names[1], value, cases, units, Source(variance, units - 1), Source(terms, df))
+    without = left_out(sums, counts)
+    return Pairs(names[0], names[1], value, cases, units, without, Source(variance, units - 1), Source(terms, df))
 
 
 def compared(
@@ -92,7 +95,9 @@ def differences(scores: TermScores, settings: Settings) -> pl.DataFrame:
         "subjects": ([pairs.terms], "Welch t"),
         "all": ([pairs.templates, pairs.terms], "combined"),
     }
-    return pl.concat(rows_over(scores.bias_type, pairs, over, *each, settings) for over, each in sources.items())
+    tables = {over: rows_over(scores.bias_type, pairs, over, *each, settings) for over, each in sources.items()}
+    tables["templates"] = tables["templates"].with_columns(**without_columns(pairs.without))
+    return pl.concat(tables.values(), how="diagonal")
 
 
 def rows_over(

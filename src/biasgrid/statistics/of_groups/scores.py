@@ -18,10 +18,10 @@ from biasgrid.groups.modes import ALL_CASES, EACH_CASE
 from biasgrid.groups.records import Records, Units, units_of
 from biasgrid.groups.scores import SCORES, Scored
 from biasgrid.groups.tables import shared_columns
-from biasgrid.statistics.cell import Settings
+from biasgrid.statistics.cell import Settings, without_columns
 from biasgrid.statistics.failures import effective_interval
 from biasgrid.statistics.intervals import Source, ends, half_width
-from biasgrid.statistics.jackknife import jackknife, jackknife_of_means
+from biasgrid.statistics.jackknife import jackknife, jackknife_of_means, left_out
 from biasgrid.tables.measure import written_options
 from biasgrid.tables.statistics import UNKNOWN
 
@@ -223,5 +223,6 @@ def rates_over_frames(
             "frames": frames,
             "n": n.astype(np.int64),
             "method": np.where(np.isnan(low), UNKNOWN, "effective Wilson"),
+            **without_columns(left_out(sums, counts)),
         }
     )

@@ -50,10 +50,17 @@ def statistics_of_groups(
     tables = [scores_over_frames(each, frame, settings) for each in scored.values()]
     for each in wanted:
         tables += list(cases_over_frames(scored[each[:2]], each, frame, settings))
-    tables += list(failures_over_frames(records, frame_lookup(records, frame), sorted({*CURVE, threshold}), settings))
+    curve = failures_over_frames(records, frame_lookup(records, frame), sorted({*CURVE, threshold}), settings)
+    tables += [compared_at(rates, threshold) for rates in curve]
     signed, dealt = of_main_score(scored[main[:2]], frame, threshold, settings)
     known = pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
     return pl.concat([with_floors(known, dealt), *signed, dealt], how="diagonal_relaxed")
+
+
+def compared_at(rates: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    """Returns failure rates of which those at a threshold alone are what models are compared by."""
+    is_chosen = pl.col("options").str.ends_with(written_options(threshold=float(threshold)))
+    return rates.with_columns(without=pl.when(is_chosen).then("without"))
 
 
 def frame_lookup(records: Records, frame: IntArray) -> Any:

@@ -12,16 +12,18 @@ from biasgrid.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.underspecified.measure import PARTS
 from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.groups.records import ratio
-from biasgrid.statistics.cell import Settings
+from biasgrid.statistics.cell import Settings, without_columns
 from biasgrid.statistics.discovery import false_discovery_rates, holm, selected_ends
 from biasgrid.statistics.intervals import Source, ends, half_width, p_values
-from biasgrid.statistics.jackknife import jackknife_of_means
+from biasgrid.statistics.jackknife import jackknife_of_means, left_out
 from biasgrid.statistics.moderated import Prior, moderated
 from biasgrid.tables.statistics import UNKNOWN
 
 RANGES = {"gamma": (-1.0, 1.0), "eta": (-1.0, 1.0), "win_ratio": (0.0, 1.0)}
 TESTED = "gamma"
 """The measure that is tested; tests of the others would only ask the same again."""
+COMPARED = (("subject",), ("subject", "attribute"))
+"""The kinds of parts that models are compared by."""
 
 
 class Reduced(NamedTuple):
@@ -177,6 +179,8 @@ def statistics_of_kind(
     known = kind.names().with_columns(
         measure=pl.lit(measure), value=ratio(by_frame.sum(axis=1), n), n=n.astype(np.int64), frames=frames
     )
+    if measure == TESTED and tuple(kind.keys) in COMPARED:
+        known = known.with_columns(**without_columns(left_out(by_frame, of_frames), moderated=True))
     sources = {"templates": [templates], "subjects": subjects, "all": [templates, *subjects, *attributes]}
     parts = []
     for over, some in sources.items():

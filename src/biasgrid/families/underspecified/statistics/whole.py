@@ -12,7 +12,7 @@ import polars as pl
 from biasgrid.arrays import FloatArray, IntArray
 from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.groups.records import ratio
-from biasgrid.statistics.cell import Settings
+from biasgrid.statistics.cell import Settings, without_columns
 from biasgrid.statistics.floors import Statistic, excess_of, floor_of, held_out, statistic, strength_of
 from biasgrid.statistics.intervals import Source, ends, half_width
 from biasgrid.statistics.jackknife import jackknife, left_out
@@ -109,22 +109,31 @@ def utilities_of(gamma: ByFrame, firsts: int | None) -> FloatArray:
 def excess_row(measure: str, by_frame: ByFrame, find: Callable[[ByFrame], float], settings: Settings) -> dict[str, Any]:
     """Returns a number of the associations with its interval: jackknife over frames, of three at least."""
     value, frames = find(by_frame), by_frame.frames
-    row = {"measure": measure, "value": value}
-    without = [find(by_frame.without(frame)) for frame in range(frames)] if frames >= FEWEST_FRAMES else [np.nan]
-    if np.isnan(without).any():
+    without = np.full((1, frames), np.nan)
+    if frames >= FEWEST_FRAMES:
+        without[0] = [find(by_frame.without(frame)) for frame in range(frames)]
+    is_known = not np.isnan(without).any()
+    row = {"measure": measure, "value": value, **without_row(without if is_known else np.full_like(without, np.nan))}
+    if not is_known:
         return row
-    variance, _ = jackknife(np.array([without]))
+    variance, _ = jackknife(without)
     df = np.array([frames - 1.0])
     half = float(half_width([Source(variance, df)], settings.alpha)[0])
     interval = {"low": value - half, "high": value + half, "se": float(np.sqrt(variance[0])), "df": float(df[0])}
     return row | interval | {"method": "jackknife t"}
 
 
+def without_row(without: FloatArray) -> dict[str, Any]:
+    """Returns what `without_columns` does of a single number, shape (1, frames)."""
+    return {name: column.to_list()[0] for name, column in without_columns(without).items()}
+
+
 def means_of_groups(groups: Groups, measure: str, values: FloatArray, settings: Settings) -> pl.DataFrame:
     """Returns rows of a mean over all swap groups."""
-    templates = source_of(groups.frame, values, groups.frames)
+    by_frame = left_out_of(groups.frame, values, groups.frames)
+    templates = as_source(by_frame)
     lists = list(sources_of_lists(groups, values))
-    attributes = source_of(groups.attribute, values, len(groups.attributes))
+    attributes = as_source(left_out_of(groups.attribute, values, len(groups.attributes)))
     sources = {"templates": [templates], "subjects": lists, "all": [templates, *lists, attributes]}
     mean = float(values.mean())
     rows = []
@@ -135,12 +144,12 @@ def means_of_groups(groups: Groups, measure: str, values: FloatArray, settings: 
         if len(some) == 1 and known:
             row |= {"se": float(np.sqrt(some[0].variance[0])), "df": some[0].df[0]}
         counted = {"n": len(values), "frames": groups.frames, "method": method if known else UNKNOWN}
-        rows.append(row | counted)
+        rows.append(row | counted | (without_row(by_frame[None]) if over == "templates" else {}))
     return pl.DataFrame(rows)
 
 
-def source_of(units: IntArray, values: FloatArray, count: int) -> Source:
-    """Returns how much a mean varies with units, each value being of one.
+def left_out_of(units: IntArray, values: FloatArray, count: int) -> FloatArray:
+    """Returns a mean without each of some units, shape (units,), each value being of one.
 
     Args:
         units: shape (values,).
@@ -149,7 +158,7 @@ def source_of(units: IntArray, values: FloatArray, count: int) -> Source:
     """
     sums = np.bincount(units, values, minlength=count).astype(np.float64)
     counts = np.bincount(units, minlength=count)
-    return as_source(left_out(sums, counts.astype(np.float64)))
+    return left_out(sums, counts.astype(np.float64))
 
 
 def sources_of_lists(groups: Groups, values: FloatArray) -> Iterator[Source]:

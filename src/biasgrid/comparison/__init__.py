@@ -1,0 +1,1 @@
+"""Models against models: how they differ, and whether one can tell."""

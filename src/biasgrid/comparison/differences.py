@@ -1,0 +1,213 @@
+"""Differences of two models in all of their numbers, with the intervals that their frames tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.comparison.cells import Cell
+from biasgrid.comparison.numbers import Kind, Numbers
+from biasgrid.statistics.cell import EVERYTHING, Settings
+from biasgrid.statistics.discovery import LEVEL, false_discovery_rates, holm, selected_ends
+from biasgrid.statistics.intervals import Source, ends, half_width, p_values
+from biasgrid.statistics.jackknife import jackknife
+from biasgrid.statistics.moderated import moderated
+from biasgrid.tables.comparison import PARTS_KEPT
+
+NO_INTERVAL = "no interval: there are too few frames, or nothing varies with them"
+
+
+class Pair(NamedTuple):
+    """Two models that are set side by side.
+
+    Attributes:
+        one: the place of a cell.
+        other: that of the cell which is taken from it.
+        paired: whether both were asked the same templates.
+        reason: why they may not be compared, None where they may.
+    """
+
+    one: int
+    other: int
+    paired: bool
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The differences of all pairs in the numbers of a kind; arrays of shape (pairs, numbers).
+
+    Attributes:
+        kind: the kind.
+        values: the differences, NaN where two may not be compared.
+        source: how much they vary with frames.
+        frames: over how many frames they are.
+        p, q, holm: tests of them, corrected for all that is here.
+    """
+
+    kind: Kind
+    values: FloatArray
+    source: Source
+    frames: IntArray
+    p: FloatArray
+    q: FloatArray
+    holm: FloatArray
+
+
+def is_paired(one: Cell, other: Cell, frames: Sequence[int]) -> bool:
+    """Says whether the frames of two cells are the same, so that each can be left out of both."""
+    return one.templates is not None and one.templates == other.templates and len({*frames}) == 1
+
+
+def differences_of(numbers: Numbers, kind: Kind, pairs: Sequence[Pair], settings: Settings) -> Differences:
+    """Takes the numbers of a kind of one model of each pair from those of the other.
+
+    The same frame is left out of both where they were asked the same templates (jackknife of the difference). Else the
+    variances of both add up, with the degrees of freedom of Welch and Satterthwaite.
+
+    Args:
+        numbers: the numbers of all cells.
+        kind: which of them.
+        pairs: the pairs of models.
+        settings: how discoveries are controlled.
+    """
+    own = [over_frames(each[kind.rows], kind) for each in numbers.without]
+    shape = len(pairs), len(kind.rows)
+    values, variance, df = (np.full(shape, np.nan) for _ in range(3))
+    frames = np.zeros(shape, dtype=np.int64)
+    for place, pair in enumerate(pairs):
+        if pair.reason is not None:
+            continue
+        values[place] = numbers.values[pair.one, kind.rows] - numbers.values[pair.other, kind.rows]
+        if pair.paired:
+            source, frames[place] = over_frames(without_of_pair(numbers, kind, pair), kind)
+        else:
+            (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
+            source, frames[place] = added(one, other), np.minimum(of_one, of_other)
+        variance[place], df[place] = source
+    p = p_values(values.ravel(), [Source(variance.ravel(), df.ravel())])
+    corrected = false_discovery_rates(p, settings.fdr), holm(p)
+    return Differences(
+        kind, values, Source(variance, df), frames, p.reshape(shape), *(each.reshape(shape) for each in corrected)
+    )
+
+
+def over_frames(without: FloatArray, kind: Kind) -> tuple[Source, IntArray]:
+    """Returns how much numbers vary with frames, and how many frames they have.
+
+    Args:
+        without: shape (numbers, frames), each number without each frame.
+        kind: the kind of the numbers.
+    """
+    variance, frames = jackknife(without)
+    if kind.is_moderated:
+        return moderated(variance, frames.astype(np.float64))[0], frames
+    return Source(variance, np.maximum(frames - 1.0, 0)), frames
+
+
+def without_of_pair(numbers: Numbers, kind: Kind, pair: Pair) -> FloatArray:
+    """Returns the differences of a pair without each frame; what has nothing of a frame is the same without it."""
+    one, other = (numbers.without[place][kind.rows] for place in (pair.one, pair.other))
+    sides = []
+    for own, others, place in ((one, other, pair.one), (other, one, pair.other)):
+        is_known = ~np.isnan(own).all(axis=1, keepdims=True)
+        lacks = np.isnan(own) & ~np.isnan(others) & is_known
+        sides.append(np.where(lacks, numbers.values[place, kind.rows][:, None], own))
+    return sides[0] - sides[1]
+
+
+def added(one: Source, other: Source) -> Source:
+    """Returns the variance of the difference of what is not paired (Welch and Satterthwaite)."""
+    variance = one.variance + other.variance
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df = variance**2 / (one.variance**2 / one.df + other.variance**2 / other.df)
+    return Source(variance, np.where((one.df > 0) & (other.df > 0), df, 0))
+
+
+def table_of(
+    found: Differences, numbers: Numbers, cells: Sequence[Cell], pairs: Sequence[Pair], settings: Settings
+) -> pl.DataFrame:
+    """Returns rows of `COMPARISONS`: of whole cells all, of parts the discoveries and the largest of each pair.
+
+    Args:
+        found: the differences of a kind.
+        numbers: the numbers of all cells.
+        cells: the cells.
+        pairs: the pairs of models.
+        settings: the level.
+    """
+    source = Source(found.source.variance.ravel(), found.source.df.ravel())
+    flat, q = found.values.ravel(), found.q.ravel()
+    low, high = ends(flat, half_width([source], settings.alpha), EVERYTHING)
+    selected = selected_ends(flat, q, [source], EVERYTHING, settings.alpha)
+    chosen, row = np.nonzero(kept(found, numbers, pairs))
+    place = chosen * len(found.kind.rows) + row
+    size = np.where(np.isnan(flat[place]), -1, np.abs(flat[place]))
+    order = np.lexsort((row, -size, chosen))
+    chosen, row, place = chosen[order], row[order], place[order]
+    columns = {
+        "difference": flat, "low": low, "high": high, "selected_low": selected[0], "selected_high": selected[1],
+        "se": np.sqrt(source.variance), "df": np.where(np.isnan(low), np.nan, source.df),
+        "p": found.p.ravel(), "q": q, "holm": found.holm.ravel(),
+    }  # fmt: skip
+    sides = {
+        side: pl.Series(numbers.values[np.array([getattr(pair, side) for pair in pairs])[chosen], found.kind.rows[row]])
+        for side in ("one", "other")
+    }
+    known = pl.Series(~np.isnan(flat[place]))
+    of_pairs = pl.DataFrame(
+        {
+            "model": [cells[pair.one].model for pair in pairs],
+            "other_model": [cells[pair.other].model for pair in pairs],
+            "paired": [pair.paired for pair in pairs],
+            "tests": (~np.isnan(found.values)).sum(axis=1),
+        }
+    )
+    return pl.concat([numbers.names[found.kind.rows[row]], of_pairs[chosen]], how="horizontal").with_columns(
+        value=sides["one"],
+        other_value=sides["other"],
+        **{name: pl.Series(each[place]) for name, each in columns.items()},
+        frames=pl.when(known).then(pl.Series(found.frames.ravel()[place])),
+        paired=pl.when(known).then("paired"),
+        reason=reasons(found, numbers, cells, [pairs[each] for each in chosen.tolist()], row, np.isnan(low[place])),
+    )
+
+
+def kept(found: Differences, numbers: Numbers, pairs: Sequence[Pair]) -> BoolArray:
+    """Says which differences are kept one by one, shape (pairs, numbers)."""
+    if not found.kind.is_of_parts:
+        there = numbers.there[:, found.kind.rows]
+        return np.array([there[pair.one] | there[pair.other] for pair in pairs]).reshape(found.values.shape)
+    size = np.where(np.isnan(found.values), -1, np.abs(found.values))
+    largest = np.zeros(size.shape, dtype=np.bool_)
+    np.put_along_axis(largest, np.argsort(-size, axis=1, kind="stable")[:, :PARTS_KEPT], values=True, axis=1)
+    return (largest | (found.q <= LEVEL)) & (size >= 0)
+
+
+def reasons(
+    found: Differences, numbers: Numbers, cells: Sequence[Cell], pairs: Sequence[Pair], rows: IntArray,
+    unknown: BoolArray,
+) -> pl.Series:  # fmt: skip
+    """Says why some differences, or their intervals, are not known, null where they are.
+
+    Args:
+        found: all differences.
+        numbers: the numbers of all cells.
+        cells: the cells.
+        pairs: whose differences they are.
+        rows: the places of their numbers in the kind.
+        unknown: whether they have no interval.
+    """
+    there = numbers.there[:, found.kind.rows]
+    told: list[str | None] = [None] * len(rows)
+    for place in np.flatnonzero(unknown).tolist():
+        pair, row = pairs[place], int(rows[place])
+        lacking = [cells[side].model for side in (pair.one, pair.other) if not there[side, row]]
+        missing = f"{lacking[0]} has no such number" if lacking else NO_INTERVAL
+        told[place] = pair.reason or missing
+    return pl.Series(told, dtype=pl.String)

@@ -1,0 +1,31 @@
+"""Rule compare: what statistics keep of the cells of a dataset -> how its models differ, their ranks and agreement."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+from biasgrid.jobs.start import STATISTICS, start_job
+
+start_job(snakemake.log[0], STATISTICS)
+
+from biasgrid.comparison.cells import read_cell
+from biasgrid.comparison.models import compare_models
+from biasgrid.statistics.cell import Settings
+from biasgrid.tables.comparison import TABLES
+from biasgrid.tables.files import read_provenance, write_table
+from biasgrid.tables.provenance import provenance
+
+models, paths = snakemake.params.models, map(Path, snakemake.input.without_frames)
+files = dict(zip(models, zip(paths, map(Path, snakemake.input.variances), strict=True), strict=True))
+cells = [read_cell(model, *files_of) for model, files_of in files.items()]
+found = compare_models(snakemake.wildcards.dataset, cells, Settings(**snakemake.params.statistics))
+facts = provenance(
+    snakemake.config,
+    code=snakemake.params.code,
+    statistics=snakemake.params.statistics,
+    cells={model: read_provenance(without) for model, (without, _) in files.items()},
+)
+for name, schema in TABLES.items():
+    write_table(getattr(found, name), snakemake.output[name], schema, facts)
