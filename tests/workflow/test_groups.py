@@ -156,6 +156,7 @@ def test_another_threshold_runs_no_inference(finished: Project, tmp_path: Path) 
     assert project.planned() == {
         "measure_and_keep": 1,
         "statistics": 1,
+        "compare": 1,
         # The figures of the dataset, and those of the grid, which show its measures too.
         "plot": 2,
         "summary": 1,

@@ -44,7 +44,7 @@ def with_dumps(model: dict[str, Any], dumps: dict[str, dict[str, str]]) -> dict[
 
 def cells_planned(project: Project) -> dict[str, int]:
     """How many jobs of single cells Snakemake would run now."""
-    aggregates = {"plot", "summary", "report", "manifest"}
+    aggregates = {"compare", "plot", "summary", "report", "manifest"}
     return {rule: count for rule, count in project.planned().items() if rule not in aggregates}
 
 

@@ -86,6 +86,7 @@ def test_another_metric_asks_no_model_again(asked: Project, tmp_path: Path) -> N
     project = asked.clone(tmp_path / "clone")
     file = project.folder / CHESS
     file.write_text(file.read_text().replace("share-of-expected", "accuracy"))
-    assert project.planned().keys() == {"measure_and_keep", "statistics", "plot", "summary", "report", "manifest"}
+    drawn = {"plot", "summary", "report", "manifest"}
+    assert project.planned().keys() == {"measure_and_keep", "statistics", "compare", *drawn}
     file.write_text(file.read_text().replace("0.75, 1]", "0.8, 1]").replace("accuracy", "share-of-expected"))
-    assert project.planned().keys() == {"plot", "summary", "report", "manifest"}
+    assert project.planned().keys() == drawn

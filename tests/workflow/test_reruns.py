@@ -79,7 +79,7 @@ def test_a_new_model_runs_its_cells_and_what_aggregates_them(project: Project):
     config = project.read_config()
     config["run"]["models"].append("spare")
     project.write_config(config)
-    assert project.planned() == AGGREGATES + Counter(fetch=1, predict=3, measure=2, statistics=2, plot=2)
+    assert project.planned() == AGGREGATES + Counter(fetch=1, predict=3, measure=2, statistics=2, compare=2, plot=2)
 
 
 def test_a_removed_model_runs_only_what_aggregates(project: Project):
@@ -91,18 +91,18 @@ def test_a_removed_model_runs_only_what_aggregates(project: Project):
 
 def test_changed_templates_run_only_their_dataset(project: Project):
     edit(project.folder / "word_lists/templates/religion-qa.txt", "man", "neighbor")
-    assert project.planned() == AGGREGATES + Counter(expand=1, predict=1, measure=1, statistics=1, plot=1)
+    assert project.planned() == AGGREGATES + Counter(expand=1, predict=1, measure=1, statistics=1, compare=1, plot=1)
 
 
 def test_changed_inference_code_runs_inference_again_of_the_tasks_that_it_serves(project: Project):
     edit(project.folder / "src/biasgrid/models/extractive/candidates.py", "DETERMINERS =", "UNUSED = 1\nDETERMINERS =")
-    assert project.planned() == AGGREGATES + Counter(predict=3, measure=2, statistics=2, plot=2)
+    assert project.planned() == AGGREGATES + Counter(predict=3, measure=2, statistics=2, compare=2, plot=2)
     edit(project.folder / "src/biasgrid/engine/audit.py", "AUDIT_ROWS =", "UNUSED = 1\nAUDIT_ROWS =")
-    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, statistics=4, plot=2)
+    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, statistics=4, compare=2, plot=2)
 
 
 def test_changed_precision_runs_inference_again(project: Project):
     config = project.read_config()
     config["inference"]["precision"] = "bfloat16"
     project.write_config(config)
-    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, statistics=4, plot=2)
+    assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, statistics=4, compare=2, plot=2)
