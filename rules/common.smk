@@ -62,6 +62,7 @@ else:
 
 wildcard_constraints:
     model="|".join(grid.models),
+    writer="|".join(grid.models),
     dataset="|".join(grid.datasets),
     variant="[A-Za-z0-9-]+",
     shard="[0-9]+",
@@ -144,13 +145,14 @@ def subject_lists_of_cell(wildcards):
 
 def choices_of_cell(wildcards):
     """What decides the numbers of a cell's predictions beside model and precision."""
-    return grid.choices(wildcards.model, wildcards.dataset)
+    return grid.choices(wildcards.model, wildcards.dataset, wildcards.get("writer"))
 
 
 # Of cells there are thousands, and calling a function takes Snakemake a while: what one param can hold is one function.
 def answered(wildcards):
     """How a cell is answered: what decides the numbers of its predictions beside model and precision."""
-    back_end, question = back_end_of_cell(wildcards), grid.question(wildcards.model, wildcards.dataset)
+    back_end = back_end_of_cell(wildcards)
+    question = grid.question(wildcards.model, wildcards.dataset, wildcards.get("writer"))
     return dict(
         back_end=back_end.path,
         task=task_of_model(wildcards),
@@ -169,6 +171,7 @@ def measured(wildcards):
         declared=declared_measures(wildcards.dataset),
         expected=grid.what_predictions_say(wildcards.model, wildcards.dataset),
         options=dict(question.options),
+        follow_ups=follow_ups_of_cell(wildcards),
         code=code_of("measure", stage(family, "keys"), stage(family, "measure")),
     )
 
@@ -182,6 +185,7 @@ def assessed(wildcards):
         headlines=declared_measures(wildcards.dataset).headlines,
         units=units_of_measures(wildcards.dataset),
         options=dict(question.options),
+        follow_ups=follow_ups_of_cell(wildcards),
         frames=frames_of_templates(wildcards.dataset, question.variant),
         templates=templates_of_variant(wildcards.dataset, question.variant),
         settings=grid.statistics.model_dump(),
@@ -246,8 +250,9 @@ def timings_of_grid():
 
 
 def records_of_models():
-    """The records of all selected models that have weights."""
-    return [layout.record("models", model) for model in grid.run.models if not is_imported(model)]
+    """The records of all selected models that have weights, and of those that read their texts."""
+    models = dict.fromkeys([*grid.run.models, *grid.readers])
+    return [layout.record("models", model) for model in models if not is_imported(model)]
 
 
 def tries_of_job(short_of, wildcards, attempt):

@@ -1,4 +1,5 @@
-# What rules share of models: where checkpoints lie, what they are trained on, whose turn it is, and what GPUs they need.
+# What rules share of models: where checkpoints lie, what they are trained on, whose turn it is, what GPUs they need, and
+# who reads the texts of whom.
 
 from biasgrid.checkpoints.files import files_that_count
 from biasgrid.training.corpora import CORPORA
@@ -93,3 +94,21 @@ def turns_of_job():
         return lambda wildcards: int(grid.turn(wildcards.model, wildcards.get("dataset", "")) == turn)
 
     return {turn: needed(turn) for turn in TURNS}
+
+
+def predictions_of_writer(wildcards):
+    """The predictions of a cell, whose texts another model reads."""
+    return layout.predictions_of_cell(wildcards.dataset, wildcards.writer)
+
+
+def follow_ups_of_cell(wildcards):
+    """The kind of what each model that reads the texts of a cell says of them, and where."""
+    dataset, writer = wildcards.dataset, wildcards.model
+    kinds = grid.question(writer, dataset).follow_ups
+    return {name: (kind, str(layout.follow_up(dataset, writer, name).predictions)) for name, kind in kinds.items()}
+
+
+def files_of_follow_ups(wildcards):
+    """The texts of a cell, and what models that read them say of them; nothing where none does."""
+    files = [file for _, file in follow_ups_of_cell(wildcards).values()]
+    return [layout.texts(wildcards.dataset, wildcards.model), *files] if files else []

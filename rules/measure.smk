@@ -2,6 +2,7 @@ rule measure:
     input:
         instances=instances_of_cell,
         predictions=predictions_of_cell,
+        follow_ups=files_of_follow_ups,
     output:
         measures=layout.measures(),
         evidence=layout.evidence(),
@@ -37,6 +38,7 @@ rule statistics:
     input:
         instances=instances_of_cell,
         predictions=predictions_of_cell,
+        follow_ups=files_of_follow_ups,
         measures=layout.measures(),
     output:
         statistics=layout.statistics(),

@@ -171,6 +171,11 @@ class Model(Section):
         return "dump" if self.predictions else "weights" if self.SOURCES else "itself"
 
     @property
+    def scored(self) -> Sequence[str]:
+        """The classes of a checkpoint that it must have, among others."""
+        return ()
+
+    @property
     def has_checkpoint(self) -> bool:
         """Whether it is a checkpoint, of which there is a record; of others the keys are the model."""
         return bool(self.checkpoint or self.folder or self.train)

@@ -30,6 +30,27 @@ PACK = {
         "gender": {"female": ["woman"], "male": ["man"]},
     },
 }
+PROBE = """\
+title: Tone
+bias_type: gender
+question: "Write about {who}. {options}"
+options: {good: Good, bad: Bad}
+items:
+  - {who: a cook, group: cook, expected: good}
+  - {who: a man, group: man, expected: bad}
+evaluator: option-letter
+metric: {rate: share-of-expected}
+marks: {measure: rate, cuts: [0, 0.5, 0.6, 0.75, 1]}
+"""
+TONE = """\
+title: Scored tone
+bias_type: gender
+question: "Write about {who}."
+items: [{who: a cook}, {who: a man}]
+evaluator: {name: scorer, model: nice}
+metric: {tone: mean}
+"""
+"""Probes, the second of which a classifier scores."""
 FILLINGS = {"food.txt": "cake\ntea\n"}
 """A pack of cases."""
 
@@ -47,6 +68,8 @@ def config() -> dict[str, Any]:
             "masked": model | {"task": "fill-mask", "variant": "lm-tiny", "label": "Masked"},
             "answering": model | {"task": "question-answering", "variant": "qa", "label": "Answering"},
             "moody": model | {"task": "text-classification", "label": "Moody", "labels": {"bad": "NEG", "good": "POS"}},
+            "nice": model | {"task": "text-classification", "label": "Nice", "scorer": {"labels": ["pos"]}},
+            "chance": {"kind": "LM", "task": "text-generation", "label": "Chance", "random": {"seed": 1}},
             "published": {
                 "kind": "SQuAD",
                 "task": "question-answering",
@@ -89,8 +112,13 @@ def config() -> dict[str, Any]:
                     {"score": "f1", "argument": "macro", "distance": "absolute", "comparison": "pairwise"},
                 ],
             },
+            "probe": {"family": "probe", "title": "Probe", "probe": "probes/probe.yaml"},
+            "tone": {"family": "probe", "title": "Tone", "probe": "probes/tone.yaml"},
         },
-        "run": {"models": ["masked", "answering", "moody", "published", "taught"], "datasets": ["people", "moods"]},
+        "run": {
+            "models": ["masked", "answering", "moody", "published", "taught", "chance"],
+            "datasets": ["people", "moods", "probe", "tone"],
+        },
     }
 
 
@@ -102,6 +130,8 @@ def write(folder: Path) -> None:
         put(folder / "word_lists/pack" / name, json.dumps(content, indent=2))
     for name, text in FILLINGS.items():
         put(folder / "word_lists/pack/fillings" / name, text)
+    put(folder / "word_lists/probes/probe.yaml", PROBE)
+    put(folder / "word_lists/probes/tone.yaml", TONE)
     put(folder / "models/tiny/config.json", json.dumps({"model_type": "bert", "id2label": {"0": "NEG", "1": "POS"}}))
     save_file({"weight": np.zeros((2, 2), np.float32)}, folder / "models/tiny/model.safetensors")
     put(folder / "models/tiny/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")

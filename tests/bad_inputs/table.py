@@ -253,6 +253,47 @@ FORMS = [
     bad("word_lists/pack/templates.json", swap("The <group> likes", "He likes"), "templates.json"),
     bad("word_lists/pack/fillings/food.txt", "\n", "food"),
 ]
+YAML, TONE = "word_lists/probes/probe.yaml", "word_lists/probes/tone.yaml"
+CUTS = "[0, 0.5, 0.6, 0.75, 1]"
+PROBES = [
+    bad(YAML, swap("option-letter", "option-leter"), "evaluator", "'option-leter' (did you mean 'option-letter'?)"),
+    bad(YAML, swap("share-of-expected", "share-of-all"), "metric.rate", "'share-of-all'"),
+    bad(YAML, swap("{who}", "{whom}"), "line 3, question: unknown placeholder {whom} (did you mean 'who'?)"),
+    bad(YAML, swap("{who}", "{who"), "line 3, question", "has a brace that is no placeholder's"),
+    bad(YAML, swap("expected: bad", "expected: bed"), "line 7, items[1].expected: 'bed' (did you mean 'bad'?)"),
+    bad(YAML, swap("who: a man, ", ""), "line 7, items[1]: has no key 'who', which the question needs"),
+    bad(YAML, swap(", expected: bad", ""), "items[1]: has no key 'expected', which the metric 'rate' needs"),
+    bad(YAML, swap(" {options}", ""), "question", "lacks {options}"),
+    bad(YAML, swap("evaluator", "evaluater"), "evaluater: unknown key (did you mean 'evaluator'?)"),
+    bad(YAML, swap(CUTS, "[0, 0.5, 0.4, 0.75, 1]"), "marks"),
+    bad(YAML, swap(CUTS, "[0, 0.5, 1]"), "marks"),
+    bad(
+        YAML, swap(f"cuts: {CUTS}", "ranges: {A: [[0, 0.1]], B: [[0.2, 0.5]], C: [[0.5, 0.6]], D: [[0.6, 1]]}"), "hole"
+    ),
+    bad(
+        YAML,
+        swap(f"cuts: {CUTS}", "ranges: {A: [[0, 0.3]], B: [[0.2, 0.5]], C: [[0.5, 0.6]], D: [[0.6, 1]]}"),
+        "overlap",
+    ),
+    bad(YAML, swap("measure: rate", "measure: rat"), "unknown metric 'rat' (did you mean 'rate'?)"),
+    bad(YAML, b"title: [", "probe.yaml", "not YAML"),
+    bad(YAML, b"", "probe.yaml"),
+    bad(YAML, swap("Write", "Wr\u200bite"), "holds U+200B (ZERO WIDTH SPACE)"),
+    bad("datasets.probe.probe", "probes/no.yaml", "probes/no.yaml: cannot be read"),
+    bad("datasets.probe.sample", {"units": 3}, "sample.units: 3 units, but there are only 2 items"),
+    bad("datasets.probe.mode", "gender-bench", "datasets.probe.mode: 'gender-bench'"),
+    bad(TONE, swap("model: nice", "model: nise"), "datasets.tone: asks 'nise' (did you mean 'nice'?)"),
+    bad(
+        TONE, swap("model: nice", "model: moody"), "asks 'moody', which gives no `score` of texts; expected one of nice"
+    ),
+    bad("models.nice.scorer.labels", ["POS", "rude"], "classes ['NEG', 'POS'], without ['rude']", "`scorer.labels`"),
+    bad("models.nice.scorer.labels", [], "models.nice.scorer.labels: []; expected 1 or more entries"),
+    bad("models.nice.scorer.activation", "relu", "models.nice.scorer.activation: 'relu'; expected one of"),
+    bad("models.nice.scorer.join", "mean", "models.nice.scorer.join: 'mean'; expected one of"),
+    bad("models.nice.scorer", GONE, "models.nice.labels: {}; expected the names of the classes"),
+    bad("models.nice.labels", {"bad": "NEG", "good": "POS"}, "expected either `labels`, of a dataset's classes, or"),
+]
+"""Of probes and of scorers of their answers."""
 DAMAGED = "holds a model.safetensors that is damaged or cut off"
 CHECKPOINTS = [
     bad("models/tiny/config.json", b"{", "'models/tiny' holds a config.json that cannot be read"),
@@ -265,4 +306,4 @@ CHECKPOINTS = [
 ADDRESSED = [
     bad("models.published.predictions.people", {"url": address, "sha256": "a" * 64}, BEGINS) for address in NO_ADDRESSES
 ]
-TABLE = [*CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]
+TABLE = [*PROBES, *CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]

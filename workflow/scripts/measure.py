@@ -11,6 +11,7 @@ from biasgrid.jobs.start import TABLES, start_job
 start_job(snakemake.log[0], TABLES)
 
 from biasgrid.families.cell import measure_cell
+from biasgrid.families.follow_up import read_follow_ups
 from biasgrid.references import load, stage
 from biasgrid.tables.answered import how_answered
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
@@ -20,6 +21,8 @@ from biasgrid.tables.provenance import cell_provenance, provenance
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
 cell = snakemake.params.cell
+texts = [Path(path) for path in snakemake.input.follow_ups[:1]]
+follow_ups = read_follow_ups(cell["follow_ups"], *texts) if texts else {}
 said = cell_provenance(instances, predictions, **cell["expected"])
 measured = measure_cell(
     family=cell["family"],
@@ -28,6 +31,7 @@ measured = measure_cell(
     answer=cell["answer"],
     declared=cell["declared"],
     options=cell["options"],
+    follow_ups=follow_ups,
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
 )

@@ -21,7 +21,7 @@ from biasgrid.models.predict import ShardFiles, predict_shard
 from biasgrid.tables.provenance import provenance
 
 answers, cell = Path(snakemake.params.answers), snakemake.params.cell
-shard, shards = int(snakemake.wildcards.shard), int(snakemake.wildcards.shards)
+shard, shards = (int(snakemake.wildcards.get(name, 1)) for name in ("shard", "shards"))
 shard_lock = one_job(answers / f"{shard}-of-{shards}.lock", snakemake.resources.seconds_without_progress)
 gpus = leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu)
 with shard_lock, gpus:

@@ -11,6 +11,7 @@ from biasgrid.jobs.start import STATISTICS, start_job
 start_job(snakemake.log[0], STATISTICS)
 
 from biasgrid.families.certainty import statistics_of_cell
+from biasgrid.families.follow_up import read_follow_ups
 from biasgrid.statistics.cell import Settings
 from biasgrid.statistics.look_alikes import look_alikes
 from biasgrid.tables.files import read_provenance, read_table, write_table
@@ -19,12 +20,15 @@ from biasgrid.tables.provenance import provenance
 from biasgrid.tables.statistics import TABLES
 
 cell = snakemake.params.cell
+texts = [Path(path) for path in snakemake.input.follow_ups[:1]]
+follow_ups = read_follow_ups(cell["follow_ups"], *texts) if texts else {}
 tables = statistics_of_cell(
     family=cell["family"],
     instances_path=Path(snakemake.input.instances),
     prediction_paths=[Path(path) for path in snakemake.input.predictions],
     answer=cell["answer"],
     options=cell["options"],
+    follow_ups=follow_ups,
     measures=read_table(snakemake.input.measures, MEASURES),
     headlines=cell["headlines"],
     settings=Settings(frames=cell["frames"], units=cell["units"], **cell["settings"]),

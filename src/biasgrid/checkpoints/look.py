@@ -28,13 +28,16 @@ class Problem(NamedTuple):
     expected: str
 
 
-def look_at(folder: str, allow_pickle: bool, classes: Collection[str] = ()) -> Iterator[Problem]:
+def look_at(
+    folder: str, allow_pickle: bool, classes: Collection[str] = (), scored: Collection[str] = ()
+) -> Iterator[Problem]:
     """Yields what keeps a folder from being the checkpoint of a model.
 
     Args:
         folder: the folder.
         allow_pickle: whether its weights may be pickled files.
         classes: of classifiers, what its classes should be called.
+        scored: of scorers, some of its classes.
     """
     names = names_in(folder)
     if CONFIG not in names:
@@ -58,7 +61,7 @@ def look_at(folder: str, allow_pickle: bool, classes: Collection[str] = ()) -> I
     except ModelError as error:
         yield Problem(f"holds a config.json that cannot be read ({first_line(error)})", "what transformers has written")
         return
-    yield from class_problems(config, classes)
+    yield from class_problems(config, classes, scored)
 
 
 def damage_of(file: Path) -> Iterator[Problem]:
@@ -72,10 +75,14 @@ def damage_of(file: Path) -> Iterator[Problem]:
         yield Problem(f"holds a {file.name} that is damaged or cut off ({first_line(error)})", "the whole file")
 
 
-def class_problems(config: dict[str, Any], classes: Collection[str]) -> Iterator[Problem]:
+def class_problems(config: dict[str, Any], classes: Collection[str], scored: Collection[str]) -> Iterator[Problem]:
     """Yields that a classifier's classes are called otherwise; upper and lower case are alike."""
     named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
     there = [str(name) for name in named.values()] if isinstance(named, dict) else []
     if classes and sorted(name.casefold() for name in there) != sorted(name.casefold() for name in classes):
         expected = "the same names, in any order: see `id2label` in its config.json and `labels` of the model"
         yield Problem(f"holds a classifier of the classes {there}, not {list(classes)}", expected)
+    known = {name.casefold() for name in there}
+    if missing := [name for name in scored if name.casefold() not in known]:
+        expected = "names of `id2label` in its config.json in `scorer.labels` of the model"
+        yield Problem(f"holds a classifier of the classes {there}, without {missing}", expected)

@@ -40,6 +40,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     for family in config.registry.families:
         yield from config.registry.family(family).faults(config, source)
     yield from unanswered_faults(config, source)
+    yield from follow_up_faults(config, source)
 
 
 def measure_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -67,7 +68,7 @@ def known(names: list[str], registry: Mapping[str, Section]) -> list[str]:
 def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields selected datasets that no selected model answers, and models that answer none."""
     models, datasets = known(config.run.models, config.models), known(config.run.datasets, config.datasets)
-    cells = [(model, dataset) for model in models for dataset in datasets if config.fits(model, dataset)]
+    cells = config.cells()
     expected = " or ".join(dict.fromkeys(config.family(dataset).expected for dataset in datasets))
     for model in models:
         if datasets and model not in {cell[0] for cell in cells}:
@@ -76,6 +77,16 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
         if models and dataset not in {cell[1] for cell in cells}:
             expected = config.family(dataset).expected
             yield Fault(source, "run.datasets", f"no selected model answers {dataset!r}", expected)
+
+
+def follow_up_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields models that read the texts of others, and are not there or give other answers than a dataset needs."""
+    asked = {(cell[1], *each) for cell in config.cells() for each in config.question(*cell).follow_ups.items()}
+    for dataset, name, answer in sorted(asked):
+        able = [other for other in config.models if answer in config.back_end_of(other).answers]
+        if name not in able:
+            problem = f"asks {name!r}{nearest(name, able)}, which gives no `{answer}` of texts"
+            yield Fault(source, f"datasets.{dataset}", problem, one_of(able) if able else "a model that does")
 
 
 def label_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -111,14 +122,15 @@ def place_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def folder_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields folders of selected models that hold no whole checkpoint, or one of other classes."""
-    for name in dict.fromkeys(known(config.run.models, config.models)):
+    for name in dict.fromkeys([*known(config.run.models, config.models), *config.readers]):
         model = config.models[name]
         # What training starts from may have any classes: those of the data are its own.
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
             folders["train.base.folder"] = (model.train.base.folder, [])
         for key, (folder, classes) in folders.items():
-            for problem, expected in look_at(folder, model.allow_pickle, classes) if folder is not None else ():
+            problems = look_at(folder, model.allow_pickle, classes, model.scored) if folder is not None else ()
+            for problem, expected in problems:
                 yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
 
 
@@ -144,13 +156,7 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def filtering_tokenizers(config: Config) -> list[str]:
     """Returns the tokenizers that the expansion for selected models needs."""
-    models, datasets = known(config.run.models, config.models), known(config.run.datasets, config.datasets)
-    questions = [
-        config.question(model, dataset)
-        for model in models
-        for dataset in datasets
-        if not config.models[model].predictions and config.fits(model, dataset)
-    ]
+    questions = [config.question(*cell) for cell in config.cells() if not config.models[cell[0]].predictions]
     needed = {question.tokenizer for question in questions}
     return [name for name in config.tokenizers if name in needed]
 
@@ -167,7 +173,11 @@ def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
 def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     """Yields `labels` of a model that gives no classes, or their lack."""
     model = config.models[name]
-    has_classes = any(entry.classes for (task, _), entry in config.registry.back_ends.items() if task == model.task)
+    back_ends = config.registry.back_ends
+    own = back_ends.get((model.task, model.source))
+    has_classes = (
+        own.classes if own else any(entry.classes for (task, _), entry in back_ends.items() if task == model.task)
+    )
     if has_classes and not model.labels:
         expected = f"the names of the classes, as the task is {model.task}"
         yield Fault(source, f"models.{name}.labels", "{}", expected)

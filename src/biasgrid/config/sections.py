@@ -155,12 +155,14 @@ class Config(Section):
         entry = self.models[model]
         return self.registry.back_ends[entry.task, entry.source]
 
-    def question(self, model: str, dataset: str) -> Question:
-        """Returns what a model is asked of a dataset.
+    def question(self, model: str, dataset: str, writer: str | None = None) -> Question:
+        """Returns what a model is asked of a dataset, or of the texts that another model, the writer, answered there.
 
         Raises:
             ValueError: the dataset is not for the model.
         """
+        if writer:
+            return Question(writer, self.question(writer, dataset).follow_ups[model])
         question = self._asked_of(dataset, model)
         if question is None:
             raise ValueError(f"{dataset} is not for {model}")
@@ -176,9 +178,10 @@ class Config(Section):
         return cache(lambda dataset, model: self.family(dataset).question(self, dataset, model))
 
     def cells(self) -> list[tuple[str, str]]:
-        """Returns model and dataset of every cell of the grid, dataset by dataset."""
-        pairs = ((model, dataset) for dataset in self.run.datasets for model in self.run.models)
-        return [pair for pair in pairs if self.fits(*pair)]
+        """Returns model and dataset of every cell of the grid, dataset by dataset; names of nothing have none."""
+        models = [model for model in self.run.models if model in self.models]
+        datasets = (dataset for dataset in self.run.datasets if dataset in self.datasets)
+        return [(model, dataset) for dataset in datasets for model in models if self.fits(model, dataset)]
 
     def measures_of(self, dataset: str) -> Mapping[str, Measure]:
         """Returns the measures of a dataset by name, validity flags with the limits of this config."""
@@ -194,11 +197,18 @@ class Config(Section):
         """Returns what a cell's predictions must say of themselves in their provenance."""
         return {"task": self.models[model].task, **self.question(model, dataset).settings}
 
-    def choices(self, model: str, dataset: str) -> dict[str, Any]:
-        """Returns what decides a cell's predictions beside model and precision, as its back end's `Choices`."""
+    def choices(self, model: str, dataset: str, writer: str | None = None) -> dict[str, Any]:
+        """Returns what decides predictions beside model and precision, as its back end's `Choices`; see `question`."""
         entry = self.models[model]
         # The record of a model without a checkpoint has them.
-        return {**self.question(model, dataset).settings, **(entry.deciding_keys() if entry.has_checkpoint else {})}
+        own = entry.deciding_keys() if entry.has_checkpoint else {}
+        return {**self.question(model, dataset, writer).settings, **own}
+
+    @cached_property
+    def readers(self) -> list[str]:
+        """The models that read the texts of selected ones."""
+        named = (name for cell in self.cells() for name in self.question(*cell).follow_ups)
+        return [name for name in dict.fromkeys(named) if name in self.models]
 
     def turn(self, model: str, dataset: str = "") -> str | None:
         """Names what jobs of a model that ask a dataset, or none, must have to themselves; None where they need not."""

@@ -62,6 +62,7 @@ def measure_cell(
     declared: Declared,
     model: str,
     dataset: str,
+    follow_ups: Mapping[str, pl.DataFrame] | None = None,
 ) -> Measured:
     """Measures a cell from its files.
 
@@ -74,6 +75,7 @@ def measure_cell(
         declared: what the family declares of the dataset's measures.
         model: the model's name in the config.
         dataset: the dataset's name in the config.
+        follow_ups: what other models said of its texts, from `read_follow_ups`.
 
     Raises:
         TableError: a file does not fit its schema, or its rows contradict each other.
@@ -81,7 +83,8 @@ def measure_cell(
         UserError: the family measured what it does not declare, or made a table of other columns or types.
     """
     stages = load(stage(family, "measure"))
-    observations = observe_cell(family, instances_path, prediction_paths, answer, options, f"{model} on {dataset}")
+    name = f"{model} on {dataset}"
+    observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, follow_ups)
     measures = stages.measure(observations, options)
     tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
     cell = MeasuredCell(*tables, observations, measures, options)
@@ -112,6 +115,7 @@ def observe_cell(
     answer: str,
     options: Mapping[str, Any],
     name: str,
+    follow_ups: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
     """Reads a cell and says what each thing that is measured was answered; see `measure_cell`.
 
@@ -122,7 +126,7 @@ def observe_cell(
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
     read, said = (getattr(stages, columns, None) for columns in ("READ", "SAID"))
     tables = read_cell(instances_path, prediction_paths, keys, answer, name, read, said)
-    observations: pl.DataFrame = stages.observe(*tables, options)
+    observations: pl.DataFrame = stages.observe(*tables, options, *([follow_ups] if follow_ups else []))
     return observations
 
 

@@ -35,6 +35,7 @@ def statistics_of_cell(
     measures: pl.DataFrame,
     headlines: Mapping[str, str],
     settings: Settings,
+    follow_ups: Mapping[str, pl.DataFrame] | None = None,
 ) -> Found:
     """Says how sure the measures of a cell are.
 
@@ -48,6 +49,7 @@ def statistics_of_cell(
         headlines: the options of the measures that stand in the summary; of a cell whose headlines are withheld, theirs
             are too.
         settings: frames, level and the like.
+        follow_ups: what other models said of its texts, from `read_follow_ups`.
 
     Returns:
         Tables of the schemas in `TABLES`.
@@ -57,7 +59,8 @@ def statistics_of_cell(
         IncompleteCell: not every instance has exactly one prediction.
     """
     model, dataset = measures.select("model", "dataset").row(0)
-    observations = observe_cell(family, instances_path, prediction_paths, answer, options, f"{model} on {dataset}")
+    name = f"{model} on {dataset}"
+    observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, follow_ups)
     found = find(family, observations, measures, options, settings)
     statistics = withheld(with_all(found.statistics, measures, settings), measures, headlines)
     compared = pl.DataFrame() if is_withheld(measures) else compared_by(statistics)

@@ -73,6 +73,8 @@ class Question:
         options: what decides the measures of the cell.
         tokenizer: the tokenizer of the config that the expansion needs.
         row_bytes: about how many bytes a row of the predictions takes.
+        follow_ups: the models of the config that read the texts which this one writes, selected or not, and the kind of
+            their answers, a module of `tables.answers`.
     """
 
     variant: str
@@ -81,6 +83,7 @@ class Question:
     options: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: str | None = None
     row_bytes: float = 20
+    follow_ups: Mapping[str, str] = field(default_factory=dict)
 
 
 class Selection(Protocol):
@@ -264,8 +267,18 @@ class Stages(Protocol):
     def expand(self, lists: Any, one_token: OneToken | None = None) -> Expansion:
         """Turns lists into instances; only families whose questions name a tokenizer are given `one_token`."""
 
-    def observe(self, instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-        """Says what each thing that is measured was answered; predictions stand in any order."""
+    def observe(
+        self,
+        instances: pl.DataFrame,
+        predictions: pl.DataFrame,
+        options: Mapping[str, Any],
+        follow_ups: Mapping[str, pl.DataFrame] | None = None,
+    ) -> pl.DataFrame:
+        """Says what each thing that is measured was answered; predictions stand in any order.
+
+        Only families whose questions name follow-ups are given `follow_ups`: for each of these models what it said of
+        each distinct `text` among the responses, in the columns of its answer kind.
+        """
 
     def measure(self, observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
         """Measures a cell: columns of `MEASURES`."""

@@ -37,6 +37,7 @@ class Entry(NamedTuple):
 
 
 IMPORT_DUMP = "biasgrid.unqover.dumps:import_dump"
+CLASSIFIER = "biasgrid.models.scoring.section:Classifier"
 GENERATIVE = "biasgrid.models.generation.sources:GenerativeModel"
 SERVER = Entry(
     "biasgrid.models.servers.back_end:Server",
@@ -50,8 +51,9 @@ BACK_ENDS = {
     ("question-answering", "weights"): Entry("biasgrid.models.question_answering:QuestionAnswering", ("span",)),
     ("question-answering", "dump"): Entry(IMPORT_DUMP, ("span",)),
     ("text-classification", "weights"): Entry(
-        "biasgrid.models.text_classification:TextClassification", ("choice",), classes=True
+        "biasgrid.models.text_classification:TextClassification", ("choice",), section=CLASSIFIER, classes=True
     ),
+    ("text-classification", "scorer"): Entry("biasgrid.models.text_scores:TextScores", ("score",), section=CLASSIFIER),
     ("text-generation", "weights"): Entry(
         "biasgrid.models.text_generation:TextGeneration", ("choice", "text"), section=GENERATIVE
     ),

@@ -9,6 +9,8 @@ from biasgrid.config import Config
 
 RECORDS = ("models", "bases", "tokenizers")
 """The folders of the records that rule fetch makes."""
+FOLLOW_UPS = "follow_ups"
+"""The folder of what models say of the texts of others."""
 MANIFEST = "manifest.json"
 FAILED_MANIFEST = "manifest.failed.json"
 
@@ -89,6 +91,26 @@ class Layout:
     def answers(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the folder of the answers that a model has given to a dataset's questions, in this run or earlier."""
         return self.results.joinpath(".answers", dataset, model)
+
+    def texts(self, dataset: str = "{dataset}", writer: str = "{writer}") -> Path:
+        """Returns the texts that a model has written in a cell, as instances for models that read them."""
+        return self.results.joinpath(FOLLOW_UPS, "instances", dataset, f"{writer}.parquet")
+
+    def follow_up(self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}") -> Shard:
+        """Returns where the files of what a model says of the texts of a cell lie; they are one shard."""
+        folder, name = self.results / FOLLOW_UPS, "1-of-1"
+        return Shard(
+            predictions=folder.joinpath("predictions", dataset, writer, f"{model}.parquet"),
+            timing=folder.joinpath("timings", dataset, writer, f"{model}.json"),
+            progress=self.answers_of_follow_up(dataset, writer, model) / f"{name}.json",
+            log=self.logs.joinpath("predict_follow_up", dataset, writer, f"{model}.log"),
+        )
+
+    def answers_of_follow_up(
+        self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}"
+    ) -> Path:
+        """Returns the folder of what a model has said of the texts of a cell, in this run or earlier."""
+        return self.results.joinpath(".answers", f"{dataset}+{writer}", model)
 
     def measures(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the measures of a cell."""
@@ -174,7 +196,7 @@ class Layout:
         of_evidence = self.evidence(), self.evidence_parts()
         of_statistics = self.statistics(), self.variances(), self.frames(), self.by_template(), self.without_frames()
         of_models = self.comparisons(), self.ranks(), self.agreement()
-        others = self.dump(), self.imported(), self.trained(), self.figures(), self.report, *records
+        others = self.texts(), self.dump(), self.imported(), self.trained(), self.figures(), self.report, *records
         shard, summaries = self.shard(), map(self.summary, ("parquet", "csv"))
         of_cells = *tables, *of_evidence, *of_statistics, shard.predictions, shard.timing
         paths = (*of_cells, *of_models, *others, *summaries)

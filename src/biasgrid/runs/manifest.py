@@ -40,7 +40,7 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
     layout = Layout(config)
     refuse_empty(layout)
     cells = [facts_of_cell(layout, dataset, model) for model, dataset in config.cells()]
-    records = {model: layout.record("models", model) for model in config.run.models}
+    records = {model: layout.record("models", model) for model in [*config.run.models, *config.readers]}
     variants = {"/".join(cell): layout.instances(*cell) for cell in config.selected_variants}
     return provenance(
         digest_of,

@@ -15,7 +15,7 @@ from biasgrid.families.probe.reading import read
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("evaluator: option-letter", "evaluator: option-leter", "line 9, evaluator.name: 'option-leter' (did you mean 'option-letter'?); expected one of first-name, option-letter, own, phrases, pronouns, refusal, sentiment, words, yes-no"),
+        ("evaluator: option-letter", "evaluator: option-leter", "line 9, evaluator.name: 'option-leter' (did you mean 'option-letter'?); expected one of first-name, option-letter, own, phrases, pronouns, refusal, scorer, sentiment, words, yes-no"),
         ("evaluator: option-letter", "evaluator: {name: phrases, phrase: {}}", "line 9, evaluator.phrase: unknown key (did you mean 'phrases'?); expected one of name, phrases"),
         ("rate: share-of-expected", "rate: share", "line 10, metric.stereotype_rate.kind: 'share'; expected one of accuracy, correlation, difference, disparity, mean, own, rate, ratio, share-of-expected, slope, tnr, tpr"),
         ("rate: share-of-expected", "rate: {kind: rate, label: mal}", "line 10, metric.stereotype_rate.label: 'mal' (did you mean 'male'?); expected one of female, male"),

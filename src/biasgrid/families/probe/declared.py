@@ -68,6 +68,9 @@ MEASURES = {
         "cut short", "share of answers that reached their longest length before anything was found"
     ),
     "empty": of_answers("empty", "share of answers without any text"),
+    "cut_by_scorer": of_answers(
+        "cut by the scorer", "share of answers that are longer than their scorer takes, which read their beginning"
+    ),
 }
 """The measures of all probes."""
 FLAGS: Mapping[str, Measure] = {

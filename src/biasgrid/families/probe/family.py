@@ -39,7 +39,8 @@ class Probes(Family):
         loaded = loaded_of(grid, dataset)
         variant = section.answers or answers_of(loaded, section)
         options = {"probe": str(path_of(grid, dataset)), "digest": loaded.digest, "mode": section.mode}
-        return Question(variant, ANSWERS[variant], options=options)
+        scorer = loaded.probe.head.evaluator.scorer if loaded.probe else None
+        return Question(variant, ANSWERS[variant], options=options, follow_ups={scorer: "score"} if scorer else {})
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""

@@ -101,8 +101,10 @@ def undetected(observations: pl.DataFrame, group: str | None) -> Iterator[Number
         undetected_answers=pl.col("undetected").sum(),
         answers=pl.len(),
         **{name: is_so.sum() for name, is_so in told.items()},
+        cut_by_scorer=pl.col("cut").sum(),
     )
-    for name in ("undetected_items", "undetected_answers", *OUTCOMES):
+    scored = ("cut_by_scorer",) if answers["cut"].is_not_null().any() else ()
+    for name in ("undetected_items", "undetected_answers", *OUTCOMES, *scored):
         of_how_many = pl.lit(1.0) if name == "undetected_items" else pl.col("answers")
         columns = sums.select(pl.col(name).cast(pl.Float64), of=of_how_many.cast(pl.Float64)).to_numpy()
         yield Number(name, group, columns, means, int(columns[:, 1].sum()))

@@ -49,6 +49,11 @@ OBSERVATIONS = table(
         "outcome": column(
             pl.Enum(OUTCOMES), description="why not: declined, cut off, empty, or it says something else"
         ),
+        "cut": column(
+            pl.Boolean,
+            description="whether its scorer read the beginning alone, as it takes no longer text; null without one",
+            nullable=True,
+        ),
         "item": column(pl.UInt32, description="the item"),
         "prompt": column(pl.UInt16, description="its prompt"),
         "order": column(pl.UInt16, description="the order of the options"),
@@ -75,13 +80,19 @@ def probe_of(options: Mapping[str, Any]) -> Probe:
     return loaded.probe
 
 
-def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+def observe(
+    instances: pl.DataFrame,
+    predictions: pl.DataFrame,
+    options: Mapping[str, Any],
+    follow_ups: Mapping[str, pl.DataFrame] | None = None,
+) -> pl.DataFrame:
     """Says what stands in each answer.
 
     Args:
         instances: the family's instances.
         predictions: answers of the kind `choice` or `text`, one for each instance.
         options: `probe`, its file, and `mode`.
+        follow_ups: what the model said that its evaluator names.
 
     Returns:
         Rows of `OBSERVATIONS`: of each instance one for all that was found, or one that says that nothing was.
@@ -92,9 +103,10 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     said = predictions.select(
         "instance",
         probabilities=there.get("probabilities", pl.lit(None, pl.List(pl.Float32))),
-        status=texts["status"],
-        response=plain(texts["response"]),
+        **texts,
     )
+    said = said.join(scores_of_texts(probe, follow_ups or {}), on="response", how="left", maintain_order="left")
+    said = said.with_columns(plain(pl.col("response")))
     asked = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
     answers = asked.with_row_index("row")
     scored = pl.col("probabilities").list.sum().fill_null(0) > 0
@@ -102,10 +114,18 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     found = [
         of_probabilities(answers.filter(scored), probe).with_columns(evaluator=pl.lit(PROBABILITIES)),
         found_in(
-            written.select("row", *READ, "status", "response"), probe, options["mode"] == "genderbench"
+            written.select("row", *READ, "status", "response", "text_score"), probe, options["mode"] == "genderbench"
         ).with_columns(evaluator=pl.lit(probe.head.evaluator.name)),
     ]
     return with_outcomes(answers, pl.concat(found), probe)
+
+
+def scores_of_texts(probe: Probe, follow_ups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Returns what the scorer of a probe says of each `response`, and whether it read the whole of it."""
+    scorer = probe.head.evaluator.scorer
+    if scorer is None:
+        return pl.DataFrame(schema={"response": pl.String, "text_score": pl.Float32, "cut": pl.Boolean})
+    return follow_ups[scorer].select("cut", response="text", text_score="score")
 
 
 def of_probabilities(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:

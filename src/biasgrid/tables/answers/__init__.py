@@ -16,6 +16,8 @@ UNKNOWN = column(
     nullable=True,
 )
 """The column `unknown` of kinds whose models read texts with a tokenizer."""
+CUT = column(pl.Boolean, description="whether the text is longer than the model takes, and its end was not read")
+"""The column `cut` of kinds whose models read as much of a text as they take."""
 
 
 def schema_of(kind: str) -> pa.DataFrameSchema:

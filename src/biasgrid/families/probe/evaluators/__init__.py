@@ -1,7 +1,8 @@
 """What stands in answers: a function for each evaluator, found by its name.
 
-Each is given a table with `row`, `response` (the answer), `options` and `keys` of the instance, and returns one with
-`row`, `score`, `label` and `value`: rows of what was found. Of answers in which nothing is found there is no row.
+Each is given a table with `row`, `response` (the answer), `text_score` (that of the probe's scorer, where it has one),
+`options` and `keys` of the instance, and returns one with `row`, `score`, `label` and `value`: rows of what was found.
+Of answers in which nothing is found there is no row.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from biasgrid.families.probe.evaluators.labels import first_name, option_letter, phrases, refusal, yes_no
-from biasgrid.families.probe.evaluators.numbers import own, sentiment
+from biasgrid.families.probe.evaluators.numbers import own, scored, sentiment
 from biasgrid.families.probe.evaluators.words import pronouns, words
 from biasgrid.families.probe.files.probe import Probe
 
@@ -26,6 +27,7 @@ FINDERS: Mapping[str, Find] = {
     "first-name": first_name,
     "refusal": refusal,
     "sentiment": sentiment,
+    "scorer": scored,
     "own": own,
 }
 

@@ -26,6 +26,12 @@ def sentiment(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFra
     return rows_of(answers.select("row", score=pl.lit("compound"), label=pl.lit(None, pl.String), value=value))
 
 
+def scored(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Returns what a classifier of the config said of the answers."""
+    numbers = answers.select("row", score=pl.lit(probe.head.evaluator.scorer), label=pl.lit(None), value="text_score")
+    return rows_of(numbers.drop_nulls("value"))
+
+
 def own(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     """Asks the method `observe` of the probe's class; an answer at which it fails is told, and the others are kept."""
     assert probe.own is not None

@@ -27,6 +27,11 @@ class Evaluator(Section):
 
     name: str = Field(description="which one")
 
+    @property
+    def scorer(self) -> str | None:
+        """The model of the config that reads the answers, None where none does."""
+        return None
+
     def labels(self, options: Sequence[str]) -> tuple[str, ...]:
         """Returns what it may say of an answer, nothing where it returns numbers or whatever it likes.
 
@@ -126,6 +131,18 @@ class Sentiment(Evaluator):
     name: Literal["sentiment"] = Field(description="which one")
 
 
+class Scored(Evaluator):
+    """What a classifier of the config says of the answer."""
+
+    name: Literal["scorer"] = Field(description="which one")
+    model: str = Field(description="name of a model of the config that has a `scorer`")
+
+    @property
+    def scorer(self) -> str | None:
+        """The model of the config that reads the answers."""
+        return self.model
+
+
 class Own(Evaluator):
     """What the method `observe` of a probe's class says."""
 
@@ -141,6 +158,7 @@ EVALUATORS: Mapping[str, type[Evaluator]] = {
     "first-name": FirstName,
     "refusal": Refusal,
     "sentiment": Sentiment,
+    "scorer": Scored,
     "own": Own,
 }
 """What there is, by name."""

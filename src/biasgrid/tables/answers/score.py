@@ -1,0 +1,23 @@
+"""A number for each text that another model wrote."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from biasgrid.tables.answers import CUT, UNKNOWN
+from biasgrid.tables.schema import NeverNaN, Unique, column, table
+
+SCHEMA = table(
+    "score predictions",
+    {
+        "instance": column(pl.UInt32, description="the instance's id", checks=Unique),
+        "key": column(pl.UInt64, description="the instance's key"),
+        "score": column(
+            pl.Float32,
+            description="probability of the classes of the scorer that count: the largest, or their sum",
+            checks=NeverNaN,
+        ),
+        "unknown": UNKNOWN,
+        "cut": CUT,
+    },
+)

@@ -1,0 +1,19 @@
+"""Rule follow_up: the predictions of a cell -> its distinct texts, as instances for models that read them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+from biasgrid.jobs.start import TABLES, start_job
+
+start_job(snakemake.log[0], TABLES)
+
+from biasgrid.families.follow_up import texts_of_cell
+from biasgrid.tables.files import write_table_in_parts
+from biasgrid.tables.provenance import provenance
+
+expansion = texts_of_cell([Path(path) for path in snakemake.input])
+facts = provenance(snakemake.config, code=snakemake.params.code)
+write_table_in_parts(expansion.parts, snakemake.output[0], expansion.schema, facts)
