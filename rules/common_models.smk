@@ -13,9 +13,9 @@ def source_of_record(wildcards):
 
 
 def local_files(source):
-    """The files that count of a checkpoint in a folder, so that changed ones are noticed; none of one on the hub."""
+    """The files that count of a checkpoint in a folder, or of answers, so that changed ones are noticed; none of the hub."""
     if source.get("folder") is None:
-        return []
+        return source.get("files", [])
     allowed = {key: source.get(key, False) for key in ("allow_pickle", "allow_remote_code")}
     return files_that_count(source["folder"], source["weights"], **allowed)
 

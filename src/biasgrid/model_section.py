@@ -181,6 +181,11 @@ class Model(Section):
         return bool(self.checkpoint or self.folder or self.train)
 
     @property
+    def own_files(self) -> dict[str, str]:
+        """The files whose content decides its answers, by key, of a model that is no checkpoint."""
+        return {}
+
+    @property
     def gpus(self) -> int:
         """How many GPUs a job of inference needs, where there are any."""
         return 1

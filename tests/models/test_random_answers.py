@@ -64,12 +64,12 @@ def config(**keys: object) -> dict[str, object]:
 def test_a_config_names_it_in_place_of_a_checkpoint() -> None:
     grid = parse_config(config(random={"seed": 4}), "c.yaml")
     assert grid.back_end_of("chance").path.endswith(":RandomAnswers")
-    assert grid.source_of_model("chance") == {"keys": {"random": {"seed": 4}}}
+    assert grid.source_of_model("chance") == {"keys": {"random": {"seed": 4}}, "files": []}
     assert grid.choices("chance", "statements") == {}
 
 
 def test_it_is_one_source_among_others() -> None:
     with pytest.raises(InputError) as refused:
         parse_config(config(random={"seed": 4}, folder="somewhere"), "c.yaml")
-    sources = "`checkpoint`, `folder`, `train`, `predictions`, `endpoint` and `random`"
+    sources = "`checkpoint`, `folder`, `train`, `predictions`, `endpoint`, `random` and `answers`"
     assert f"expected exactly one of {sources}" in str(refused.value)

@@ -16,7 +16,7 @@ from biasgrid.files import bring_to_present, read_made, write_text
 
 source = snakemake.params.source
 if "keys" in source:
-    record = record_of_keys(source["keys"])
+    record = record_of_keys(**source)
 else:
     commit = recorded_commit(snakemake.output[0], source["checkpoint"], source["revision"])
     record = make_record(**source, commit=commit)

@@ -99,17 +99,19 @@ def template_digest(name: str, path: Path) -> dict[str, str]:
     return {CHAT_KEY: sha256(json.dumps(template).encode()).hexdigest()} if template else {}
 
 
-def record_of_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+def record_of_keys(keys: Mapping[str, Any], files: Iterable[str] = ()) -> dict[str, Any]:
     """Returns the record of a model that has no checkpoint: what the config says of it decides its answers.
 
     Args:
         keys: the keys of its back end.
+        files: files whose content decides its answers, too.
 
     Returns:
-        As `make_record`, without files, and with `keys` as given.
+        As `make_record`, with `keys` as given.
     """
     nothing = dict.fromkeys(("checkpoint", "folder", "requested", "revision", "weights", "tokenizer", "training"))
-    return {**nothing, "files": {}, "allow_remote_code": False, "keys": dict(keys)}
+    digests = {file: digest_file(Path(file)) for file in files}
+    return {**nothing, "files": digests, "allow_remote_code": False, "keys": dict(keys)}
 
 
 def recorded_commit(path: str | Path, checkpoint: str | None, revision: str | None) -> str | None:

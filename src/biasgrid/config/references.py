@@ -135,13 +135,16 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def data_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields selected models whose data to train on are no file; Snakemake would keep the weights that it has."""
+    """Yields selected models whose data or answers are no file; Snakemake would keep the weights that it has."""
     for name in dict.fromkeys(known(config.run.models, config.models)):
         model = config.models[name]
         data = model.train.data if model.train else None
         if data is not None and not Path(data).is_file():
             problem = f"there is no file {data!r}"
             yield Fault(source, f"models.{name}.train.data", problem, f"a file of data for {model.task}")
+        for key, file in model.own_files.items():
+            if not Path(file).is_file():
+                yield Fault(source, f"models.{name}.{key}", f"there is no file {file!r}", f"a file of {key}")
 
 
 def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:

@@ -222,7 +222,7 @@ class Config(Section):
         """Returns where a model's files are, as arguments of `make_record` or `record_of_keys`."""
         model = self.models[name]
         if not model.has_checkpoint:
-            return {"keys": model.deciding_keys()}
+            return {"keys": model.deciding_keys(), "files": list(model.own_files.values())}
         folder = f"{self.results}/trained/{name}" if model.train else model.folder
         source = {"checkpoint": model.checkpoint, "revision": model.revision, "folder": folder}
         allowed = {"allow_pickle": model.allow_pickle, "allow_remote_code": model.allow_remote_code}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -18,9 +18,12 @@ class BackEnd(ABC):
     Attributes:
         Choices: what decides its answers beside model and question: called with `Settings.choices` by name, it gives
             an object that has `__dict__`, such as a dataclass.
+        READS: columns of instances that it is given beside those that all models read, where a family has them: only
+            for answers that are there, to find them by.
     """
 
     Choices: ClassVar[type[Any]]
+    READS: ClassVar[Sequence[str]] = ()
 
     @classmethod
     def decisive(cls, settings: Settings) -> dict[str, Any]:

@@ -62,6 +62,7 @@ BACK_ENDS = {
     ("text-generation", "random"): Entry(
         "biasgrid.models.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE
     ),
+    ("text-generation", "answers"): Entry("biasgrid.models.given:GivenAnswers", ("text",), section=GENERATIVE),
 }
 """By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither; or the name
 that a section of models gives its `source`."""

@@ -168,10 +168,10 @@ def predict_shard(
         ModelError: the model cannot be used for these instances.
         TableError: the instances table is damaged.
     """
-    instances = read_asked(files.instances)
+    back_end: type[BackEnd] = found(path)
+    instances = read_asked(files.instances, back_end.READS)
     first, end = (len(instances) * number // shards for number in (shard - 1, shard))
     instances = instances.slice(first, end - first)
-    back_end: type[BackEnd] = found(path)
     record = read_record(files.model)
     able = read_made(files.able, "what a model can do") if files.able else {}
     settings = replace(settings, able=able, cell=files.answers)

@@ -90,11 +90,17 @@ def read_instances(path: str | Path, keys: Keys, columns: Sequence[str] | None =
     return read_table(path, schema_of(keys, read_columns(path, "instances")), columns)
 
 
-def read_asked(path: str | Path) -> pl.DataFrame:
+def read_asked(path: str | Path, also: Sequence[str] = ()) -> pl.DataFrame:
     """Reads what models read of instances, whatever their family; all texts are categorical.
+
+    Args:
+        path: the table.
+        also: columns that are read besides, where the table has them.
 
     Raises:
         TableError: see `read_table`.
     """
-    schema = schema_of({}, read_columns(path, "instances"))
+    columns = read_columns(path, "instances")
+    keys = {name: column(columns[name], description="", nullable=True) for name in also if name in columns}
+    schema = schema_of(keys, columns)
     return read_table(path, schema, list(schema.columns)).cast({pl.String: pl.Categorical})

@@ -29,23 +29,33 @@ class Random(Section):
 class GenerativeModel(Model):
     """A model that writes; it has the keys of `Model` and these."""
 
-    SOURCES: ClassVar[tuple[str, ...]] = (*Model.SOURCES, "endpoint", "random")
+    SOURCES: ClassVar[tuple[str, ...]] = (*Model.SOURCES, "endpoint", "random", "answers")
 
     generation: Generation = Field(Generation(), description="how it writes texts")
     endpoint: Endpoint | None = Field(None, description="a server that answers, in place of a checkpoint")
     serve: Serve | None = Field(None, description="a server that is started for each job, and answers for a checkpoint")
     random: Random | None = Field(None, description="answers at random, in place of a checkpoint: a control")
+    answers: str | None = Field(
+        None,
+        description="file of answers that are there, in place of a checkpoint: `.jsonl`, `.csv` or `.parquet` with the "
+        "columns `prompt` (as it stands in the file of prompts), `group`, `repetition` (from 0) and `response`",
+    )
 
     @property
     def source(self) -> str:
         """What gives its answers: what other models have, or the key that stands in place of a checkpoint."""
-        named = [key for key in ("endpoint", "serve", "random") if getattr(self, key)]
+        named = [key for key in ("endpoint", "serve", "random", "answers") if getattr(self, key)]
         return named[0] if named else super().source
+
+    @property
+    def own_files(self) -> dict[str, str]:
+        """The files whose content decides its answers, by key: that of answers that are there."""
+        return {"answers": self.answers} if self.answers else {}
 
     @property
     def gpus(self) -> int:
         """How many GPUs a job needs: as many as its server, none where others compute or nobody does."""
-        return self.serve.gpus if self.serve else 0 if self.endpoint or self.random else super().gpus
+        return self.serve.gpus if self.serve else super().gpus if self.has_checkpoint else 0
 
     def turn(self, model: str, dataset: str) -> str | None:
         """Says which jobs run one after the other: all at one endpoint, and those of a cell that is served."""
@@ -76,9 +86,11 @@ class GenerativeModel(Model):
         return self
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns how it writes texts, and of a server what of its section decides answers; or the seed of chance."""
+        """Returns how it writes texts, and what decides a server's answers; or the seed of chance, or the file."""
         if self.random:
             return {"random": self.random.model_dump(mode="json")}
+        if self.answers:
+            return {"answers": self.answers}
         servers = {"endpoint": self.endpoint, "serve": self.serve}
         of_servers = {name: section.deciding_keys() for name, section in servers.items() if section}
         return {"generation": self.generation.model_dump(mode="json"), **of_servers}
