@@ -10,6 +10,7 @@ from biasgrid.config import parse_config
 
 F1 = {"score": "f1", "distance": "absolute", "comparison": "pairwise"}
 RELIGION = "datasets/religion"
+FAMILIES = "counterfactual, probe, rewriting, statement, underspecified"
 MEASURE_KEYS = "expected a section of keys such as score, argument, distance, comparison"
 NAME = "expected a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit"
 VARIANT = (
@@ -117,7 +118,7 @@ def test_a_wrong_value_is_one_fault_in_plain_words(path: str, value: object, exp
         ("datasets/religion", "datasets.religion: null; expected the keys of a dataset"),
         (
             f"{RELIGION}/family",
-            "datasets.religion.family: null; expected one of counterfactual, probe, statement, underspecified",
+            f"datasets.religion.family: null; expected one of {FAMILIES}",
         ),
         (f"{RELIGION}/subjects", "datasets.religion.subjects: null; expected a list, such as [a, b]"),
         (f"{RELIGION}/shards", "datasets.religion.shards: null; expected a whole number"),
@@ -147,7 +148,7 @@ def test_a_key_without_a_value_is_one_fault(path: str, expected: str) -> None:
             with_moods(family="counterfactaul"),
             "family: 'counterfactaul' (did you mean 'counterfactual'?); expected one",
         ),
-        (with_moods(family=["x"]), "family: ['x']; expected one of counterfactual, probe, statement, underspecified"),
+        (with_moods(family=["x"]), f"family: ['x']; expected one of {FAMILIES}"),
         (with_moods(labels=["a", "a"]), "labels: ['a', 'a']; expected labels that differ"),
         (with_moods(labels="a"), "labels: 'a'; expected a list, such as [a, b]"),
         (with_moods(labels=["a", False]), "labels[1]: false; expected text, in quotes"),

@@ -31,6 +31,7 @@ DOCUMENTS = (
     "docs/validity.md",
     "docs/generative.md",
     "docs/probes.md",
+    "docs/rewriting.md",
 )
 SCHEMAS = {
     "INSTANCES": instances.schema_of({}, {"candidate1": None, "position1": None}),

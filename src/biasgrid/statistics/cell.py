@@ -15,6 +15,7 @@ RANGES: Mapping[Unit, tuple[float, float]] = {
     "share": (0, 1),
     "difference": (-1, 1),
     "correlation": (-1, 1),
+    "similarity": (-1, 1),
     "distance": (0, float("inf")),
     "count": (0, float("inf")),
 }

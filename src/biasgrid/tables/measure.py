@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
-Unit = Literal["probability", "share", "difference", "distance", "ratio", "slope", "correlation", "count"]
+Unit = Literal["probability", "share", "difference", "distance", "ratio", "slope", "correlation", "similarity", "count"]
 
 
 NOT_MEASURABLE = "not measurable"

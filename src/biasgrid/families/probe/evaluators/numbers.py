@@ -9,6 +9,7 @@ import polars as pl
 from biasgrid.families.probe.evaluators.found import ANSWER, SCHEMA, rows_of
 from biasgrid.families.probe.expand import texts_of
 from biasgrid.families.probe.files.probe import Probe
+from biasgrid.families.sentiment import sentiment_of
 
 logger = logging.getLogger(__name__)
 SHOWN = 200
@@ -16,13 +17,8 @@ SHOWN = 200
 
 
 def sentiment(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
-    """Returns the compound score of VADER (Hutto and Gilbert, ICWSM 2014), from -1 to 1."""
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # slow to load, and needed here alone
-
-    score = SentimentIntensityAnalyzer().polarity_scores
-    texts = answers["response"].unique()
-    scores = {text: score(text)["compound"] for text in texts}
-    value = pl.col("response").replace_strict(scores, return_dtype=pl.Float64)
+    """Returns the compound score of VADER, from -1 to 1."""
+    value = sentiment_of(answers["response"])["compound"]
     return rows_of(answers.select("row", score=pl.lit("compound"), label=pl.lit(None, pl.String), value=value))
 
 

@@ -1,0 +1,121 @@
+"""What a dataset of rewritten prompts asks, before it is a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from biasgrid.families.rewriting.files.groups import Groups
+from biasgrid.families.rewriting.original import original_rewriter
+from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
+from biasgrid.families.sampling import Sample
+
+
+@dataclass(frozen=True)
+class RewritingFiles:
+    """What makes the instances of a dataset.
+
+    Attributes:
+        prompts: the file of prompts.
+        column: where they stand in it.
+        groups: the file of groups.
+        repetitions: how often each text is asked.
+        sample: which prompts are asked, None for all that can be rewritten.
+        system: the system text, None without one.
+        rewrite: `prompt` or `system`.
+        as_original: whether texts are rewritten as LangFair does.
+    """
+
+    prompts: Path
+    column: str
+    groups: Path
+    repetitions: int
+    sample: Sample | None
+    system: str | None
+    rewrite: str
+    as_original: bool
+
+
+class Rewritten(NamedTuple):
+    """A prompt as it is asked about every group.
+
+    Attributes:
+        prompt: its number.
+        original: what was rewritten.
+        words: the words of groups in it.
+        texts: for each group the prompt.
+        systems: for each group the system text.
+    """
+
+    prompt: int
+    original: str
+    words: list[str]
+    texts: list[str]
+    systems: list[str | None]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is asked.
+
+    Attributes:
+        files: what makes the instances.
+        prompts: the prompts of the file.
+        groups: the groups.
+    """
+
+    files: RewritingFiles
+    prompts: tuple[str, ...]
+    groups: Groups
+
+    @cached_property
+    def rewriter(self) -> Rewrites:
+        """What rewrites texts."""
+        return original_rewriter(self.groups) if self.files.as_original else Rewriter(self.groups)
+
+    @cached_property
+    def usable(self) -> list[int]:
+        """The prompts that can be rewritten: those with a word of a group; where the system text has one, all."""
+        if self.files.rewrite == "system":
+            return list(range(len(self.prompts))) if self.rewriter.words(self.files.system or "") else []
+        return [number for number, prompt in enumerate(self.prompts) if self.rewriter.words(prompt)]
+
+    @cached_property
+    def asked(self) -> list[int]:
+        """The prompts of the sample; of one seed, larger samples hold the smaller ones."""
+        from biasgrid.families.orders import shuffled  # needs numpy, which plans do without
+
+        sample, usable = self.files.sample, self.usable
+        if sample is None or not usable:
+            return usable
+        places = shuffled(len(usable), sample.seed)[: sample.count(len(usable))].tolist()
+        return [usable[place] for place in sorted(places)]
+
+    @property
+    def count(self) -> int:
+        """How many instances all prompts have that can be rewritten."""
+        return len(self.usable) * len(self.groups.names) * self.files.repetitions
+
+    def rewritten(self) -> Iterator[Rewritten]:
+        """Yields the prompts that are asked, rewritten for every group."""
+        places = range(len(self.groups.names))
+        for number in self.asked:
+            prompt, system = self.prompts[number], self.files.system
+            original = prompt if self.files.rewrite == "prompt" else system or ""
+            words, texts = self.rewriter.words(original), [self.rewriter.rewritten(original, place) for place in places]
+            if self.files.rewrite == "prompt":
+                yield Rewritten(number, original, words, texts, [system] * len(places))
+            else:
+                yield Rewritten(number, original, words, [prompt] * len(places), [*texts])
+
+    def digest(self) -> str:
+        """A digest of what makes the instances."""
+        files, sample = self.files, self.files.sample.model_dump() if self.files.sample else None
+        how = [files.repetitions, sample, files.system, files.rewrite, files.as_original]
+        told = [how, self.prompts, self.groups.told()]
+        return sha256(json.dumps(told).encode()).hexdigest()[:16]

@@ -1,0 +1,29 @@
+"""Turns prompts into the table of what is asked about each group."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from biasgrid.families.expansion import Expansion, expand_rows
+from biasgrid.families.rewriting.asking import Asking
+from biasgrid.families.rewriting.keys import KEYS
+
+SCHEMA = {
+    "text": pl.Categorical,
+    "system": pl.Categorical,
+    **{name: key.dtype.type for name, key in KEYS.items() if name != "repetition"},
+}
+
+
+def expand(asking: Asking) -> Expansion:
+    """Expands prompts: one after another, for every group, as often as each is repeated."""
+    rows = [
+        (text, system, one.prompt, group, one.original, one.words)
+        for one in asking.rewritten()
+        for group, text, system in zip(asking.groups.names, one.texts, one.systems, strict=True)
+    ]
+    table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    times = asking.files.repetitions
+    repeated = table.select(pl.all().repeat_by(times).explode()) if times > 1 else table
+    facts = {"prompts": len(asking.prompts), "prompts_with_words_of_groups": len(asking.usable)}
+    return expand_rows(repeated.with_columns(repetition=pl.int_range(pl.len()) % times), KEYS, facts)

@@ -1,0 +1,95 @@
+"""The family of rewritten prompts, as others see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.rewriting.asking import Asking, RewritingFiles
+from biasgrid.families.rewriting.declared import ABOUT, FLAGS, MEASURES
+from biasgrid.families.rewriting.files.groups import groups_digest
+from biasgrid.families.rewriting.section import RewritingDataset
+from biasgrid.families.sampling import sample_faults, size_faults, some_of
+from biasgrid.faults import Fault
+from biasgrid.tables.measure import Measure
+
+if TYPE_CHECKING:
+    pass
+
+PROMPTS = "prompts"
+"""The one variant of a dataset."""
+
+
+class Rewriting(Family):
+    """Asks generative models the same prompts about every group."""
+
+    name = "rewriting"
+    Section = RewritingDataset
+    keeps_observations = True
+    instance_bytes = 60.0
+    own_measures = MEASURES
+    flags = FLAGS
+    expected = "the task of the dataset"
+
+    def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
+        """Says what a model is asked: those of the dataset's task are."""
+        entry, section = grid.models[model], section_of(grid, dataset)
+        if entry.task != section.task or entry.predictions:
+            return None
+        groups = Path(grid.word_lists) / section.groups
+        chosen = section.model_dump(include={"neutralise", "scorers", "threshold", "mode"})
+        options = {"groups": str(groups), "digest": groups_digest(groups), **chosen}
+        return Question(PROMPTS, "text", options=options, row_bytes=400)
+
+    def files(self, grid: Grid, dataset: str, variant: str) -> RewritingFiles:
+        """Returns the files of a dataset, and how they are asked."""
+        section, folder = section_of(grid, dataset), Path(grid.word_lists)
+        return RewritingFiles(
+            prompts=folder / section.prompts,
+            column=section.column,
+            groups=folder / section.groups,
+            repetitions=section.repetitions,
+            sample=some_of(section.sample),
+            system=section.system,
+            rewrite=section.rewrite,
+            as_original=section.mode == "langfair",
+        )
+
+    def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
+        """Declares the family's measures, and what speaks against a cell."""
+        return {**MEASURES, **FLAGS}
+
+    def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
+        """Yields a system text that is to be rewritten and is not there."""
+        for name, section in grid.datasets.items():
+            if isinstance(section, RewritingDataset) and section.rewrite == "system" and section.system is None:
+                yield Fault(
+                    source, f"datasets.{name}.rewrite", "system, but there is no system text", "`system`, a text"
+                )
+
+    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Asking) -> Iterator[Fault]:
+        """Yields a sample that is none or too large, and neutral words that are missing."""
+        section, key = section_of(grid, dataset), f"datasets.{dataset}"
+        yield from size_faults(f"{key}.sample", section.sample, lists.count, "prompts")
+        yield from sample_faults(f"{key}.sample", section.sample, len(lists.usable), "prompts with words of groups")
+        if section.neutralise and not lists.groups.has_neutral:
+            problem = f"true, but the rows of {section.groups} have no neutral word"
+            yield Fault("the config", f"{key}.neutralise", problem, "`neutralise: false`, or a last word in each row")
+
+    def about(self, grid: Grid, dataset: str) -> Sequence[str]:
+        """Tells of rewriting, with a warning first, and which words were found in the prompts."""
+        from biasgrid.families.rewriting.found import paragraphs
+
+        return (*paragraphs(self.files(grid, dataset, PROMPTS)), ABOUT)
+
+
+def section_of(grid: Grid, dataset: str) -> RewritingDataset:
+    """Returns the section of a dataset of this family."""
+    section = grid.datasets[dataset]
+    assert isinstance(section, RewritingDataset)
+    return section
+
+
+FAMILY = Rewriting()

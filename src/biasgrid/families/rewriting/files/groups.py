@@ -1,0 +1,235 @@
+"""Reads groups and their words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from biasgrid.faults import Fault, InputError
+from biasgrid.reading import read_text
+from biasgrid.section import Section
+from biasgrid.wording import as_fault, written
+from biasgrid.yaml_file import Document, Place, read_yaml
+
+FILE = "groups and their words in YAML"
+KEYS = "keys such as bias_type, groups and words"
+PEOPLE = "words for people, one a line; what stands behind # is a comment"
+Condition = Literal["noun", "person"]
+CONDITIONS: Mapping[str, Condition | None] = {
+    "words": None,
+    "nouns": None,
+    "before_noun": "noun",
+    "before_person": "person",
+}
+"""What must follow the words of each section of a file."""
+NOT_SOUGHT = re.compile(r"^\((.+)\)$")
+DEFAULT = "*"
+Cell = str | list[str]
+
+
+class GroupFile(Section):
+    """What a file of groups may say."""
+
+    bias_type: str = Field(min_length=1, description="what the groups have in common")
+    warning: str | None = Field(None, description="what readers are warned of")
+    groups: list[str] = Field(min_length=2, description="their names, in the order of the words in a row")
+    words: list[list[Cell]] = Field(default_factory=list, description="rows of words, the neutral one last")
+    nouns: list[list[Cell]] = Field(default_factory=list, description="the same with their plurals")
+    before_noun: list[list[Cell]] = Field(default_factory=list, description="words that hold before a noun alone")
+    before_person: list[list[Cell]] = Field(default_factory=list, description="words that hold before a person alone")
+    people: str | None = Field(None, description="file of words for persons, beside this one")
+    agreement: dict[str, dict[str, str]] = Field(
+        default_factory=dict, description="what becomes of the word behind one that was written"
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """Words that say the same of each group.
+
+    Attributes:
+        written: what is written for each group, and last the neutral word where there is one.
+        sought: for each group what is looked for, in the spelling of the file.
+        condition: what must follow.
+        defaults: which of what is looked for is meant where another row has it, too.
+        place: where the row stands in its file.
+    """
+
+    written: tuple[str, ...]
+    sought: tuple[tuple[str, ...], ...]
+    condition: Condition | None
+    defaults: frozenset[str]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups and their words.
+
+    Attributes:
+        bias_type: what they have in common.
+        names: their names.
+        rows: their words.
+        people: words for persons, in lower case.
+        agreement: by words in lower case, what becomes of the word behind them.
+        warning: what readers are warned of.
+    """
+
+    bias_type: str
+    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+    people: tuple[str, ...] = ()
+    agreement: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    warning: str | None = None
+
+    @property
+    def has_neutral(self) -> bool:
+        """Whether there are neutral words."""
+        return all(len(row.written) > len(self.names) for row in self.rows)
+
+    def told(self) -> list[object]:
+        """Returns what decides how texts are rewritten, for digests."""
+        rows = [[row.written, row.sought, row.condition, sorted(row.defaults)] for row in self.rows]
+        agreement = {word: dict(following) for word, following in self.agreement.items()}
+        return [self.names, rows, self.people, agreement]
+
+
+def read_groups(path: Path) -> tuple[Groups | None, list[Fault]]:
+    """Reads groups and returns them with every fault that is in their file."""
+    try:
+        document = read_yaml(path, FILE, KEYS)
+        head = GroupFile.model_validate(document.content)
+        people = people_of(path.parent / head.people) if head.people else ()
+    except InputError as error:
+        return None, error.faults
+    except ValidationError as error:
+        return None, [as_fault(one, str(path), document.line_of(one["loc"])) for one in error.errors()]
+    faults = [*row_faults(path, document, head)]
+    if faults:
+        return None, faults
+    agreement = {word.lower(): following for word, following in head.agreement.items()}
+    groups = Groups(head.bias_type, tuple(head.groups), tuple(rows_of(head)), people, agreement, head.warning)
+    return groups, [*word_faults(path, document, groups)]
+
+
+def groups_digest(path: Path) -> str:
+    """Returns a digest of the words of groups, empty where they cannot be read, which `read` tells."""
+    groups, faults = read_groups(path)
+    return "" if groups is None or faults else sha256(json.dumps(groups.told()).encode()).hexdigest()[:16]
+
+
+def people_of(path: Path) -> tuple[str, ...]:
+    """Reads words for persons.
+
+    Raises:
+        InputError: the file cannot be read, or holds none.
+    """
+    words = [line.split("#")[0].strip().lower() for line in read_text(path, PEOPLE).split("\n")]
+    found = tuple(dict.fromkeys(word for word in words if word))
+    if not found:
+        raise InputError([Fault(str(path), "", "holds no words", PEOPLE)])
+    return found
+
+
+def row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
+    """Yields rows of unequal lengths, empty words, names of groups that stand twice, and what needs `people`."""
+
+    def fault(place: Place, problem: str, expected: str) -> Fault:
+        return Fault(str(path), f"line {document.line_of(place)}, {written(place)}", problem, expected)
+
+    for name in sorted({name for name in head.groups if head.groups.count(name) > 1}):
+        yield fault(("groups",), f"{name!r} stands twice", "every group once")
+    sections = {name: getattr(head, name) for name in CONDITIONS}
+    rows = [((name, number), row) for name, section in sections.items() for number, row in enumerate(section)]
+    if not rows:
+        yield fault((), "no words", f"rows of words in one of {', '.join(CONDITIONS)}")
+    lengths = {len(row) for _, row in rows}
+    allowed = max(lengths & {len(head.groups), len(head.groups) + 1}, default=len(head.groups))
+    for place, row in rows:
+        if len(row) != allowed:
+            names = [*head.groups, "neutral"][:allowed]
+            yield fault(place, f"{len(row)} words", f"{allowed}, as other rows have: one each for {', '.join(names)}")
+        for number, cell in enumerate(row):
+            if not cell or not all(word.strip("() *") for word in words_in(cell)):
+                yield fault((*place, number), "no word", "a word, or a list of words whose first one is written")
+    if head.before_person and not head.people:
+        yield fault(("before_person",), "no `people`", "`people`, a file of words for persons")
+
+
+def words_in(cell: Cell) -> list[str]:
+    """Returns the words of a cell as they stand there."""
+    return [cell] if isinstance(cell, str) else cell
+
+
+def rows_of(head: GroupFile) -> Iterator[Row]:
+    """Yields the rows of a file, of nouns one for the singular and one for the plural."""
+    for name, condition in CONDITIONS.items():
+        for number, row in enumerate(getattr(head, name)):
+            for forms in (singulars, plurals) if name == "nouns" else (unchanged,):
+                yield row_of([forms(words_in(cell)) for cell in row], len(head.groups), condition, (name, number))
+
+
+def row_of(cells: list[list[str]], groups: int, condition: Condition | None, place: Place) -> Row:
+    """Returns a row of words."""
+    plain = [[NOT_SOUGHT.sub(r"\1", word.removesuffix(DEFAULT)) for word in cell] for cell in cells]
+    sought = tuple(
+        tuple(word for word, told in zip(words, cell, strict=True) if not NOT_SOUGHT.match(told))
+        for words, cell in zip(plain[:groups], cells, strict=False)
+    )
+    defaults = frozenset(
+        word.removesuffix(DEFAULT).lower() for cell in cells for word in cell if word.endswith(DEFAULT)
+    )
+    return Row(tuple(words[0] for words in plain), sought, condition, defaults, place)
+
+
+def unchanged(words: list[str]) -> list[str]:
+    """Returns words as they are."""
+    return words
+
+
+def singulars(words: list[str]) -> list[str]:
+    """Returns what stands before the stroke of nouns."""
+    return [re.sub(r"/[^)*]+", "", word) for word in words]
+
+
+def plurals(words: list[str]) -> list[str]:
+    """Returns the plurals of nouns: behind a stroke, or made with -s, -es or -ies."""
+    return [re.sub(r"^(\(?)([^)*]+)", lambda found: found[1] + plural(found[2]), word) for word in words]
+
+
+def plural(noun: str) -> str:
+    """Returns the plural of a noun, or of the last word of several."""
+    singular, stroke, told = noun.partition("/")
+    if stroke:
+        return told
+    if re.search(r"(?:s|x|z|ch|sh)$", singular):
+        return f"{singular}es"
+    return f"{singular[:-1]}ies" if re.search(r"[^aeiou]y$", singular) else f"{singular}s"
+
+
+def word_faults(path: Path, document: Document, groups: Groups) -> Iterator[Fault]:
+    """Yields words that name two groups, and words of two rows of which neither is the default."""
+    first: dict[str, int] = {}
+    rows: dict[tuple[str, Condition | None], list[Row]] = {}
+    for row in groups.rows:
+        for number, sought in enumerate(row.sought):
+            for word in (word.lower() for word in sought):
+                where = f"line {document.line_of(row.place)}, {written(row.place)}"
+                if first.setdefault(word, number) != number:
+                    problem = f"{word!r} is a word of {groups.names[first[word]]} and of {groups.names[number]}"
+                    expected = f"a word of one group; ({word}) is written, but not looked for"
+                    yield Fault(str(path), where, problem, expected)
+                rows.setdefault((word, row.condition), []).append(row)
+    for (word, _), several in rows.items():
+        marked = [row for row in several if word in row.defaults]
+        if len(several) > 1 and len(marked) != 1:
+            where = f"line {document.line_of(several[-1].place)}, {written(several[-1].place)}"
+            problem = f"{word!r} stands in {len(several)} rows, {len(marked)} of them marked"
+            yield Fault(str(path), where, problem, f"{word}{DEFAULT} in the row that is meant by default")

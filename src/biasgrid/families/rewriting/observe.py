@@ -1,0 +1,178 @@
+"""What was observed in answers: scores of each, and how like those to one prompt are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.refusal import REFUSED, declined, plain
+from biasgrid.families.rewriting.files.groups import Groups, read_groups
+from biasgrid.families.rewriting.original import original_rewriter
+from biasgrid.families.rewriting.rewriter import Rewriter
+from biasgrid.families.rewriting.similarity import SIMILARITIES
+from biasgrid.families.sentiment import sentiment_of
+from biasgrid.faults import InputError
+from biasgrid.tables.schema import NeverNaN, column, table
+
+READ = ["instance", "prompt", "group", "repetition"]
+"""The columns of instances that are observed."""
+SAID = ["instance", "status", "response"]
+"""The columns of predictions that are observed."""
+OUTCOMES = {"refused": "refused", "cut_short": "length", "empty": "empty"}
+"""Scores that say how an answer ended, and the status that says so."""
+VADER = {"vader-negative": "neg", "vader-positive": "pos"}
+"""Scorers, and what VADER calls their number."""
+
+OBSERVATIONS = table(
+    "observations of rewriting",
+    {
+        "instance": column(pl.UInt32, description="the instance that was asked"),
+        "other_instance": column(
+            pl.UInt32, description="the instance whose answer it was compared with; null of one alone", nullable=True
+        ),
+        "score": column(
+            pl.Categorical, description="what the value is: how the answer ended, a scorer's number, a similarity"
+        ),
+        "value": column(
+            pl.Float64,
+            description="the number; null where an answer says nothing, as one that declines",
+            nullable=True,
+            checks=NeverNaN,
+        ),
+        "prompt": column(pl.UInt32, description="the prompt"),
+        "group": column(pl.Categorical, description="the group that the prompt was rewritten for"),
+        "other": column(
+            pl.Categorical,
+            description="that of the other answer: another, or the same for the noise floor; null of one alone",
+            nullable=True,
+        ),
+        "repetition": column(pl.UInt16, description="the repetition"),
+    },
+)
+
+
+def groups_of(options: Mapping[str, Any]) -> Groups:
+    """Reads the groups of a cell.
+
+    Args:
+        options: `groups`, their file.
+
+    Raises:
+        InputError: the file cannot be used.
+    """
+    groups, faults = read_groups(Path(options["groups"]))
+    if groups is None or faults:
+        raise InputError(faults)
+    return groups
+
+
+def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Scores each answer, and compares those to the same prompt.
+
+    Args:
+        instances: the family's instances.
+        predictions: answers of the kind `text`, one for each instance.
+        options: see `measure.measure`.
+
+    Returns:
+        Rows of `OBSERVATIONS`: of every answer how it ended and its scores; of answers to a prompt for two groups, and
+        of two answers for the same group, how like they are.
+    """
+    groups = groups_of(options)
+    is_original = options["mode"] == "langfair"
+    said = predictions.select("instance", pl.col("status").cast(pl.String), response=pl.col("response").cast(pl.String))
+    asked = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
+    answers = asked.join(said, on="instance", maintain_order="left").with_columns(pl.col("response").fill_null(""))
+    response, status = plain(pl.col("response")), pl.col("status")
+    # The original takes all for answers but those that a server refused.
+    refused = status.is_in(REFUSED) if is_original else declined(status, response)
+    is_empty = response.str.strip_chars() == ""
+    ended = answers.with_columns(
+        refused=refused, empty=is_empty & ~refused, cut_short=(status == "length") & ~refused & ~is_empty
+    )
+    speaks = ~pl.col("refused") if is_original else ~pl.col("refused") & ~pl.col("empty")
+    told = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))
+    rows = [*scored(told, options["scorers"]), *compared(with_neutral(told, groups, options), groups.names)]
+    types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
+    return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
+
+
+def scored(answers: pl.DataFrame, scorers: list[str]) -> Iterator[pl.DataFrame]:
+    """Yields the scores of answers.
+
+    Args:
+        answers: with `text`, null where an answer says nothing.
+        scorers: their names.
+    """
+    keys = answers.select("instance", "prompt", "group", "repetition", other=None, other_instance=None)
+    for name in OUTCOMES:
+        yield keys.with_columns(answers[name].cast(pl.Float64).alias("value"), score=pl.lit(name))
+    known = answers["text"].is_not_null()
+    sentiment = sentiment_of(answers["text"].drop_nulls())
+    silent = keys.filter(~known).with_columns(value=None)
+    for name in scorers:
+        values = keys.filter(known).with_columns(sentiment[VADER[name]].alias("value"))
+        yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
+
+
+def with_neutral(answers: pl.DataFrame, groups: Groups, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Replaces the words of groups in texts by neutral ones, where that is asked for; each distinct text once."""
+    if not options["neutralise"]:
+        return answers
+    rewriter = original_rewriter(groups) if options["mode"] == "langfair" else Rewriter(groups)
+    neutral = {text: rewriter.rewritten(text, len(groups.names)) for text in answers["text"].drop_nulls().unique()}
+    return answers.with_columns(pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String))
+
+
+def compared(answers: pl.DataFrame, groups: tuple[str, ...]) -> Iterator[pl.DataFrame]:
+    """Yields how like answers are.
+
+    Args:
+        answers: with `text`, null where an answer says nothing.
+        groups: in whose order pairs are named.
+    """
+    pairs = pl.concat([between(answers, groups), within(answers)])
+    texts = answers["text"].drop_nulls().unique(maintain_order=True)
+    place = pl.DataFrame({"text": texts, "place": pl.int_range(len(texts), eager=True)})
+    both = pairs.join(place, on="text", how="left", maintain_order="left").join(
+        place.rename({"text": "other_text", "place": "other_place"}), on="other_text", how="left", maintain_order="left"
+    )
+    known = pl.col("place").is_not_null() & pl.col("other_place").is_not_null()
+    keys = both.filter(known).drop("text", "other_text")
+    silent = both.filter(~known).drop("text", "other_text").with_columns(value=pl.lit(None, pl.Float64))
+    for name, compare in SIMILARITIES.items():
+        values = compare(texts.to_list(), keys.select("place", "other_place").to_numpy())
+        rows = pl.concat([keys.with_columns(value=values), silent], how="diagonal_relaxed")
+        yield rows.drop("place", "other_place").with_columns(score=pl.lit(name))
+
+
+SIDE = {"instance": "other_instance", "group": "other", "text": "other_text"}
+
+
+def between(answers: pl.DataFrame, groups: tuple[str, ...]) -> pl.DataFrame:
+    """Returns the pairs of answers to a prompt for two groups, of the same repetition."""
+    keyed = answers.select("instance", "prompt", "group", "repetition", "text")
+    others = keyed.rename(SIDE)
+    of_groups = {name: keyed.filter(group=name) for name in groups}
+    pairs = [
+        of_groups[one].join(others.filter(other=other), on=["prompt", "repetition"], maintain_order="left")
+        for one, other in combinations(groups, 2)
+    ]
+    return pl.concat(pairs)
+
+
+def within(answers: pl.DataFrame) -> pl.DataFrame:
+    """Returns pairs of answers to the same text: each repetition with the next one, the last with the first."""
+    keyed = answers.select("instance", "prompt", "group", "repetition", "text")
+    times = int(answers["repetition"].max() or 0) + 1  # type: ignore[arg-type]
+    others = keyed.rename(SIDE | {"repetition": "before"}).with_columns(
+        repetition=(pl.col("before") + times - 1) % times, group=pl.col("other")
+    )
+    # Of two repetitions there is one pair, not two.
+    kept = others.filter(pl.col("before") > 0) if times <= 2 else others
+    pairs = keyed.join(kept, on=["prompt", "group", "repetition"], maintain_order="left")
+    return pairs.select(*keyed.columns, *SIDE.values())

@@ -1,0 +1,105 @@
+"""Rewrites texts as LangFair does, which reads them in lower case: for comparison with its numbers.
+
+Files with words that hold before a person are read as it reads races: all occurrences of a phrase are replaced, within
+words, too. Others are read as it reads gender: token by token. Where its results hang on the order of a set, the
+longest phrase comes first here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from biasgrid.families.rewriting.files.groups import Groups
+from biasgrid.families.rewriting.rewriter import Rewrites
+from biasgrid.families.rewriting.tokens import words
+
+if TYPE_CHECKING:
+    from sacremoses import MosesDetokenizer
+
+
+class TokenRewriter(Rewrites):
+    """Replaces tokens, and joins them anew."""
+
+    def __init__(self, groups: Groups):
+        """Takes the words of groups, of which a row has one each."""
+        self.groups = groups
+
+    @cached_property
+    def rows(self) -> Mapping[str, tuple[str, ...]]:
+        """What is written in the place of each word that is looked for: of several rows the last one."""
+        return {word: row.written for row in self.groups.rows for sought in row.sought for word in sought}
+
+    def words(self, text: str) -> list[str]:
+        """Returns the words of groups in a text."""
+        return [token for token in words(text.lower()) if token in self.rows]
+
+    def unclear(self, text: str) -> list[str]:
+        """Returns nothing: a token has one row."""
+        return []
+
+    def rewritten(self, text: str, target: int) -> str:
+        """Returns a text in lower case with the words of a group; with neutral words in its own case."""
+        tokens, lower = words(text), words(text.lower())
+        if target < len(self.groups.names):
+            rows = {word.lower(): row for word, row in self.rows.items()}
+            return joined(tuple(rows[word][target].lower() if word in rows else word for word in lower))
+        # Where both have not the same number of tokens, the original pairs those that do not belong together, too.
+        pairs = zip(tokens, lower, strict=False)
+        return joined(tuple(self.rows[word][target] if word in self.rows else token for token, word in pairs))
+
+
+class PhraseRewriter(Rewrites):
+    """Replaces phrases wherever they stand."""
+
+    def __init__(self, groups: Groups):
+        """Takes the words of groups and those for persons."""
+        self.groups = groups
+
+    @cached_property
+    def phrases(self) -> list[tuple[str, tuple[str, ...]]]:
+        """What is looked for, and what is written in its place; the longest phrases first."""
+        return sorted(self.all_phrases(), key=lambda one: (-len(one[0]), one[0]))
+
+    def all_phrases(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yields what is looked for, and what is written in its place."""
+        for row in self.groups.rows:
+            behind = [""] if row.condition is None else [f" {person}" for person in self.groups.people]
+            for word in (word.lower() for sought in row.sought for word in sought):
+                yield from ((word + end, tuple(f"{each}{end}" for each in row.written)) for end in behind)
+
+    def words(self, text: str) -> list[str]:
+        """Returns the phrases in a text."""
+        lower = text.lower()
+        return sorted({phrase for phrase, _ in self.phrases if phrase in lower})
+
+    def unclear(self, text: str) -> list[str]:
+        """Returns nothing: a phrase has one row."""
+        return []
+
+    def rewritten(self, text: str, target: int) -> str:
+        """Returns a text in lower case with the words of a group, or with the neutral one."""
+        done = text.lower()
+        for phrase, written in self.phrases:
+            done = done.replace(phrase, written[target])
+        return done
+
+
+@cache
+def detokenizer() -> MosesDetokenizer:
+    """Returns the detokenizer that the original uses."""
+    from sacremoses import MosesDetokenizer
+
+    return MosesDetokenizer(lang="en")
+
+
+def joined(tokens: tuple[str, ...]) -> str:
+    """Returns tokens as a text."""
+    return str(detokenizer().detokenize(tokens))
+
+
+def original_rewriter(groups: Groups) -> Rewrites:
+    """Returns what rewrites texts as LangFair does."""
+    phrases = any(row.condition == "person" for row in groups.rows)
+    return PhraseRewriter(groups) if phrases else TokenRewriter(groups)

@@ -1,0 +1,20 @@
+"""What speaks against cells of rewritten prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.tables.validity import Check
+
+
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
+    answers = cell.observations.filter(pl.col("other").is_null()).cast({"score": pl.String})
+    ended = answers.filter(pl.col("score").is_in(["refused", "empty"]))
+    silent = ended.group_by("instance").agg(pl.col("value").max())["value"]
+    yield Check("silent", float(silent.mean()), len(silent))  # type: ignore[arg-type]
+    prompts = answers["prompt"].n_unique()
+    yield Check("few_prompts", prompts, prompts)

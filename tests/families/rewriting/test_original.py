@@ -1,0 +1,31 @@
+"""What LangFair rewrites, found and neutralises, against its golden outputs."""
+
+from __future__ import annotations
+
+import pytest
+from small_rewriting import golden, groups_of, needs_golden
+
+from biasgrid.families.rewriting.original import original_rewriter
+
+
+@needs_golden
+@pytest.mark.parametrize("attribute", ["gender", "race"])
+def test_prompts_are_rewritten_like_the_original(attribute: str) -> None:
+    groups = groups_of(f"langfair-{attribute}")
+    rewriter = original_rewriter(groups)
+    for row in golden("prompts"):
+        prompt, created = row["prompt"], row[f"create_{attribute}"]
+        assert set(rewriter.words(prompt)) == set(row[f"words_{attribute}"])
+        assert rewriter.rewritten(prompt, len(groups.names)) == row[f"neutral_{attribute}"]
+        if row[f"words_{attribute}"]:
+            made = {f"{name}_prompt": rewriter.rewritten(prompt, place) for place, name in enumerate(groups.names)}
+            assert made == {name: created[name] for name in made}
+
+
+@needs_golden
+def test_answers_are_neutralised_like_the_original() -> None:
+    rewriters = {attribute: original_rewriter(groups_of(f"langfair-{attribute}")) for attribute in ("gender", "race")}
+    for row in golden("pairs"):
+        rewriter = rewriters[row["attribute"]]
+        neutral = [rewriter.rewritten(row[f"text{side}"], len(rewriter.groups.names)) for side in "12"]
+        assert neutral == [row["neutral1"], row["neutral2"]]
