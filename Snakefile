@@ -30,7 +30,7 @@ rule all:
         # Named here, so that those which a failed job has taken away are made again though a summary is there.
         of_cells(layout.measures),
         of_cells(layout.statistics),
-        [layout.comparisons(of) for of in dict.fromkeys(of for _, of in CELLS)],
+        comparisons_of_grid(),
         layout.summary("csv"),
         layout.report,
         layout.manifest,

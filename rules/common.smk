@@ -244,6 +244,11 @@ def of_cells(file, *datasets):
     return [file(of, model) for model, of in CELLS if not datasets or of in datasets]
 
 
+def comparisons_of_grid():
+    """How the models of each dataset differ."""
+    return [layout.comparisons(dataset) for dataset in dict.fromkeys(of for _, of in CELLS)]
+
+
 def timings_of_grid():
     """How long the shards of all cells took."""
     return [shard.timing for model, dataset in CELLS for shard in layout.shards(dataset, model)]

@@ -32,6 +32,7 @@ rule report:
 rule manifest:
     input:
         measures=of_cells(layout.measures),
+        comparisons=comparisons_of_grid(),
         records=records_of_models(),
         timings=timings_of_grid(),
         summary=layout.summary("csv"),

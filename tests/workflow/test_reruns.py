@@ -86,7 +86,7 @@ def test_a_removed_model_runs_only_what_aggregates(project: Project):
     config = project.read_config()
     config["run"]["models"].remove("masked")
     project.write_config(config)
-    assert project.planned() == AGGREGATES + Counter(plot=2)
+    assert project.planned() == AGGREGATES + Counter(compare=2, plot=2)
 
 
 def test_changed_templates_run_only_their_dataset(project: Project):

@@ -47,7 +47,9 @@ class Differences:
         values: the differences, NaN where two may not be compared.
         source: how much they vary with frames.
         frames: over how many frames they are.
-        p, q, holm: tests of them, corrected for all that is here.
+        p: tests of them.
+        q, holm: the same, corrected: of whole cells for all pairs of models, of parts for all parts, pair by pair.
+        selected: both ends of the intervals of discoveries.
     """
 
     kind: Kind
@@ -57,6 +59,7 @@ class Differences:
     p: FloatArray
     q: FloatArray
     holm: FloatArray
+    selected: tuple[FloatArray, FloatArray]
 
 
 def is_paired(one: Cell, other: Cell, frames: Sequence[int]) -> bool:
@@ -90,11 +93,14 @@ def differences_of(numbers: Numbers, kind: Kind, pairs: Sequence[Pair], settings
             (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
             source, frames[place] = added(one, other), np.minimum(of_one, of_other)
         variance[place], df[place] = source
-    p = p_values(values.ravel(), [Source(variance.ravel(), df.ravel())])
-    corrected = false_discovery_rates(p, settings.fdr), holm(p)
-    return Differences(
-        kind, values, Source(variance, df), frames, p.reshape(shape), *(each.reshape(shape) for each in corrected)
-    )
+    p = p_values(values.ravel(), [Source(variance.ravel(), df.ravel())]).reshape(shape)
+    q, familywise, low, high = (np.full(shape, np.nan) for _ in range(4))
+    # All parts of a pair are tested together, or all pairs.
+    for tests in np.ndindex(len(pairs)) if kind.is_of_parts else [(slice(None), 0)]:
+        q[tests], familywise[tests] = false_discovery_rates(p[tests], settings.fdr), holm(p[tests])
+        source = Source(variance[tests], df[tests])
+        low[tests], high[tests] = selected_ends(values[tests], q[tests], [source], EVERYTHING, settings.alpha)
+    return Differences(kind, values, Source(variance, df), frames, p, q, familywise, (low, high))
 
 
 def over_frames(without: FloatArray, kind: Kind) -> tuple[Source, IntArray]:
@@ -105,6 +111,8 @@ def over_frames(without: FloatArray, kind: Kind) -> tuple[Source, IntArray]:
         kind: the kind of the numbers.
     """
     variance, frames = jackknife(without)
+    # What nothing can be said of has as many frames as its cell.
+    frames = np.where(frames == 0, without.shape[1], frames)
     if kind.is_moderated:
         return moderated(variance, frames.astype(np.float64))[0], frames
     return Source(variance, np.maximum(frames - 1.0, 0)), frames
@@ -142,18 +150,18 @@ def table_of(
         settings: the level.
     """
     source = Source(found.source.variance.ravel(), found.source.df.ravel())
-    flat, q = found.values.ravel(), found.q.ravel()
+    flat = found.values.ravel()
     low, high = ends(flat, half_width([source], settings.alpha), EVERYTHING)
-    selected = selected_ends(flat, q, [source], EVERYTHING, settings.alpha)
     chosen, row = np.nonzero(kept(found, numbers, pairs))
     place = chosen * len(found.kind.rows) + row
     size = np.where(np.isnan(flat[place]), -1, np.abs(flat[place]))
     order = np.lexsort((row, -size, chosen))
     chosen, row, place = chosen[order], row[order], place[order]
     columns = {
-        "difference": flat, "low": low, "high": high, "selected_low": selected[0], "selected_high": selected[1],
+        "difference": flat, "low": low, "high": high,
+        "selected_low": found.selected[0].ravel(), "selected_high": found.selected[1].ravel(),
         "se": np.sqrt(source.variance), "df": np.where(np.isnan(low), np.nan, source.df),
-        "p": found.p.ravel(), "q": q, "holm": found.holm.ravel(),
+        "p": found.p.ravel(), "q": found.q.ravel(), "holm": found.holm.ravel(),
     }  # fmt: skip
     sides = {
         side: pl.Series(numbers.values[np.array([getattr(pair, side) for pair in pairs])[chosen], found.kind.rows[row]])

@@ -10,6 +10,7 @@ import polars as pl
 
 from biasgrid.faults import UserError
 from biasgrid.files import read_made
+from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY
@@ -54,6 +55,18 @@ class Results:
         """Returns what these measures are by template and by partner: columns of `EVIDENCE_PARTS`."""
         return self._cells("evidence_parts", dataset, model, EVIDENCE_PARTS)
 
+    def comparisons(self, dataset: str = "*") -> pl.DataFrame:
+        """Returns how the models of datasets differ, pair by pair: columns of `COMPARISONS`."""
+        return self._datasets("comparisons", dataset, COMPARISONS)
+
+    def ranks(self, dataset: str = "*") -> pl.DataFrame:
+        """Returns the ranks of the models of datasets: columns of `RANKS`."""
+        return self._datasets("ranks", dataset, RANKS)
+
+    def agreement(self, dataset: str = "*") -> pl.DataFrame:
+        """Returns how alike models order the subjects of datasets: columns of `AGREEMENT`."""
+        return self._datasets("agreement", dataset, AGREEMENT)
+
     def planted(self, dataset: str = "*") -> pl.DataFrame:
         """Returns what is planted in datasets: columns of `PLANTED`, no rows where nothing is."""
         return read_tables(sorted(self.folder.glob(f"planted/{dataset}/planted.parquet")), PLANTED)
@@ -81,4 +94,10 @@ class Results:
         paths = sorted(self.folder.glob(f"{name}/{dataset}/{model}.parquet"))
         if not paths:
             raise UserError(f"there is no {self.folder}/{name}/{dataset}/{model}.parquet; expected a cell of the run")
+        return read_tables(paths, schema)
+
+    def _datasets(self, name: str, dataset: str, schema: pa.DataFrameSchema) -> pl.DataFrame:
+        paths = sorted(self.folder.glob(f"{name}/{dataset}.parquet"))
+        if not paths:
+            raise UserError(f"there is no {self.folder}/{name}/{dataset}.parquet; expected a dataset of the run")
         return read_tables(paths, schema)

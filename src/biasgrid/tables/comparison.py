@@ -36,7 +36,7 @@ COMPARISONS = table(
         "se": number("standard error of the difference"),
         "df": number("its degrees of freedom; may be infinite"),
         "p": number("probability of a difference as large, if there were none"),
-        "q": number("p, corrected for the pairs of models and, of parts, for all parts of the kind"),
+        "q": number("p, corrected: of whole cells for all pairs of models, of parts for all of their kind"),
         "holm": number("p, corrected so that any false discovery among these is as rare as p says (Holm)"),
         "frames": column(
             pl.Int64,
