@@ -2,15 +2,18 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import psutil
 from held_shards import has_parts, hold_shards, log_of
 from polars.testing import assert_frame_equal
-from project import Project
+from project import ROOT, Project
 from slurm_cluster import SlurmCluster, wait_until
 from slurm_project import SlurmProject, name_of_job
+from tiny_writers import CHAT_TEMPLATE, save_writer
 
 SUMMARY = "results/summary.csv"
 # Less than a job needs at its first attempt, and more at its second.
@@ -86,3 +89,29 @@ def test_killed_jobs_go_on_from_their_parts(
 
     measures = "results/measures/gender/answering.parquet"
     assert_frame_equal(pl.read_parquet(project.folder / measures), pl.read_parquet(finished.folder / measures))
+
+
+def test_a_server_has_the_gpus_of_its_job_and_ends_with_it(cluster: SlurmCluster, tmp_path: Path):
+    checkpoint = save_writer(tmp_path / "writer", "llama", CHAT_TEMPLATE, positions=1024)
+    command = f"{sys.executable} {ROOT / 'tests/helpers/model_server.py'} {{port}} {{folder}}"
+    model = {"task": "text-generation", "kind": "LLM", "label": "Served", "folder": str(checkpoint)}
+    statements = {"family": "statement", "domains": "statements/domains", "templates": "statements/gender.csv"}
+    config = {
+        "results": "results",
+        "inference": {"device": "cpu"},
+        "models": {"served": {**model, "serve": {"command": command, "gpus": 2, "minutes": 2}}},
+        "datasets": {"scored": {**statements, "title": "Scored", "sample": {"units": 4}}},
+        "run": {"models": ["served"], "datasets": ["scored"]},
+    }
+    project = SlurmProject.create(tmp_path / "project", config)
+    project.ask_for_gpus()
+    project.run("results/measures/scored/served.parquet")
+    jobs = project.jobs()
+    asked = [
+        job for name in ("rule_able_wildcards_served", name_of_job("scored", "served", "1-of-1")) for job in jobs[name]
+    ]
+    assert [job["JobState"] for job in asked] == ["COMPLETED"] * 2
+    assert all("gpu:2" in job["TresPerJob"] or "gpu=2" in job["ReqTRES"] for job in asked)
+    for log in ("logs/able/served.server.log", "logs/predict/scored/served/1-of-1.server.log"):
+        assert (project.folder / "results" / log).exists()
+    assert not [process for process in psutil.process_iter() if str(checkpoint) in " ".join(process.cmdline())]

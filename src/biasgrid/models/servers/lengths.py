@@ -26,7 +26,7 @@ def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> 
     Raises:
         ModelError: the checkpoint's tokenizer cannot be loaded, or its chat template takes no system text.
     """
-    if "files" not in record:
+    if "keys" in record:
         return [tokens_about(filter(None, texts)) for texts in texts_of(instances)]
     prompter = Prompter(load_tokenizer(record), thinking=True)
     if api == "completions":
@@ -36,7 +36,7 @@ def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> 
 
 def longest_of(record: Mapping[str, Any]) -> int | None:
     """Returns for how many tokens the server's model has positions; None where nothing of ours says so."""
-    if "files" not in record:
+    if "keys" in record:
         return None
     from transformers import AutoConfig
 
