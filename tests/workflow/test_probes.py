@@ -95,7 +95,7 @@ def test_another_scorer_asks_no_writer_again(asked: Project, tmp_path: Path) -> 
     config = project.read_config()
     config["models"]["nice"]["scorer"]["join"] = "max"
     project.write_config(config)
-    drawn = {"plot", "summary", "report", "manifest"}
+    drawn = {"compare", "plot", "summary", "report", "manifest"}
     assert project.planned().keys() == {"predict_follow_up", "measure_and_keep", "statistics", *drawn}
 
 
@@ -135,6 +135,7 @@ def test_observations_are_a_table(asked: Project) -> None:
 def test_the_report_shows_marks_and_figures(asked: Project) -> None:
     page = (asked.folder / "results/chess/report/index.html").read_text()
     assert [text for text in ("Chess, scored", "Stereotype rate", "no verdict on a model") if text not in page] == []
+    assert '<strong title="best and worst mark in the interval: A, D">' in page
     figures = asked.folder / "results/chess/plots"
     assert {path.name for path in figures.rglob("*.svg")} == {"mark_strips.svg", "mark_table.svg"}
 

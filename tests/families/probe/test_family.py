@@ -10,6 +10,7 @@ from small_probes import CHESS, HIRING, files_of
 
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.faults import InputError
+from biasgrid.tables.marks import MarkSection
 
 WRITER = {"task": "text-generation", "kind": "LM", "label": "Writer", "checkpoint": "writer", "revision": "main"}
 
@@ -50,7 +51,7 @@ def test_metrics_are_measures_with_marks(tmp_path: Path) -> None:
     assert [mark.letter for mark in measures["stereotype_rate"].marks] == ["A", "B", "C", "D"]
     assert measures["stereotype_rate"].headline == ""
     family = grid.family("chess")
-    assert family.section(grid, "chess") == "opinions"
+    assert family.section(grid, "chess") == MarkSection("opinions")
     assert list(family.about(grid, "chess"))[1:] == ["Beware.", "Two games."]
 
 

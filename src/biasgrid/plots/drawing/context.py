@@ -9,6 +9,7 @@ import polars as pl
 
 from biasgrid.statistics.recovery import StrengthsOfCells
 from biasgrid.tables.files import empty_table
+from biasgrid.tables.marks import MarkSection
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
@@ -37,7 +38,7 @@ class FigureContext:
     strengths: StrengthsOfCells = field(default_factory=dict)
     planted: pl.DataFrame = field(default_factory=lambda: empty_table(PLANTED))
     marks: MarksOfDatasets = field(default_factory=dict)
-    sections: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, MarkSection] = field(default_factory=dict)
     level: float = 0.95
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -16,7 +17,8 @@ from biasgrid.families.refusal import declined
 ALONE = r"^[^a-z]*([a-z])[^a-z]*$"
 """A letter without anything that could be a word."""
 WORD = re.compile(r"[^\W_]+")
-NO_LETTERS = r"[^\p{L}\p{N}]+"
+NO_LETTER = r"[^\p{L}\p{N}]"
+NO_LETTERS = f"{NO_LETTER}+"
 
 
 def option_letter(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
@@ -61,28 +63,38 @@ def first_name(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFr
     """Finds the label whose name is mentioned first; where several begin there, that of the longest."""
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, FirstName)
-    names = [(label, name) for label, told in evaluator.names.items() for name in told]
-    keys = answers["keys"].cast(pl.String)
-    of_keys = {told: [bare(filled(name, texts_of(told))) for _, name in names] for told in keys.unique()}
-    table = answers.select(
-        "row", text=pl.format(" {} ", pl.col("response").str.to_lowercase().str.replace_all(NO_LETTERS, " "))
-    )
-    columns = {
-        str(place): pl.Series([of_keys[told][place] for told in keys], dtype=pl.String) for place in range(len(names))
-    }
-    places = [
-        table.with_columns(name=names_of).select(
-            "row",
-            at=pl.col("text").str.find(pl.col("name"), literal=True),
-            length=pl.col("name").str.len_chars(),
-            label=pl.lit(names[int(place)][0]),
-        )
-        for place, names_of in columns.items()
+    labels = [label for label, told in evaluator.names.items() for _ in told]
+    names = [name for told in evaluator.names.values() for name in told]
+    table = answers.select("row", told=pl.col("keys").cast(pl.String), text=pl.col("response").str.to_lowercase())
+    found = [
+        first_of_names(part, [bare(filled(name, texts_of(str(told)))) for name in names])
+        for (told,), part in table.group_by("told", maintain_order=True)
     ]
-    first = pl.concat(places).drop_nulls("at").sort("row", "at", -pl.col("length").cast(pl.Int64), maintain_order=True)
-    return labelled(first.unique("row", keep="first", maintain_order=True), pl.col("label"))
+    rows = pl.concat(found) if found else table.with_columns(place=pl.lit(None, pl.UInt32))
+    label = pl.col("place").replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
+    return labelled(rows.sort("row"), label)
+
+
+def first_of_names(texts: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Finds in texts the name that begins first; where several begin there, the longest.
+
+    Args:
+        texts: with `row` and `text`.
+        names: the names, from `bare`.
+
+    Returns:
+        `row` and `place`, the index of the name, null where none is there.
+    """
+    written = [place for place, name in enumerate(names) if name]
+    longest_first = sorted(written, key=lambda place: -len(names[place]))
+    spelled = "|".join(NO_LETTERS.join(map(re.escape, names[place].split())) for place in longest_first)
+    found = (
+        pl.col("text").str.extract(f"(?:^|{NO_LETTER})({spelled})(?:{NO_LETTER}|$)").str.replace_all(NO_LETTERS, " ")
+    )
+    places = {names[place]: place for place in reversed(longest_first)}
+    return texts.select("row", place=found.replace_strict(places, default=None, return_dtype=pl.UInt32))
 
 
 def bare(name: str) -> str:
-    """Returns a name in lower case with blanks around its words, as texts are searched."""
-    return f" {' '.join(WORD.findall(name.lower()))} "
+    """Returns the words of a name in lower case, with a blank between two."""
+    return " ".join(WORD.findall(name.lower()))
