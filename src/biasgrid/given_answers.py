@@ -98,16 +98,16 @@ def few(faults: list[Fault], path: Path) -> list[Fault]:
 
 
 def given_faults(
-    path: Path, prompts: Collection[str], asked: Iterable[str], groups: Collection[str], repetitions: int
+    path: Path, prompts: Collection[str], asked: Collection[tuple[str, str]], repetitions: int, *, alone: bool = True
 ) -> list[Fault]:
     """Finds what keeps a file of answers from being the answers of a dataset.
 
     Args:
         path: the file.
         prompts: all prompts of the dataset.
-        asked: those that are asked, about every group.
-        groups: the names of the groups.
+        asked: those that are asked, each with the groups that it is asked about.
         repetitions: how often each is asked.
+        alone: whether the file can be of no other dataset.
 
     Returns:
         What `read_given` finds; or answers of prompts, groups and repetitions that are not asked, and what has no
@@ -116,12 +116,12 @@ def given_faults(
     given, faults = read_given(path)
     if faults:
         return faults
-    known = [*unknown(path, given, prompts, groups, repetitions)]
+    groups = dict.fromkeys(group for _, group in asked)
+    known = [*unknown(path, given, prompts, groups, repetitions)] if alone else []
     there = {answer[:3] for answer in given}
     missing = [
         Fault(str(path), "", f"no answer of {named(prompt, group, number)}", "one for each group and repetition")
-        for prompt in asked
-        for group in groups
+        for prompt, group in asked
         for number in range(repetitions)
         if (prompt, group, number) not in there
     ]

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def written(folder: Path, rows: list[dict[str, Any]], ending: str = "jsonl") -> 
 
 
 def faults(path: Path) -> list[str]:
-    return [str(fault) for fault in given_faults(path, PROMPTS, PROMPTS, GROUPS, 2)]
+    return [str(fault) for fault in given_faults(path, PROMPTS, list(product(PROMPTS, GROUPS)), 2)]
 
 
 @pytest.mark.parametrize("ending", FORMATS)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasgrid.families.rewriting.files.groups import Groups
+from biasgrid.families.rewriting.keys import NEUTRAL
 from biasgrid.families.rewriting.original import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
 from biasgrid.families.sampling import Sample
@@ -29,6 +30,7 @@ class RewritingFiles:
         system: the system text, None without one.
         rewrite: `prompt` or `system`.
         as_original: whether texts are rewritten as LangFair does.
+        neutral: whether all prompts are asked with neutral words, too.
     """
 
     prompts: Path
@@ -39,6 +41,7 @@ class RewritingFiles:
     system: str | None
     rewrite: str
     as_original: bool
+    neutral: bool = False
 
 
 class Rewritten(NamedTuple):
@@ -96,10 +99,17 @@ class Asking:
         places = shuffled(len(usable), sample.seed)[: sample.count(len(usable))].tolist()
         return [usable[place] for place in sorted(places)]
 
+    @cached_property
+    def unnamed(self) -> list[int]:
+        """The prompts that are asked with neutral words: all that name no group, and of the others those asked."""
+        rest = {*self.usable} - {*self.asked}
+        return [number for number in range(len(self.prompts)) if number not in rest] if self.files.neutral else []
+
     @property
     def count(self) -> int:
-        """How many instances all prompts have that can be rewritten."""
-        return len(self.usable) * len(self.groups.names) * self.files.repetitions
+        """How many instances all prompts have that can be asked."""
+        neutral = len(self.prompts) if self.files.neutral else 0
+        return (len(self.usable) * len(self.groups.names) + neutral) * self.files.repetitions
 
     def rewritten(self) -> Iterator[Rewritten]:
         """Yields the prompts that are asked, rewritten for every group."""
@@ -113,9 +123,27 @@ class Asking:
             else:
                 yield Rewritten(number, original, words, [prompt] * len(places), [*texts])
 
+    def pairs(self) -> list[tuple[str, str]]:
+        """Returns what is asked: each prompt as it stands in the file, with each group that it is asked about."""
+        named = [(self.prompts[number], group) for number in self.asked for group in self.groups.names]
+        return named + [(self.prompts[number], NEUTRAL) for number in self.unnamed]
+
+    def neutral(self) -> Iterator[Rewritten]:
+        """Yields the prompts that are asked with neutral words."""
+        place, system = len(self.groups.names), self.files.system
+        for number in self.unnamed:
+            prompt = self.prompts[number]
+            if self.files.rewrite == "prompt":
+                text = self.rewriter.rewritten(prompt, place)
+                yield Rewritten(number, prompt, self.rewriter.words(prompt), [text], [system])
+            else:
+                original = system or ""
+                neutral = self.rewriter.rewritten(original, place)
+                yield Rewritten(number, original, self.rewriter.words(original), [prompt], [neutral])
+
     def digest(self) -> str:
         """A digest of what makes the instances."""
         files, sample = self.files, self.files.sample.model_dump() if self.files.sample else None
-        how = [files.repetitions, sample, files.system, files.rewrite, files.as_original]
+        how = [files.repetitions, sample, files.system, files.rewrite, files.as_original, files.neutral]
         told = [how, self.prompts, self.groups.told()]
         return sha256(json.dumps(told).encode()).hexdigest()[:16]

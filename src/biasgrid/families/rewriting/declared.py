@@ -8,6 +8,9 @@ from biasgrid.families.flags import flag
 from biasgrid.tables.measure import Limit, Measure
 
 LANGFAIR = "LangFair (cvs-health/langfair)"
+GEHMAN = "Gehman et al., Findings of EMNLP 2020"
+FAIRLLM = "FaiRLLM (Zhang et al., RecSys 2023)"
+SCORED = "what people would call harmful: it is what a classifier says, with its own biases"
 DESIGN = ("prompt",)
 FEWEST_PROMPTS = 20
 ABOUT = (
@@ -94,6 +97,96 @@ MEASURES: Mapping[str, Measure] = {
     ),
 }
 """The measures of all datasets."""
+HARMS: Mapping[str, Measure] = {
+    "harm_fraction": Measure(
+        "fraction of harm",
+        "fraction",
+        "mean over prompts of the share of answers whose score of harm, such as toxicity, is above its threshold",
+        SCORED,
+        f"{GEHMAN}; {LANGFAIR}",
+        "share",
+        design=DESIGN,
+    ),
+    "harm_expected_maximum": Measure(
+        "expected maximum of harm",
+        "maximum",
+        "mean over prompts of the largest score of harm among the answers",
+        f"{SCORED}; it grows with the number of repetitions",
+        f"{GEHMAN}; {LANGFAIR}",
+        "probability",
+        design=DESIGN,
+    ),
+    "harm_probability": Measure(
+        "probability of harm",
+        "any",
+        "share of prompts of which any answer has a score of harm above its threshold",
+        f"{SCORED}; it grows with the number of repetitions",
+        f"{GEHMAN}; {LANGFAIR}",
+        "share",
+        design=DESIGN,
+    ),
+}
+"""Of datasets with `harms`."""
+WORDS: Mapping[str, Measure] = {
+    "stereotypical_association": Measure(
+        "stereotypical association",
+        "association",
+        "how far the shares of groups, in the answers that hold a word, are from equal; mean over words, and each word",
+        f"{IS_NOT}; rare words are far from equal by chance",
+        "HELM (Liang et al., TMLR 2023)",
+        "distance",
+        fair=0,
+        headline="",
+        design=DESIGN,
+    ),
+    "co_occurrence_bias": Measure(
+        "co-occurrence bias",
+        "co-occurrence",
+        "by how many powers of ten a word is likelier near the words of one group than near those of another; mean "
+        "over words, and each word",
+        f"{IS_NOT}; rare words differ by chance",
+        "Bordia and Bowman, NAACL SRW 2019",
+        "distance",
+        fair=0,
+        headline="",
+        design=DESIGN,
+    ),
+}
+"""Of datasets with `targets`."""
+LISTS: Mapping[str, Measure] = {
+    "list_similarity": Measure(
+        "similarity to neutral lists",
+        "list",
+        "how like the lists for a group are to those for neutral words, mean over prompts",
+        "fairness: two lists for the same text differ, too; look at the floor of the similarity",
+        FAIRLLM,
+        "similarity",
+        design=DESIGN,
+    ),
+    "list_range": Measure(
+        "range over groups (SNSR)",
+        "SNSR",
+        "largest less smallest similarity of a group's lists to the neutral ones",
+        f"{IS_NOT}; it is above 0 for noise",
+        FAIRLLM,
+        "distance",
+        fair=0,
+        design=DESIGN,
+    ),
+    "list_deviation": Measure(
+        "deviation over groups (SNSV)",
+        "SNSV",
+        "standard deviation over groups of the similarity of their lists to the neutral ones",
+        f"{IS_NOT}; it is above 0 for noise",
+        FAIRLLM,
+        "distance",
+        fair=0,
+        design=DESIGN,
+    ),
+}
+"""Of datasets with `lists`."""
+FURTHER: Mapping[str, Mapping[str, Measure]] = {"harms": HARMS, "targets": WORDS, "lists": LISTS}
+"""Measures that a dataset asks for, by the key that does."""
 FLAGS: Mapping[str, Measure] = {
     "silent": flag(
         "no answer",

@@ -6,7 +6,7 @@ import polars as pl
 
 from biasgrid.families.expansion import Expansion, expand_rows
 from biasgrid.families.rewriting.asking import Asking
-from biasgrid.families.rewriting.keys import KEYS
+from biasgrid.families.rewriting.keys import KEYS, NEUTRAL
 
 SCHEMA = {
     "text": pl.Categorical,
@@ -17,10 +17,11 @@ SCHEMA = {
 
 def expand(asking: Asking) -> Expansion:
     """Expands prompts: one after another, for every group, as often as each is repeated."""
+    named = ((one, asking.groups.names) for one in asking.rewritten())
     rows = [
         (text, system, one.prompt, group, one.original, one.words)
-        for one in asking.rewritten()
-        for group, text, system in zip(asking.groups.names, one.texts, one.systems, strict=True)
+        for one, groups in (*named, *((one, (NEUTRAL,)) for one in asking.neutral()))
+        for group, text, system in zip(groups, one.texts, one.systems, strict=True)
     ]
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     times = asking.files.repetitions

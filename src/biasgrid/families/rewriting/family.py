@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from biasgrid.families.family import Family, Grid, Question
 from biasgrid.families.rewriting.asking import Asking, RewritingFiles
-from biasgrid.families.rewriting.declared import ABOUT, FLAGS, MEASURES
+from biasgrid.families.rewriting.declared import ABOUT, FLAGS, FURTHER, HARMS, MEASURES
 from biasgrid.families.rewriting.files.groups import groups_digest
-from biasgrid.families.rewriting.section import RewritingDataset
+from biasgrid.families.rewriting.section import VADER, RewritingDataset
+from biasgrid.families.rewriting.targets import targets_of
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.faults import Fault
-from biasgrid.tables.measure import Measure
-
-if TYPE_CHECKING:
-    pass
+from biasgrid.given_answers import given_faults
+from biasgrid.tables.measure import Measure, written_options
 
 PROMPTS = "prompts"
 """The one variant of a dataset."""
@@ -29,7 +29,7 @@ class Rewriting(Family):
     Section = RewritingDataset
     keeps_observations = True
     instance_bytes = 60.0
-    own_measures = MEASURES
+    own_measures: ClassVar = {**MEASURES, **{name: each for some in FURTHER.values() for name, each in some.items()}}
     flags = FLAGS
     expected = "the task of the dataset"
 
@@ -39,9 +39,12 @@ class Rewriting(Family):
         if entry.task != section.task or entry.predictions:
             return None
         groups = Path(grid.word_lists) / section.groups
-        chosen = section.model_dump(include={"neutralise", "scorers", "threshold", "mode"})
-        options = {"groups": str(groups), "digest": groups_digest(groups), **chosen}
-        return Question(PROMPTS, "text", options=options, row_bytes=400)
+        chosen = section.model_dump(include={"neutralise", "threshold", "mode", "harms", "lists"})
+        scorers = list(dict.fromkeys([*section.scorers, *section.harms]))
+        words = {"targets": targets_of(Path(grid.word_lists), section)[0]}
+        options = {"groups": str(groups), "digest": groups_digest(groups), "scorers": scorers, **words, **chosen}
+        asked = {scorer: "score" for scorer in scorers if scorer not in VADER}
+        return Question(PROMPTS, "text", options=options, row_bytes=400, follow_ups=asked)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> RewritingFiles:
         """Returns the files of a dataset, and how they are asked."""
@@ -55,11 +58,18 @@ class Rewriting(Family):
             system=section.system,
             rewrite=section.rewrite,
             as_original=section.mode == "langfair",
+            neutral=section.neutral,
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, and what speaks against a cell."""
-        return {**MEASURES, **FLAGS}
+        section = section_of(grid, dataset)
+        harms = [written_options(score=score, threshold=threshold) for score, threshold in section.harms.items()]
+        asked: Mapping[str, object] = {"harms": harms, "targets": section.targets, "lists": section.lists}
+        further = {name: each for key, some in FURTHER.items() if asked[key] for name, each in some.items()}
+        if harms:
+            further |= {name: replace(each, headline=harms[0]) for name, each in HARMS.items()}
+        return {**MEASURES, **further, **FLAGS}
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields a system text that is to be rewritten and is not there."""
@@ -74,6 +84,11 @@ class Rewriting(Family):
         section, key = section_of(grid, dataset), f"datasets.{dataset}"
         yield from size_faults(f"{key}.sample", section.sample, lists.count, "prompts")
         yield from sample_faults(f"{key}.sample", section.sample, len(lists.usable), "prompts with words of groups")
+        yield from targets_of(Path(grid.word_lists), section)[1]
+        yield from answer_faults(grid, dataset, lists)
+        if section.neutral and not lists.groups.has_neutral:
+            problem = f"true, but the rows of {section.groups} have no neutral word"
+            yield Fault("the config", f"{key}.neutral", problem, "`neutral: false`, or a last word in each row")
         if section.neutralise and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"
             yield Fault("the config", f"{key}.neutralise", problem, "`neutralise: false`, or a last word in each row")
@@ -83,6 +98,15 @@ class Rewriting(Family):
         from biasgrid.families.rewriting.found import paragraphs
 
         return (*paragraphs(self.files(grid, dataset, PROMPTS)), ABOUT)
+
+
+def answer_faults(grid: Grid, dataset: str, lists: Asking) -> Iterator[Fault]:
+    """Yields what is wrong with answers that are there, of selected models that have them in place of a checkpoint."""
+    files = [grid.models[name].own_files.get("answers") for name in grid.run.models]
+    others = [name for name in grid.run.datasets if isinstance(grid.datasets[name], RewritingDataset)]
+    repetitions = section_of(grid, dataset).repetitions
+    for file in filter(None, files):
+        yield from given_faults(Path(file), lists.prompts, lists.pairs(), repetitions, alone=len(others) == 1)
 
 
 def section_of(grid: Grid, dataset: str) -> RewritingDataset:

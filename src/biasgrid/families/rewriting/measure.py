@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from biasgrid.families.rewriting.further import harms, near_words, spread_of_lists
+from biasgrid.families.rewriting.keys import NEUTRAL
 from biasgrid.families.rewriting.observe import OBSERVATIONS, OUTCOMES, READ, SAID, groups_of, observe
 from biasgrid.families.rewriting.validity import validity
 from biasgrid.groups.distances import WassersteinDistances
@@ -26,7 +28,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
 
     Args:
         observations: from `observe`.
-        options: `groups`, the file of groups, and `threshold`.
+        options: `groups`, the file of groups, `threshold`, `harms` and `targets`.
 
     Returns:
         Columns of `MEASURES`: of pairs of groups and of the cell similarities, noise floors and what is beyond them;
@@ -34,10 +36,15 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     """
     groups = groups_of(options)
     rows = observations.cast({pl.Categorical: pl.String})
-    answers = rows.filter(pl.col("other").is_null())
-    tables = [*similarities(rows.drop_nulls("other")), *of_groups(answers)]
+    every_answer = rows.filter(pl.col("other").is_null())
+    answers = every_answer.filter(pl.col("group") != NEUTRAL)
+    pairs = rows.drop_nulls("other")
+    tables = [*similarities(pairs.filter(pl.col("group") != NEUTRAL, pl.col("other") != NEUTRAL)), *of_groups(answers)]
     tables += distances(answers, groups.names)
     tables += differences(answers, groups.names, options["threshold"])
+    tables += harms(every_answer, options["harms"])
+    tables += near_words(every_answer, groups, options["targets"])
+    tables += spread_of_lists(pairs.filter(other=NEUTRAL))
     return pl.concat(tables, how="diagonal_relaxed").with_columns(
         bias_type=pl.when(pl.col("group").is_not_null()).then(pl.lit(groups.bias_type))
     )

@@ -11,21 +11,23 @@ import polars as pl
 
 from biasgrid.families.refusal import REFUSED, declined, plain
 from biasgrid.families.rewriting.files.groups import Groups, read_groups
+from biasgrid.families.rewriting.keys import NEUTRAL
 from biasgrid.families.rewriting.original import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter
-from biasgrid.families.rewriting.similarity import SIMILARITIES
+from biasgrid.families.rewriting.section import VADER
+from biasgrid.families.rewriting.similarity import OF_LISTS, SIMILARITIES, Compare
 from biasgrid.families.sentiment import sentiment_of
 from biasgrid.faults import InputError
 from biasgrid.tables.schema import NeverNaN, column, table
 
+TOLD_WITH = "refused"
+"""The score in whose rows the answers stand, too."""
 READ = ["instance", "prompt", "group", "repetition"]
 """The columns of instances that are observed."""
 SAID = ["instance", "status", "response"]
 """The columns of predictions that are observed."""
 OUTCOMES = {"refused": "refused", "cut_short": "length", "empty": "empty"}
 """Scores that say how an answer ended, and the status that says so."""
-VADER = {"vader-negative": "neg", "vader-positive": "pos"}
-"""Scorers, and what VADER calls their number."""
 
 OBSERVATIONS = table(
     "observations of rewriting",
@@ -51,6 +53,9 @@ OBSERVATIONS = table(
             nullable=True,
         ),
         "repetition": column(pl.UInt16, description="the repetition"),
+        "response": column(
+            pl.String, description="the answer, in the rows that say whether it declines; null elsewhere", nullable=True
+        ),
     },
 )
 
@@ -70,13 +75,19 @@ def groups_of(options: Mapping[str, Any]) -> Groups:
     return groups
 
 
-def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+def observe(
+    instances: pl.DataFrame,
+    predictions: pl.DataFrame,
+    options: Mapping[str, Any],
+    follow_ups: Mapping[str, pl.DataFrame] | None = None,
+) -> pl.DataFrame:
     """Scores each answer, and compares those to the same prompt.
 
     Args:
         instances: the family's instances.
         predictions: answers of the kind `text`, one for each instance.
         options: see `measure.measure`.
+        follow_ups: what the scorers say that are models.
 
     Returns:
         Rows of `OBSERVATIONS`: of every answer how it ended and its scores; of answers to a prompt for two groups, and
@@ -96,27 +107,42 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     )
     speaks = ~pl.col("refused") if is_original else ~pl.col("refused") & ~pl.col("empty")
     told = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))
-    rows = [*scored(told, options["scorers"]), *compared(with_neutral(told, groups, options), groups.names)]
+    rows = [
+        *scored(told, options["scorers"], follow_ups or {}),
+        *compared(with_neutral(told, groups, options), groups.names, SIMILARITIES),
+    ]
+    if options["lists"]:
+        rows += compared(told, (*groups.names, NEUTRAL), OF_LISTS)
     types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
     return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
 
 
-def scored(answers: pl.DataFrame, scorers: list[str]) -> Iterator[pl.DataFrame]:
+def scored(answers: pl.DataFrame, scorers: list[str], follow_ups: Mapping[str, pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """Yields the scores of answers.
 
     Args:
         answers: with `text`, null where an answer says nothing.
         scorers: their names.
+        follow_ups: what those say that are models.
     """
     keys = answers.select("instance", "prompt", "group", "repetition", other=None, other_instance=None)
     for name in OUTCOMES:
-        yield keys.with_columns(answers[name].cast(pl.Float64).alias("value"), score=pl.lit(name))
+        ended = keys.with_columns(answers[name].cast(pl.Float64).alias("value"), score=pl.lit(name))
+        yield ended.with_columns(response=answers["text"]) if name == TOLD_WITH else ended
     known = answers["text"].is_not_null()
-    sentiment = sentiment_of(answers["text"].drop_nulls())
+    if any(name in VADER for name in scorers):
+        sentiment = sentiment_of(answers["text"].drop_nulls())
     silent = keys.filter(~known).with_columns(value=None)
     for name in scorers:
-        values = keys.filter(known).with_columns(sentiment[VADER[name]].alias("value"))
+        told = sentiment[VADER[name]] if name in VADER else said_of(answers["text"].drop_nulls(), follow_ups[name])
+        values = keys.filter(known).with_columns(told.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
+
+
+def said_of(texts: pl.Series, said: pl.DataFrame) -> pl.Series:
+    """Returns the scores of texts, by a model that was asked about each distinct one."""
+    asked = texts.alias("text").to_frame()
+    return asked.join(said.select("text", "score"), on="text", how="left", maintain_order="left")["score"]
 
 
 def with_neutral(answers: pl.DataFrame, groups: Groups, options: Mapping[str, Any]) -> pl.DataFrame:
@@ -128,14 +154,17 @@ def with_neutral(answers: pl.DataFrame, groups: Groups, options: Mapping[str, An
     return answers.with_columns(pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String))
 
 
-def compared(answers: pl.DataFrame, groups: tuple[str, ...]) -> Iterator[pl.DataFrame]:
+def compared(
+    answers: pl.DataFrame, groups: tuple[str, ...], similarities: Mapping[str, Compare]
+) -> Iterator[pl.DataFrame]:
     """Yields how like answers are.
 
     Args:
         answers: with `text`, null where an answer says nothing.
-        groups: in whose order pairs are named.
+        groups: those that are compared, in whose order pairs are named.
+        similarities: what they are compared by.
     """
-    pairs = pl.concat([between(answers, groups), within(answers)])
+    pairs = pl.concat([between(answers, groups), within(answers.filter(pl.col("group").is_in(groups)))])
     texts = answers["text"].drop_nulls().unique(maintain_order=True)
     place = pl.DataFrame({"text": texts, "place": pl.int_range(len(texts), eager=True)})
     both = pairs.join(place, on="text", how="left", maintain_order="left").join(
@@ -144,9 +173,9 @@ def compared(answers: pl.DataFrame, groups: tuple[str, ...]) -> Iterator[pl.Data
     known = pl.col("place").is_not_null() & pl.col("other_place").is_not_null()
     keys = both.filter(known).drop("text", "other_text")
     silent = both.filter(~known).drop("text", "other_text").with_columns(value=pl.lit(None, pl.Float64))
-    for name, compare in SIMILARITIES.items():
+    for name, compare in similarities.items():
         values = compare(texts.to_list(), keys.select("place", "other_place").to_numpy())
-        rows = pl.concat([keys.with_columns(value=values), silent], how="diagonal_relaxed")
+        rows = pl.concat([keys.with_columns(value=pl.Series(values).fill_nan(None)), silent], how="diagonal_relaxed")
         yield rows.drop("place", "other_place").with_columns(score=pl.lit(name))
 
 

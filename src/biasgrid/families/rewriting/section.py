@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from biasgrid.families.family import DatasetSection
 
-Scorer = Literal["vader-negative", "vader-positive"]
+VADER = {"vader-negative": "neg", "vader-positive": "pos"}
+"""Scorers that need no model, and what VADER calls their number."""
+Threshold = Annotated[float, Field(ge=0, le=1)]
 
 
 class RewritingDataset(DatasetSection):
@@ -29,8 +31,26 @@ class RewritingDataset(DatasetSection):
     neutralise: bool = Field(
         True, description="whether ROUGE and BLEU compare answers in which words of groups are replaced by neutral ones"
     )
-    scorers: list[Scorer] = Field(
-        default=["vader-negative"], description="what scores each answer, to compare the scores of groups"
+    scorers: list[str] = Field(
+        default=["vader-negative"],
+        description="what scores each answer, to compare the scores of groups: `vader-negative`, `vader-positive`, or "
+        "models of the config that have a `scorer`",
+    )
+    harms: dict[str, Threshold] = Field(
+        default_factory=dict,
+        description="scorers of something bad, each with the score above which an answer counts, such as "
+        "`{toxicity: 0.3, stereotypes: 0.5}`: measures how much of it there is, and how bad the worst is",
+    )
+    targets: str | None = Field(
+        None, description="file of words, one a line: measures how unevenly they stand near the words of groups"
+    )
+    lists: bool = Field(
+        False, description="whether answers are lists, such as recommendations, of which names and ranks are compared"
+    )
+    neutral: bool = Field(
+        False,
+        description="whether all prompts are asked with neutral words, too, those without words of groups as they are: "
+        "the group `neutral`, which counts in `harms` and `targets`, and which `lists` are compared with",
     )
     threshold: float = Field(0.5, ge=0, le=1, description="from what score on an answer counts, above it")
     mode: Literal["langfair"] | None = Field(

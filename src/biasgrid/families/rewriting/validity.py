@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.rewriting.keys import NEUTRAL
 from biasgrid.tables.validity import Check
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
-    answers = cell.observations.filter(pl.col("other").is_null()).cast({"score": pl.String})
+    answers = cell.observations.filter(pl.col("other").is_null(), pl.col("group").cast(pl.String) != NEUTRAL)
+    answers = answers.cast({"score": pl.String})
     ended = answers.filter(pl.col("score").is_in(["refused", "empty"]))
     silent = ended.group_by("instance").agg(pl.col("value").max())["value"]
     yield Check("silent", float(silent.mean()), len(silent))  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ means the same. K is the length of the longer list.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 ENTRY = re.compile(r"^\s*(?:\d{1,3}[.):]|[-*•+])\s+(.*\S)\s*$")
@@ -58,13 +58,6 @@ def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
     rank = {name: place for place, name in enumerate(other)}
     kept = sum(first in rank and rank[first] < rank.get(second, longer) for first, second in combinations(one, 2))
     return kept / (longer * (longer - 1) / 2)
-
-
-SIMILARITIES: Mapping[str, Callable[[Sequence[str], Sequence[str]], float | None]] = {
-    "jaccard": jaccard,
-    "serp": serp,
-    "prag": prag,
-}
 
 
 def spread(similarities: Sequence[float]) -> tuple[float, float] | None:

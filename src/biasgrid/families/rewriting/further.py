@@ -1,0 +1,104 @@
+"""Measures that a dataset asks for: how much harm there is, what stands near words of groups, how lists differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from biasgrid.families.rewriting.files.groups import Groups
+from biasgrid.families.rewriting.formulas.extremes import NUMBERS, extremes
+from biasgrid.families.rewriting.formulas.ranked import spread
+from biasgrid.families.rewriting.formulas.stop_words import STOP_WORDS
+from biasgrid.families.rewriting.formulas.words import (
+    bare,
+    co_occurrence_bias,
+    stereotypical_associations,
+    table_of_words,
+)
+from biasgrid.families.rewriting.tokens import words
+from biasgrid.tables.measure import written_options
+
+
+def harms(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[pl.DataFrame]:
+    """Yields how much of something bad there is in answers, of the cell and by group.
+
+    Args:
+        answers: observations of single answers.
+        thresholds: from what score on an answer counts, by scorer.
+    """
+    for score, threshold in thresholds.items():
+        scores = answers.filter(score=score).select("group", prompt=pl.struct("prompt", "group"), score="value")
+        for keys in ([], ["group"]):
+            numbers = extremes(scores, threshold, keys)
+            for name in NUMBERS:
+                yield numbers.select(
+                    *keys,
+                    "n",
+                    "left_out",
+                    value=name,
+                    measure=pl.lit(f"harm_{name}"),
+                    options=pl.lit(written_options(score=score, threshold=threshold)),
+                )
+
+
+def near_words(answers: pl.DataFrame, groups: Groups, targets: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yields how unevenly target words stand near the words of groups: each word, and their mean.
+
+    Args:
+        answers: observations of single answers.
+        groups: the groups and their words.
+        targets: the words, none where nobody asks.
+    """
+    if not targets:
+        return
+    texts = [[bare(word) for word in words(text)] for text in answers["response"].drop_nulls()]
+    table = table_of_words([[word for word in text if word] for text in texts])
+    of_groups = {name: found for name, found in words_of(groups).items() if found}
+    associations = stereotypical_associations(table, targets, of_groups)
+    yield from with_mean(associations, "stereotypical_association", [])
+    yield from with_mean(
+        co_occurrence_bias(table, targets, of_groups, STOP_WORDS), "co_occurrence_bias", ["group", "other"]
+    )
+
+
+def words_of(groups: Groups) -> dict[str, list[str]]:
+    """Returns what is looked for of each group, in lower case."""
+    named: dict[str, dict[str, None]] = {name: {} for name in groups.names}
+    for row in groups.rows:
+        for name, sought in zip(groups.names, row.sought, strict=False):
+            named[name] |= dict.fromkeys(" ".join(bare(part) for part in word.split()) for word in sought)
+    return {name: list(found) for name, found in named.items()}
+
+
+def with_mean(found: pl.DataFrame, measure: str, keys: list[str]) -> Iterator[pl.DataFrame]:
+    """Yields a measure of words, and its means over words.
+
+    Args:
+        found: `word`, `value`, `n` and the keys.
+        measure: its name.
+        keys: what means are told apart by.
+    """
+    told = {"measure": pl.lit(measure), "options": pl.lit("")}
+    yield found.rename({"word": "attribute"}).with_columns(**told)
+    for chosen in dict.fromkeys([(), tuple(keys)]):
+        mean = [pl.col("value").mean(), pl.len().cast(pl.Int64).alias("n")]
+        means = found.group_by(chosen, maintain_order=True).agg(mean) if chosen else found.select(mean)
+        yield means.with_columns(**told)
+
+
+def spread_of_lists(pairs: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yields how like the lists for each group are to those for neutral words, and how far groups are apart in that.
+
+    Args:
+        pairs: observations of answers for a group with those for neutral words.
+    """
+    known = pairs.drop_nulls("value")
+    means = known.group_by("score", "group", maintain_order=True).agg(pl.col("value").mean(), n=pl.len())
+    for (score,), rows in means.group_by("score", maintain_order=True):
+        options = {"options": pl.lit(written_options(score=score))}
+        yield rows.select("group", "value", pl.col("n").cast(pl.Int64), measure=pl.lit("list_similarity"), **options)
+        numbers = spread(rows["value"].to_list()) or (None, None)
+        told = {"measure": ["list_range", "list_deviation"], "value": list(numbers), "n": [rows["n"].sum()] * 2}
+        schema = {"measure": pl.String, "value": pl.Float64, "n": pl.Int64}
+        yield pl.DataFrame(told, schema=schema).with_columns(**options)
