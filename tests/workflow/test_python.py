@@ -9,6 +9,7 @@ from project import Project
 
 import biasgrid
 from biasgrid.faults import UserError
+from biasgrid.runs.explain import explain
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import MEASURES, SUMMARY
 
@@ -51,6 +52,11 @@ def test_results_are_typed_tables(finished: Project) -> None:
     assert list(results.evidence("gender", "masked").columns) == list(EVIDENCE.columns)
     assert list(results.evidence_parts("gender", "masked").columns) == list(EVIDENCE_PARTS.columns)
     assert results.planted().is_empty()
+    first = results.evidence("gender", "answering").row(0, named=True)
+    about = {key: first[key] for key in ("subject", "attribute")}
+    explained = explain(results.folder, "answering", "gender", about)
+    assert explained.agrees
+    assert explained.recomputed == pytest.approx(first["value"])
     assert len(results.manifest()["cells"]) == 4
     assert results.provenance("summary.parquet")["biasgrid"]
 

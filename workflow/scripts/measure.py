@@ -10,7 +10,7 @@ from biasgrid.jobs.start import TABLES, start_job
 
 start_job(snakemake.log[0], TABLES)
 
-from biasgrid.families.cell import measure_cell
+from biasgrid.families.cell import measure_cell, whereabouts
 from biasgrid.families.follow_up import read_follow_ups
 from biasgrid.references import load, stage
 from biasgrid.tables.answered import how_answered
@@ -36,7 +36,10 @@ measured = measure_cell(
     dataset=snakemake.wildcards.dataset,
 )
 told = how_answered(predictions)
-facts = provenance(snakemake.config, code=cell["code"], predictions=said, **({"answered": told} if told else {}))
+# What `biasgrid explain` finds the cell by, wherever the folder of results may be by then.
+made_of = whereabouts(Path(snakemake.output.measures), instances, predictions, cell)
+told_too = {"answered": told} if told else {}
+facts = provenance(snakemake.config, code=cell["code"], predictions=said, cell=made_of, **told_too)
 write_table(measured.measures, snakemake.output.measures, MEASURES, facts)
 write_table(measured.evidence, snakemake.output.evidence, EVIDENCE, facts)
 write_table(measured.parts, snakemake.output.parts, EVIDENCE_PARTS, facts)

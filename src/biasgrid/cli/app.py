@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biasgrid.cli.exchange import exports, imports
+from biasgrid.cli.explain import explain
 from biasgrid.cli.gate import gate
 from biasgrid.cli.told import Commands, console, told_errors
 from biasgrid.faults import UserError
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
+app.command()(explain)
 app.command()(gate)
 ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
 WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,6 +129,26 @@ def observe_cell(
     tables = read_cell(instances_path, prediction_paths, keys, answer, name, read, said)
     observations: pl.DataFrame = stages.observe(*tables, options, *([follow_ups] if follow_ups else []))
     return observations
+
+
+def whereabouts(
+    measures: Path, instances: Path, predictions: Sequence[Path], cell: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Tells what a cell was measured from, for its provenance.
+
+    Args:
+        measures: the table of its measures.
+        instances: its instances.
+        predictions: its predictions.
+        cell: `family`, `answer` and `options`, see `measure_cell`.
+
+    Returns:
+        These three, and `instances` and `predictions` as paths that begin at the folder of results.
+    """
+    results = measures.absolute().parents[2]
+    files = [os.path.relpath(path.absolute(), results) for path in (instances, *predictions)]
+    told = {name: cell[name] for name in ("family", "answer", "options")}
+    return {**told, "instances": files[0], "predictions": files[1:]}
 
 
 def check_declared(measures: pl.DataFrame, declared: Collection[str], family: str) -> None:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.counterfactual.packs.pack import JOIN
+from biasgrid.families.counterfactual.tasks import SORTS
 from biasgrid.families.evidence import with_roles
+from biasgrid.groups.main_scores import MAIN_SCORES
+from biasgrid.groups.modes import ALL_CASES
 from biasgrid.tables.means import means_by
+from biasgrid.tables.measure import written_options
 
 STRONGEST = 5
 """So many cases of a bias type with the largest differences are shown."""
 DECIMALS = 12
 CASE = ["bias_type", "case"]
+EXPLAINED = ("bias_type", "group")
+"""What names a number."""
 
 
 def cases_of_bias_types(observations: pl.DataFrame, measures: pl.DataFrame, options: str) -> pl.DataFrame:
@@ -67,3 +78,55 @@ def extremes(asked: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("groups") > 1)
         .drop("groups")
     )
+
+
+def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns measure and options of the number that is explained: the main score of the group."""
+    return "score", written_options(score=MAIN_SCORES[SORTS[options["task"]]], mode=ALL_CASES)
+
+
+def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
+    """Returns the instances of a bias type, those of its intersections with others among them."""
+    bias_types = pl.col("bias_type").cast(pl.String)
+    is_part = bias_types.str.split(JOIN).list.contains(about["bias_type"])
+    return instances.filter((bias_types == about["bias_type"]) | is_part)
+
+
+def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
+    """Returns what was said in all cases of the group and of that other one which is furthest from it in the case.
+
+    Args:
+        cell: with the observations of the bias type.
+        about: `bias_type` and `group`, and `other`, where another group is asked for than the furthest.
+
+    Returns:
+        A row per identity term: columns of `EVIDENCE`, the largest difference first. `unit_value` is the mean score of
+        the group in the case, less that of the other one.
+    """
+    names = pl.col("bias_type", "group").cast(pl.String)
+    rows = cell.observations.with_columns(names).filter(bias_type=about["bias_type"])
+    means = means_by(rows.drop_nans("score"), ["case", "group"], "score").drop_nulls("score")
+    own = means.filter(group=about["group"]).select("case", own="score")
+    others = means.filter(pl.col("group") != about["group"]).rename({"group": "other"})
+    if "other" in about:
+        others = others.filter(other=about["other"])
+    furthest = (
+        own.join(others, on="case")
+        .with_columns(unit_value=pl.col("own") - pl.col("score"))
+        .sort(-pl.col("unit_value").abs(), "case", "other")
+        .unique("case", keep="first", maintain_order=True)
+        .with_row_index("place")
+        .select("place", "case", "unit_value", furthest="other")
+    )
+    is_own, is_other = pl.col("group") == about["group"], pl.col("group") == pl.col("furthest")
+    return (
+        rows.join(furthest, on="case")
+        .filter(is_own | is_other)
+        .sort("place", is_other, "instance")
+        .select(
+            "bias_type", "group", "template", "unit_value", "instance", "term", "text", "text_pair", "expected",
+            "said", "score",
+            unit="case",
+            other=pl.when(is_own).then("furthest").otherwise(pl.lit(about["group"])),
+        )
+    )  # fmt: skip

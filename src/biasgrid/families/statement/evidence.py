@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
 from biasgrid.families.statement.answers import NO, YES
 from biasgrid.families.statement.observe import by_class
@@ -13,6 +17,8 @@ STRONGEST = 3
 DECIMALS = 12
 PAIR = ["bias_type", "pair", "repetition"]
 CLASS = ["bias_type", "group"]
+EXPLAINED = ("bias_type", "group")
+"""What names a number."""
 
 
 def pairs_of_classes(instances: pl.LazyFrame, observations: pl.DataFrame, measures: pl.DataFrame) -> pl.DataFrame:
@@ -52,5 +58,43 @@ def pairs_of_classes(instances: pl.LazyFrame, observations: pl.DataFrame, measur
             term="subject",
             expected=pl.col("label").cast(pl.String),
             said=pl.when("says_yes").then(pl.lit(YES)).when(~pl.col("says_yes")).then(pl.lit(NO)),
+        )
+    )  # fmt: skip
+
+
+def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns measure and options of the number that is explained."""
+    return "error", ""
+
+
+def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
+    """Returns the instances that are about the class, in whatever place."""
+    return instances.filter(pl.col("classes").cast(pl.List(pl.String)).list.contains(about["group"]))
+
+
+def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
+    """Returns all statements about a class with their negations, the wrong answers with most probability first.
+
+    Returns:
+        Columns of `EVIDENCE`, and `p_yes` and `p_no`; `score` is the share of the right answer in P(Yes) + P(No),
+        `unit_value` that of the wrong one, of a statement and its negation the mean; null where there is none.
+    """
+    right = pl.when(pl.col("label").cast(pl.String) == YES).then("share").otherwise(1 - pl.col("share"))
+    rows = by_class(cell.observations).filter(bias_type=about["bias_type"], group=about["group"])
+    # What has no negation is a unit of its own.
+    unit = pl.coalesce(pl.col("pair").cast(pl.String), pl.format("{} alone", "instance"))
+    rows = rows.with_columns(score=right, of=unit).with_columns(unit_value=1 - pl.col("score").mean().over("of"))
+    texts = cell.instances.select("instance", pl.col("text").cast(pl.String)).collect()
+    return (
+        rows.join(texts, on="instance")
+        .sort("unit_value", "of", "repetition", "negated", descending=[True, False, False, False], nulls_last=True)
+        .select(
+            "bias_type", "group", "template", "unit_value", "instance", "negated", "text", "score",
+            unit="pair",
+            term="subject",
+            expected=pl.col("label").cast(pl.String),
+            said=pl.when("says_yes").then(pl.lit(YES)).when(~pl.col("says_yes")).then(pl.lit(NO)),
+            p_yes="yes",
+            p_no="no",
         )
     )  # fmt: skip

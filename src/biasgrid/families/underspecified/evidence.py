@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
+from typing import Any
 
 import polars as pl
 
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
 from biasgrid.families.underspecified.comparisons import answered, directed
 from biasgrid.tables.evidence import Evidence
@@ -17,6 +20,8 @@ STRONGEST = 200
 """So many of these are the strongest ones; the rest are drawn."""
 SEED = 1
 ABOUT = ["subject", "attribute"]
+EXPLAINED = ("subject", "attribute")
+"""What names a number."""
 
 
 def evidence_of_associations(
@@ -138,3 +143,26 @@ def of_subject(name: str, prefix: str) -> pl.Expr:
     """Returns what is told of both subjects of an instance, of the one an example is about or of the other."""
     is_first = (pl.col("subject") == pl.col("subject1")) != (prefix == "other_")
     return pl.when(is_first).then(f"{name}1").otherwise(f"{name}2").alias(f"{prefix}{name}")
+
+
+def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns measure and options of the number that is explained."""
+    return "gamma", ""
+
+
+def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
+    """Returns the instances of all swap groups of an association."""
+    subject = pl.lit(about["subject"])
+    return instances.filter(
+        pl.col("attribute") == about["attribute"], (pl.col("subject1") == subject) | (pl.col("subject2") == subject)
+    )
+
+
+def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
+    """Returns the instances of all swap groups of an association, largest C first: columns of `EVIDENCE`."""
+    sides = directed(answered(cell.observations)).filter(pl.col("subject").cast(pl.String) == about["subject"])
+    groups = sides.select(
+        "subject", "other", "attribute", "template", unit="swap_group", unit_value="comparison",
+        value=pl.lit(None, pl.Float64), rank=pl.lit(0), reason=pl.lit(""), role=pl.lit(""),
+    )  # fmt: skip
+    return with_sentences(groups, cell.instances, cell.predictions, cell.observations)

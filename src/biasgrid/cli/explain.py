@@ -1,0 +1,119 @@
+"""The command that shows what is behind a number."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from biasgrid.cli.told import console, told_errors
+from biasgrid.faults import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from biasgrid.runs.explain import Explanation
+
+OF_ALL = ("model", "dataset", "measure", "options", "value", "rank", "reason", "role")
+"""Columns that are of the number, not of its units."""
+FOR_PROGRAMS = (
+    "subject", "attribute", "bias_type", "position", "length", "other_position", "other_length", "instance",
+)  # fmt: skip
+"""Columns that a table for people does without: what they asked for, and where things stand in texts."""
+
+
+class Format(Enum):
+    """How sentences are printed."""
+
+    table = "table"
+    csv = "csv"
+    jsonl = "jsonl"
+
+
+def explain(
+    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    model: Annotated[str, typer.Option(help="a model of the run")],
+    dataset: Annotated[str, typer.Option(help="a dataset of the run")],
+    subject: Annotated[str | None, typer.Option(help="with --attribute: explains how both are associated")] = None,
+    attribute: Annotated[str | None, typer.Option(help="the attribute")] = None,
+    bias_type: Annotated[str | None, typer.Option(help="with --group: explains the score or errors of a group")] = None,
+    group: Annotated[str | None, typer.Option(help="the group or class")] = None,
+    measure: Annotated[str | None, typer.Option(help="a metric of a probe")] = None,
+    other: Annotated[str | None, typer.Option(help="shows comparisons with this subject or group alone")] = None,
+    template: Annotated[int | None, typer.Option(min=0, help="shows this template alone")] = None,
+    case: Annotated[int | None, typer.Option(min=0, help="shows this swap group, case, pair or item alone")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="how many swap groups, cases, pairs or items to show")] = 20,
+    every: Annotated[bool, typer.Option("--all", help="shows all of them")] = False,
+    form: Annotated[Format, typer.Option("--format", help="how sentences are printed")] = Format.table,
+) -> None:
+    """Shows the sentences behind a number, the strongest first, and computes it from all of them again.
+
+    Ends with exit code 1 where something else comes out than stands in the table, and 2 where a name is unknown.
+    """
+    from biasgrid.runs.explain import explain as find
+
+    names = {"subject": subject, "attribute": attribute, "bias_type": bias_type, "group": group, "measure": measure}
+    names["other"] = other
+    with told_errors():
+        try:
+            found = find(results, model, dataset, {name: given for name, given in names.items() if given is not None})
+        except InputError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(2) from None
+        wanted = {"other": other, "template": template, "unit": case}
+        shown, of = chosen(found.units, {name: value for name, value in wanted.items() if value is not None})
+        if not every:
+            shown = of_first(shown, limit)
+        print_units(shown, form)
+    typer.echo(sentence(found, shown, of), err=form is not Format.table)
+    if not found.agrees:
+        raise typer.Exit(1)
+
+
+def chosen(units: pl.DataFrame, wanted: dict[str, str | int]) -> tuple[pl.DataFrame, int]:
+    """Returns the units that are asked for, without columns that say the same everywhere, and how many there are."""
+    import polars as pl
+
+    # Of two groups that are compared, each is the other one's.
+    either = pl.col("other").is_in([wanted["other"]]) if "other" in wanted and "other" in units.columns else None
+    rest = {name: value for name, value in wanted.items() if name != "other" and name in units.columns}
+    rows = units.filter(*(pl.col(name) == value for name, value in rest.items()))
+    if either is not None:
+        rows = rows.filter(either.any().over("unit"))
+    told = [name for name in rows.columns if name not in OF_ALL and rows[name].null_count() < max(len(rows), 1)]
+    return rows.select(told).cast({pl.Categorical: pl.String}), rows["unit"].n_unique()
+
+
+def of_first(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
+    """Returns the rows of the first units."""
+    import polars as pl
+
+    first = rows.select("unit").unique(maintain_order=True).head(limit)["unit"]
+    return rows.filter(pl.col("unit").is_in(first.implode(), nulls_equal=True))
+
+
+def print_units(rows: pl.DataFrame, form: Format) -> None:
+    """Prints rows."""
+    from biasgrid.cli.tables import frame_table
+    from biasgrid.tables.summary import for_spreadsheets
+
+    if form is Format.csv:
+        typer.echo(for_spreadsheets(rows).write_csv(), nl=False)
+    elif form is Format.jsonl:
+        typer.echo(rows.write_ndjson(), nl=False)
+    else:
+        console.print(frame_table("", rows.drop(FOR_PROGRAMS, strict=False)))
+
+
+def sentence(found: Explanation, shown: pl.DataFrame, of: int) -> str:
+    """Words what came out, and what stands in the table."""
+    what = f"{found.measure} ({found.options})" if found.options else found.measure
+    value = "no value" if found.recomputed is None else f"{found.recomputed:.6g}"
+    if found.stated is None:
+        table = f"where the table has none ({found.flag})" if found.flag else "where the table has none"
+    else:
+        table = "as in the table" if found.agrees else f"but the table has {found.stated:.6g}; run again"
+    counts = f"{shown['unit'].n_unique()} of {of} shown"
+    return f"{what} of all {found.n} is {value}, {table}; {counts}."

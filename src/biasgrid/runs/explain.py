@@ -1,0 +1,153 @@
+"""Finds all that was asked and said behind one number of a finished run, and computes the number from it again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.faults import Fault, InputError, UserError, unknown_names
+from biasgrid.references import exists, load, stage
+from biasgrid.tables.files import read_provenance, read_table
+from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
+
+KEYS = {"subject": "subject", "attribute": "attribute", "bias_type": "bias-type", "group": "group"}
+"""The keys of measures that name a number, and how the command line calls them."""
+TOLERANCE = 1e-9
+"""What the order of sums may change."""
+
+
+class Explanation(NamedTuple):
+    """What is behind a number.
+
+    Attributes:
+        measure: what is explained.
+        options: what it was computed with.
+        stated: its value in the table of measures, None where it has none.
+        flag: why it has none.
+        recomputed: its value from all that is concerned, None where nothing was measured.
+        n: how many things that the measure counts it is made of.
+        units: all that was asked and said, a row per instance, unit by unit: columns of `EVIDENCE`.
+    """
+
+    measure: str
+    options: str
+    stated: float | None
+    flag: str | None
+    recomputed: float | None
+    n: int
+    units: pl.DataFrame
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the table has what comes out again; of a number that is withheld that cannot be said."""
+        if self.stated is None or self.recomputed is None:
+            return self.flag is not None or self.stated is self.recomputed
+        return math.isclose(self.stated, self.recomputed, rel_tol=0, abs_tol=TOLERANCE)
+
+
+def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -> Explanation:
+    """Explains a number; only rows that concern it are read.
+
+    Args:
+        results: the folder of results.
+        model: a model of the run.
+        dataset: a dataset of the run.
+        about: what names the number: `subject` and `attribute`, `bias_type` and `group`, or `measure`, by the dataset's
+            family; and of what is shown `other`, the group or subject that it is compared with.
+
+    Raises:
+        InputError: a name is unknown, or one is missing.
+        UserError: the run is not finished, or the family has no such way.
+        TableError: a table is damaged.
+    """
+    path = measures_of(results, model, dataset)
+    measures = read_table(path, MEASURES)
+    made_of = read_provenance(path).get("cell")
+    if made_of is None:
+        raise UserError(f"{path}: does not say what it was measured from, as an older biasgrid made it; run again")
+    family, options = made_of["family"], made_of["options"]
+    reference = stage(family, "evidence")
+    if not exists(reference) or not hasattr(load(reference), "concerned"):
+        raise UserError(f"the family of {dataset} explains no single numbers; {results}/evidence has some of its texts")
+    way, stages = load(reference), load(stage(family, "measure"))
+    check_names(measures, about, way.EXPLAINED, dataset)
+    measure, chosen = way.number(about, options)
+    tables = [pl.scan_parquet(results / made_of["instances"], glob=False)]
+    tables.append(pl.scan_parquet([results / each for each in made_of["predictions"]], glob=False))
+    asked = way.concerned(tables[0], about).collect()
+    said = tables[1].filter(pl.col("instance").is_in(asked["instance"].implode())).collect()
+    observations = stages.observe(asked, said, options)
+    again = row_of(stages.measure(observations, options | {"measures": []}), measure, chosen, about)
+    before = row_of(measures, measure, chosen, about)
+    cell = MeasuredCell(asked.lazy(), said.lazy(), observations, measures, options)
+    return Explanation(
+        measure, chosen, before.get("value"), before.get("flag"), known(again.get("value")), again.get("n", 0),
+        way.units(cell, about),
+    )  # fmt: skip
+
+
+def measures_of(results: Path, model: str, dataset: str) -> Path:
+    """Returns the measures of a cell.
+
+    Raises:
+        InputError: there is no such dataset, or it was not asked of the model.
+        UserError: nothing was measured in the folder.
+    """
+    cells = {(path.parent.name, path.stem) for path in results.glob("measures/*/*.parquet")}
+    if not cells:
+        raise UserError(f"there is no {results}/measures; expected the `results` of a config that was run")
+    faults = list(unknown_names(str(results), "--dataset", [dataset], sorted({of for of, _ in cells})))
+    models = sorted({name for of, name in cells if of == dataset or faults})
+    faults += unknown_names(str(results), "--model", [model], models)
+    if faults:
+        raise InputError(faults)
+    return results / "measures" / dataset / f"{model}.parquet"
+
+
+def check_names(measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[str, ...], dataset: str) -> None:
+    """Refuses names that are missing, of no use or unknown.
+
+    Args:
+        measures: schema `MEASURES`.
+        about: what was given.
+        needed: what names a number of the dataset's family.
+        dataset: for messages.
+
+    Raises:
+        InputError: with all of them.
+    """
+    options = ", ".join(f"--{KEYS.get(name, name)}" for name in needed)
+    faults = [Fault(dataset, f"--{KEYS.get(name, name)}", "missing", options) for name in needed if name not in about]
+    useless = [name for name in about if name not in (*needed, "other")]
+    faults += [Fault(dataset, f"--{KEYS.get(name, name)}", "names nothing of it", options) for name in useless]
+    rows = measures
+    for key in needed:
+        if key in KEYS and key in about:
+            names = rows[key].drop_nulls().unique().sort().to_list()
+            faults += unknown_names(dataset, f"--{KEYS[key]}", [about[key]], names)
+            rows = rows.filter(pl.col(key) == about[key]) if about[key] in names else rows
+    if "other" in about and (of := next((key for key in ("subject", "group") if key in needed), None)):
+        names = measures[of].drop_nulls().unique().sort().to_list()
+        faults += unknown_names(dataset, "--other", [about["other"]], names)
+    if faults:
+        raise InputError(faults)
+
+
+def row_of(measures: pl.DataFrame, measure: str, options: str, about: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the row of a number, nothing where there is none."""
+    keys = [key for key in MEASURE_KEYS if key in measures.columns]
+    wanted = {key: about[key] for key in keys if key in KEYS and key in about}
+    # The bias type of a metric is that of its probe.
+    others = [pl.col(key).is_null() for key in keys if key not in wanted and key != "bias_type"]
+    rows = measures.filter(*others, *(pl.col(key) == name for key, name in wanted.items()), measure=measure)
+    return next(iter(rows.filter(options=options).to_dicts()), {})
+
+
+def known(value: float | None) -> float | None:
+    """Returns a number, None in place of NaN."""
+    return None if value is None or math.isnan(value) else value
