@@ -80,7 +80,20 @@ def strengths_of_cells():
 def declared_of(dataset):
     """What a dataset asks, and its measures, in words."""
     section, family = grid.datasets[dataset], grid.family(dataset)
-    return dict(title=section.title, about=family.about(grid, dataset), measures=grid.measures_of(dataset))
+    return dict(
+        title=section.title,
+        about=family.about(grid, dataset),
+        measures=grid.measures_of(dataset),
+        family=section.family,
+        reference=grid.reference_of_family(dataset),
+        sensitive=section.sensitive,
+    )
+
+
+def modules_of_payloads():
+    """The modules that tell what the pages of cells show, of families that have one."""
+    references = {stage(grid.reference_of_family(dataset), "payload") for dataset in grid.run.datasets}
+    return sorted(filter(exists, references))
 
 
 def facts_of_report():
@@ -90,6 +103,8 @@ def facts_of_report():
         config=config_name,
         strengths=strengths_of_cells(),
         level=grid.statistics.level,
+        results=grid.results,
+        megabytes=grid.report.megabytes,
         datasets={name: declared_of(name) for name in grid.run.datasets},
         models={name: grid.models[name].model_dump(include={"kind", "label", "task"}) for name in grid.run.models},
     )

@@ -6,6 +6,8 @@ rule report:
         summary=layout.summary("parquet"),
         measures=of_cells(layout.measures),
         evidence=of_cells(layout.evidence),
+        parts=of_cells(layout.evidence_parts),
+        statistics=of_cells(layout.statistics),
         instances=[layout.instances(*variant) for variant in grid.selected_variants],
         records=records_of_models(),
         imported=[layout.imported(of, model) / "predictions.parquet" for model, of in CELLS if is_imported(model)],
@@ -23,7 +25,7 @@ rule report:
     params:
         facts=facts_of_report(),
         figures=list(FIGURES.values()),
-        code=lambda _: code_of("report", *modules_of_figures(*FIGURES)),
+        code=lambda _: code_of("report", *modules_of_figures(*FIGURES), *modules_of_payloads()),
     script:
         "../workflow/scripts/report.py"
 

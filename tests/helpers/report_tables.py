@@ -6,15 +6,24 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from biasgrid.report.page import ReportFigure, ReportRun, ReportTables, build_report
+from biasgrid.report.page import build_report
 from biasgrid.report.published import PUBLISHED
-from biasgrid.tables.evidence import EVIDENCE
+from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.tables.files import empty_table
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, summarise
 
-SCHEMAS = {"measures": MEASURES, "summary": SUMMARY, "examples": EVIDENCE, "planted": PLANTED}
+SCHEMAS = {
+    "measures": MEASURES,
+    "summary": SUMMARY,
+    "examples": EVIDENCE,
+    "statistics": STATISTICS,
+    "parts": EVIDENCE_PARTS,
+    "planted": PLANTED,
+}
 NOTHING = {name: empty_table(schema) for name, schema in SCHEMAS.items()} | {
     "published": pl.DataFrame(schema=PUBLISHED)
 }

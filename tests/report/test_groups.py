@@ -13,12 +13,10 @@ from small_measures import measures_of
 from biasgrid.families.underspecified.declared import ABOUT, MEASURES
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.plots import GRID
-from biasgrid.plots.cells import planted as planted_figure
 from biasgrid.report.content import MeasureTable, dataset_section
-from biasgrid.report.examples import strongest_examples
-from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun
+from biasgrid.report.examples import examples_of
 from biasgrid.report.published import read_published
+from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.statistics.groups import pairwise_options
 from biasgrid.tables.measure import written_options
 
@@ -72,7 +70,7 @@ def example(model: str, bias_type: str, difference: float, case: int = 7) -> lis
 
 def shown(measures: pl.DataFrame, part: str) -> list[MeasureTable]:
     """The tables of headlines or of further comparisons in the dataset's section."""
-    tables = {"summary": summary_of(RUN, measures), "measures": measures, "examples": case_examples([])}
+    tables = {"summary": summary_of(RUN, measures), "measures": measures}
     return dataset_section("feelings", RUN.datasets[0].measures, tables)[part]
 
 
@@ -98,8 +96,6 @@ def test_headlines_are_those_of_the_tables(measures: pl.DataFrame) -> None:
     for (measure, options), value in values.items():
         assert value == wanted.filter(measure=measure, options=options)["value"].item()
     assert ("distance", pairwise_options(measures)) in values
-    largest = [row["numbers"][1]["share"] for part in table.parts for row in part.rows]
-    assert max(largest) == 100
 
 
 def test_further_comparisons_are_about_the_same_score_and_threshold(measures: pl.DataFrame) -> None:
@@ -145,20 +141,17 @@ def test_positions_have_a_column_where_cases_have_some(measures: pl.DataFrame) -
     assert not any(heading in cells for cells in without.rows)
 
 
-def test_each_bias_type_has_the_case_with_the_largest_difference_of_any_model() -> None:
-    rows = [*example("mild", "faith", 0.3), *example("strong", "faith", 0.5, case=9), *example("mild", "land", 0.6)]
-    found = strongest_examples(case_examples(rows))
-    assert [(each["name"], each["model"], each["units"][0]["sides"][0]["instances"][0]["unit"]) for each in found] == [
-        ("land: jewish, muslim", "mild", 7),
-        ("faith: jewish, muslim", "strong", 9),
+def test_examples_have_their_groups_the_highest_score_first() -> None:
+    rows = [*example("strong", "faith", 0.5, case=9), *(row | {"rank": 1} for row in example("strong", "land", 0.6))]
+    found = examples_of(case_examples(rows))
+    assert [(each["about"], each["value"]) for each in found] == [
+        (["faith", "jewish", "muslim"], 5000),
+        (["land", "jewish", "muslim"], 6000),
     ]
-    sides = found[0]["units"][0]["sides"]
-    assert [(side["group"], side["score"]) for side in sides] == [
-        ("muslim", pytest.approx(0.75)),
-        ("jewish", pytest.approx(0.3)),
-    ]
-    assert [instance["term"] for instance in sides[0]["instances"]] == ["Muslim man", "Muslim woman"]
-    assert strongest_examples(case_examples([])) == []
+    (unit,) = found[0]["units"]
+    terms = ["Muslim man", "Muslim woman", "Jewish man", "Jewish woman"]
+    assert [(row["term"], row["score"]) for row in unit["rows"]] == [*zip(terms, (7000, 8000, 2000, 4000), strict=True)]
+    assert examples_of(case_examples([])) == []
 
 
 def test_a_grid_of_counterfactual_datasets_alone_has_a_page(measures: pl.DataFrame) -> None:
@@ -170,9 +163,12 @@ def test_a_grid_of_counterfactual_datasets_alone_has_a_page(measures: pl.DataFra
     assert ["faith (3 groups, 4 templates)"] in page.rows
     strong = next(cells for cells in page.rows if cells[:2] == ["BERT large", "Sentiment"] and len(cells) == 7)
     assert strong[-3:] == ["1.000", "\N{EN DASH}", "8"]
-    assert ["Muslim man", "Muslim man slept.", "positive", "negative", "0.700"] in page.rows
-    for part in ("faith: jewish, muslim", "Difference 0.500, template 2", "muslim: 0.750"):
-        assert part in page.text
+    (carried,) = page.blocks["evidence/strong/feelings"]["examples"]
+    (unit,) = carried["units"]
+    assert (unit["value"], unit["template"]) == (5000, 2)
+    assert {"text": "Muslim man slept.", "expected": "positive", "said": "negative", "score": 7000}.items() <= (
+        unit["rows"][0].items()
+    )
 
 
 def test_both_families_stand_in_one_page(measures: pl.DataFrame, underspecified: pl.DataFrame) -> None:
@@ -183,7 +179,7 @@ def test_both_families_stand_in_one_page(measures: pl.DataFrame, underspecified:
         assert part in page.text
     assert page.text.count("Further comparisons") == 1
     assert ["Feelings: faith (3 groups, 4 templates)"] in page.rows
-    assert "Sentences behind" not in page.text
+    assert not [name for name in page.blocks if name.startswith("evidence/")]
 
 
 def test_a_grid_without_groups_says_nothing_of_them(underspecified: pl.DataFrame) -> None:
@@ -202,15 +198,10 @@ def planted_section(page: Page) -> list[list[str]]:
     return [cells[:-1] for cells in page.rows if len(cells) == 11 and cells[2] in ("mild", "strong")]
 
 
-def test_planted_group_effects_stand_beside_what_was_measured(tmp_path: Path, measures: pl.DataFrame) -> None:
-    svg, png = tmp_path / "planted.svg", tmp_path / "planted.png"
-    svg.write_bytes(b'<svg xmlns="http://www.w3.org/2000/svg"/>')
-    png.write_bytes(b"\x89PNG")
+def test_planted_group_effects_stand_beside_what_was_measured(measures: pl.DataFrame) -> None:
     planted = planted_slants({"mild": 0, "strong": 0.2}, BIAS_TYPES)
-    figures = [ReportFigure("planted", GRID, svg, png, planted_figure.CAPTION)]
-    page = Page(report_of(replace(RUN, strengths=LEARNED), figures, planted=planted, measures=measures))
+    page = Page(report_of(replace(RUN, strengths=LEARNED), planted=planted, measures=measures))
     assert "planted" in page.ids
-    assert page.text.count(planted_figure.CAPTION) == 1
     mild, strong = planted_section(page)
     assert mild[:5] == ["BERT base", "Sentiment", "mild", "Feelings", SCORE]
     assert (mild[5:7], mild[8]) == (["\N{EN DASH}", "\N{EN DASH}"], "0.000")
@@ -228,29 +219,28 @@ def test_planted_classifiers_and_real_models_stand_in_one_page(underspecified: p
     assert [cells[0] for cells in planted_section(page)] == ["BERT base", "BERT large"]
 
 
-def test_the_page_with_groups_refers_to_nothing_outside_of_it(tmp_path: Path, measures: pl.DataFrame) -> None:
-    svg, png = tmp_path / "figure.svg", tmp_path / "figure.png"
-    svg.write_bytes(b'<svg xmlns="http://www.w3.org/2000/svg"/>')
-    png.write_bytes(b"\x89PNG")
-    figures = [
-        ReportFigure(each, "feelings", svg, png, f"Caption of {each}.") for each in ("group_scores", "failure_curve")
-    ]
+def test_the_page_names_the_files_of_figures(measures: pl.DataFrame) -> None:
+    files = {name: Path("results/plots/feelings", f"{name}.svg") for name in ("group_scores", "failure_curve")}
+    figures = [ReportFigure(name, "feelings", file, f"Caption of {name}.") for name, file in files.items()]
     page = Page(report_of(RUN, figures, measures=measures))
-    assert all(figure.caption in page.text for figure in figures)
-    targets = {reference.removeprefix("#") for reference in page.references if reference.startswith("#")}
-    assert targets <= set(page.ids)
-    assert all(reference.startswith(("#", "data:image/")) for reference in page.references)
+    told = [
+        {"file": str(file), "dataset": "feelings", "caption": f"Caption of {name}."} for name, file in files.items()
+    ]
+    assert page.blocks["core"]["figures"] == told
+    assert "figures for papers in results/plots" in page.text
 
 
-def test_names_of_groups_and_sentences_are_escaped(measures: pl.DataFrame) -> None:
-    bad = "<b>Ann & Co</b><script>"
+def test_names_of_groups_and_sentences_are_no_markup(measures: pl.DataFrame) -> None:
+    bad = "<b>Ann & Co</b></script><script>"
     rows = [row | {"group": bad, "term": bad, "text": bad, "said": bad} for row in example("mild", bad, 0.5)[:1]]
     page = Page(report_of(RUN, measures=measures, examples=case_examples(rows)))
-    assert page.text.count(bad) >= 5
-    assert not {"b", "script"} & page.tags
+    assert page.blocks["evidence/mild/feelings"]["examples"][0]["about"] == [bad, bad]
+    assert "b" not in page.tags
+    assert len(page.scripts) == 2
 
 
 def test_second_texts_stand_beside_the_first(measures: pl.DataFrame) -> None:
     rows = [row | {"text_pair": "Somebody slept."} for row in example("mild", "faith", 0.5)]
     page = Page(report_of(RUN, measures=measures, examples=case_examples(rows)))
-    assert ["Jewish man", "Jewish man slept.", "Somebody slept.", "positive", "negative", "0.200"] in page.rows
+    (unit,) = page.blocks["evidence/mild/feelings"]["examples"][0]["units"]
+    assert {row["text_pair"] for row in unit["rows"]} == {"Somebody slept."}

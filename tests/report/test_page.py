@@ -1,6 +1,5 @@
 """The report: its numbers, its sentences, and that it needs nothing beside it."""
 
-import base64
 import re
 from dataclasses import replace
 from itertools import product
@@ -18,15 +17,13 @@ from biasgrid.groups.declared import measures_of_groups
 from biasgrid.plots import GRID
 from biasgrid.plots.associations import ranks
 from biasgrid.plots.cells import intensity_mu
-from biasgrid.report.examples import strongest_examples
-from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun, number
+from biasgrid.report.page import number
 from biasgrid.report.published import PUBLISHED, published_rows
+from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
 
-SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
-PNG = b"\x89PNG"
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 
 RUN = ReportRun(
@@ -98,13 +95,10 @@ def examples() -> pl.DataFrame:
 
 
 @pytest.fixture
-def figures(tmp_path: Path) -> list[ReportFigure]:
-    svg, png = tmp_path / "figure.svg", tmp_path / "figure.png"
-    svg.write_bytes(SVG)
-    png.write_bytes(PNG)
+def figures() -> list[ReportFigure]:
     return [
-        ReportFigure("intensity_mu", GRID, svg, png, intensity_mu.CAPTION),
-        ReportFigure("ranks", "religion", svg, png, ranks.CAPTION),
+        ReportFigure("intensity_mu", GRID, Path("results/plots/grid/intensity_mu.svg"), intensity_mu.CAPTION),
+        ReportFigure("ranks", "religion", Path("results/plots/religion/ranks.svg"), ranks.CAPTION),
     ]
 
 
@@ -166,24 +160,10 @@ def test_the_page_refers_to_nothing_outside_of_it(
     assert targets
     assert targets <= set(page.ids)
     assert len(page.ids) == len(set(page.ids))
-    assert all(reference.startswith(("#", "data:image/")) for reference in page.references)
+    assert all(reference.startswith("#") for reference in page.references)
     assert "url(" not in html
     assert "@import" not in html
-    assert not {"script", "link", "iframe", "object"} & page.tags
-
-
-def test_figures_stand_in_the_page_with_their_captions(
-    measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
-) -> None:
-    page = Page(report_of(RUN, figures, measures=measures, examples=examples))
-    uri = "data:image/svg+xml;base64," + base64.b64encode(SVG).decode()
-    assert page.references.count(uri) == len(figures)
-    assert all(figure.caption in page.text for figure in figures)
-
-
-def test_large_figures_are_taken_as_png(figures: list[ReportFigure]) -> None:
-    figures[0].svg.write_bytes(b" " * 400_000)
-    assert figures[0].uri == "data:image/png;base64," + base64.b64encode(PNG).decode()
+    assert not {"link", "iframe", "object", "img"} & page.tags
 
 
 def test_the_same_run_gives_the_same_page(
@@ -221,27 +201,19 @@ def test_names_are_escaped(measures: pl.DataFrame) -> None:
     model = replace(RUN.models[0], source=bad)
     run = replace(RUN, title=bad, models=[model, RUN.models[1]])
     page = Page(report_of(run, measures=measures, examples=examples_of(example_rows("base-lm", bad, bad, 0.3))))
-    assert page.text.count(bad) >= 5
-    assert not {"b", "script"} & page.tags
+    assert page.text.count(bad) >= 3
+    assert "b" not in page.tags
+    assert len(page.scripts) == 2
 
 
-def test_examples_are_the_strongest_of_any_model(examples: pl.DataFrame) -> None:
-    found = strongest_examples(examples)
-    assert [(row["model"], row["name"], row["value"]) for row in found] == [
-        ("base-squad", "Ann: stole", 0.4),
-        ("base-squad", "Cleo: slept", 0.2),
-    ]
-    groups = found[0]["units"]
-    assert [group["unit_value"] for group in groups] == [pytest.approx(0.41), 0.4]
-    assert [instance["instance"] for instance in groups[0]["sides"][0]["instances"]] == [4, 5, 6, 7]
-    assert [len(strongest_examples(examples, most)) for most in (1, 2, 3, 4)] == [0, 1, 1, 2]
+def test_sentences_are_carried_as_far_as_they_fit(measures: pl.DataFrame, examples: pl.DataFrame) -> None:
+    def carried(megabytes: float) -> dict[str, tuple[int, int]]:
+        blocks = Page(report_of(replace(RUN, megabytes=megabytes), measures=measures, examples=examples)).blocks
+        found = {name: each for name, each in blocks.items() if name.startswith("evidence/")}
+        return {name.split("/")[1]: (len(each["examples"]), each["of"]) for name, each in found.items()}
 
-
-def test_sentences_and_scores_of_examples_stand_in_the_page(measures: pl.DataFrame, examples: pl.DataFrame) -> None:
-    text = Page(report_of(RUN, measures=measures, examples=examples)).text
-    assert text.count("Ann met Bob, case 1.") == 4
-    for part in ("Who stole? (3)", "0.800", "Compared with Bob: difference 0.410, template 0"):
-        assert part in text
+    assert carried(8) == {"base-squad": (2, 2), "base-lm": (1, 1)}
+    assert carried(0.001) == {"base-squad": (0, 2), "base-lm": (0, 1)}
 
 
 def test_planted_bias_stands_beside_what_was_measured(

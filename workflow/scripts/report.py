@@ -1,4 +1,4 @@
-"""Rule report: measures, summary, evidence, figures and records -> one offline page."""
+"""Rule report: measures, summary, examples, figures and records -> one offline page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +12,15 @@ start_job(snakemake.log[0], TABLES)
 
 from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.files import write_text
-from biasgrid.report.facts import gather_figures, gather_run
-from biasgrid.report.page import ReportTables, build_report
+from biasgrid.report.facts import gather_figures, gather_run, without_secrets
+from biasgrid.report.page import build_report
 from biasgrid.report.published import read_published
-from biasgrid.tables.evidence import EVIDENCE
+from biasgrid.report.run import ReportTables
 from biasgrid.tables.files import read_table, read_tables
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.statistics import STATISTICS
 
 page = build_report(
     run=gather_run(
@@ -26,12 +28,15 @@ page = build_report(
         imported=[Path(path) for path in snakemake.input.imported],
         instances=[Path(path) for path in snakemake.input.instances],
         measures=[Path(path) for path in snakemake.input.measures],
+        settings=without_secrets(snakemake.config),
         **snakemake.params.facts,
     ),
     tables=ReportTables(
         measures=read_tables(snakemake.input.measures, MEASURES),
         summary=read_table(snakemake.input.summary, SUMMARY),
         examples=read_tables(snakemake.input.evidence, EVIDENCE),
+        statistics=read_tables(snakemake.input.statistics, STATISTICS),
+        parts=read_tables(snakemake.input.parts, EVIDENCE_PARTS),
         planted=read_tables(snakemake.input.planted, PLANTED),
         published=read_published(snakemake.input.reference),
     ),

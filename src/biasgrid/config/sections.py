@@ -88,6 +88,14 @@ def as_input(detail: ErrorDetails) -> InitErrorDetails:
     return InitErrorDetails(type=detail["type"], loc=detail["loc"], input=detail["input"], ctx=detail.get("ctx", {}))
 
 
+class Report(Section):
+    """The page that shows what was found."""
+
+    megabytes: float = Field(
+        8, gt=0, description="how large it may become: sentences behind numbers are carried as far as they fit"
+    )
+
+
 class Config(Section):
     """A whole config."""
 
@@ -110,6 +118,7 @@ class Config(Section):
         description="largest values that `biasgrid gate` lets pass, by dataset and measure, such as "
         "`gender: {mu_excess: 0.05}` (see docs/gate.md)",
     )
+    report: Report = Field(Report(), description="the page that shows what was found")
     planted: Planted | None = Field(None, description="planted bias, for models with `train.planted`")
     tokenizers: dict[Name, Tokenizer] = Field(default_factory=dict, description="families of tokenizers, by name")
     plugins: list[str] = Field(

@@ -60,6 +60,7 @@ class DatasetSection(Section):
         description="which templates are rewordings of one, and so one piece of evidence: `auto` (those that differ in "
         "the gender of their words alone), `none`, or lists of template numbers from 0, such as `[[0, 1], [2, 3]]`",
     )
+    sensitive: bool = Field(True, description="whether the report hides its attributes and sentences until asked")
     figures: list[Name] = Field(default_factory=list, description="names of figures of plugins to draw besides")
 
 

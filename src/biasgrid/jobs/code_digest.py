@@ -36,6 +36,7 @@ WITHOUT_NUMBERS = {
 }
 """Modules that check and word what users write, choose where work is done and by whom, or fetch and write what they
 are told."""
+OF_PAGES = (".html", ".js", ".css")
 
 
 def code_digest(script: str | Path, *references: str) -> str:
@@ -82,7 +83,7 @@ class Code(NamedTuple):
 
     Attributes:
         imports: the modules of the package that it imports, by `from biasgrid.x import y`.
-        shape: its syntax tree, and the page template that goes with it, if any.
+        shape: its syntax tree, and the files of a page that stand in the folder of a package.
     """
 
     imports: list[str]
@@ -92,10 +93,11 @@ class Code(NamedTuple):
 @cache
 def read_code(file: Path) -> Code:
     """Reads a Python file, once in a process: the scripts share most of their modules."""
-    template = file.with_suffix(".html")
     tree = ast.parse(file.read_text(encoding="utf-8"))
     imports = imported(tree)
-    return Code(imports, dump(WithoutTexts().visit(tree)) + (template.read_text("utf-8") if template.exists() else ""))
+    beside = sorted(file.parent.rglob("*")) if file.name == "__init__.py" else []
+    texts = [path.read_text("utf-8") for path in beside if path.suffix in OF_PAGES]
+    return Code(imports, "".join([dump(WithoutTexts().visit(tree)), *texts]))
 
 
 def imported(tree: ast.Module) -> list[str]:

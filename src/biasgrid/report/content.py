@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.report.examples import strongest_examples
 from biasgrid.statistics.recovery import StrengthsOfCells, measured_and_planted, recovery
 from biasgrid.statistics.selection import in_order
 from biasgrid.tables.measure import Measure, options_of
@@ -35,13 +34,11 @@ class Column:
         measure: the measure's name.
         options: those of its rows.
         heading: what stands above it.
-        compared: whether bars show which values are larger.
     """
 
     measure: str
     options: str
     heading: str
-    compared: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Part:
         counts: how many subjects, attributes, ... there are, in words.
         rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or cases there are),
             `frames` (None where nothing is known of how sure its numbers are) and `numbers`: of each column the row of
-            the summary with `share`, its value in percent of the largest of the column, or None.
+            the summary, or None.
     """
 
     dataset: str
@@ -79,7 +76,7 @@ class MeasureTable:
 def headlines(declared: Declared) -> list[Column]:
     """Returns the columns of the measures that stand in the summary."""
     return [
-        Column(name, measure.headline, measure.title, compared=measure.fair is not None)
+        Column(name, measure.headline, measure.title)
         for name, measure in declared.items()
         if measure.headline is not None
     ]
@@ -132,7 +129,7 @@ def measure_tables(
                 counts = counts_of(measures.filter(dataset=dataset), bias_type)
                 part = Part(dataset, bias_type, counts, rows_of_part(of_part, shown))
                 parts.setdefault(shown, []).append(part)
-    return [with_shares(MeasureTable(shown, of_table)) for shown, of_table in parts.items()]
+    return [MeasureTable(shown, of_table) for shown, of_table in parts.items()]
 
 
 def rows_of_part(rows: pl.DataFrame, columns: Sequence[Column]) -> list[Row]:
@@ -146,17 +143,6 @@ def rows_of_part(rows: pl.DataFrame, columns: Sequence[Column]) -> list[Row]:
         # Of answers that one model gave to no member of a class, another one's may tell something.
         if there:
             table.append({"model": model, "numbers": numbers, "n": there[-1]["n"], "frames": frames or None})
-    return table
-
-
-def with_shares(table: MeasureTable) -> MeasureTable:
-    """Adds to each number its value in percent of the largest of its column, 0 where it has none."""
-    rows = [row for part in table.parts for row in part.rows]
-    for place in range(len(table.columns)):
-        numbers = [row["numbers"][place] for row in rows if row["numbers"][place]]
-        largest = max((number["value"] or 0 for number in numbers), default=0)
-        for number in numbers:
-            number["share"] = 100 * (number["value"] or 0) / max(largest, 1e-12)
     return table
 
 
@@ -183,20 +169,19 @@ def dataset_section(name: str, declared: Declared, tables: Mapping[str, pl.DataF
     Args:
         name: its name.
         declared: its measures.
-        tables: `summary`, `measures` and `examples`, of all datasets.
+        tables: `summary` and `measures`, of all datasets.
 
     Returns:
-        `headlines`, `further` and `checks` (tables of measures), `few_frames`, from `few_frames`, `flags`, from
-        `flags_with_remedies`, and `examples`, from `strongest_examples`.
+        `headlines`, `further` and `checks` (tables of measures), `few_frames`, from `few_frames`, and `flags`, from
+        `flags_with_remedies`.
     """
-    summary, measures, examples = (tables[table].filter(dataset=name) for table in ("summary", "measures", "examples"))
+    summary, measures = (tables[table].filter(dataset=name) for table in ("summary", "measures"))
     return {
         "headlines": measure_tables(summary, measures, {name: headlines(declared)}),
         "further": measure_tables(summary, measures, {name: further(declared, summary)}),
         "flags": flags_with_remedies(summary, declared),
         "few_frames": few_frames(summary),
         "checks": measure_tables(summary, measures, {name: checks(declared)}),
-        "examples": strongest_examples(examples),
     }
 
 

@@ -1,81 +1,64 @@
-"""The sentences behind numbers, as the report shows them."""
+"""The sentences behind numbers, as the pages of cells show them."""
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import Any
 
 import polars as pl
 
-from biasgrid.statistics.selection import in_order
+from biasgrid.families.shown import scaled
 
-MOST_UNITS = 6
-"""So many swap groups or cases of a dataset are shown at most."""
-
-ABOUT = ["measure", "options", "subject", "bias_type", "attribute"]
-"""What a number is about that has examples; of each the model is shown that has it strongest."""
+ABOUT = ("subject", "bias_type", "attribute")
+EXAMPLE = ["measure", "options", *ABOUT, "rank"]
+SHOWN = ("term", "text", "text_pair", "expected", "said", "group")
 
 
-def strongest_examples(examples: pl.DataFrame, most: int = MOST_UNITS) -> list[dict[str, Any]]:
-    """Picks the strongest examples of a dataset over all models, each of another subject and attribute or bias type.
+def examples_of(examples: pl.DataFrame) -> list[dict[str, Any]]:
+    """Gathers the examples of a cell, those that matter most first.
 
     Args:
-        examples: those of the dataset (schema `EVIDENCE`).
-        most: how many swap groups or cases to pick at most.
+        examples: schema `EVIDENCE`, of one cell.
 
     Returns:
-        Dictionaries with `model`, `measure`, `value`, `name` (what the number is about) and `units`, see `shown_unit`.
+        Dictionaries with `measure`, `value`, `reason`, `about` (what the number is about, in words) and `units`, from
+        `unit_of`.
     """
-    order = [-pl.col("value"), pl.col("rank"), -pl.col("unit_value")]
-    examples = examples.filter(role="strongest")
-    strongest = (
-        examples.sort(order, maintain_order=True, nulls_last=True)
-        .unique(ABOUT, keep="first", maintain_order=True)
-        .head(most)
-        .select("model", "rank", *ABOUT)
-        .with_row_index("place")
-    )
-    rows = examples.join(strongest, on=["model", "rank", *ABOUT], nulls_equal=True)
-    rows = rows.sort("place", -pl.col("unit_value"), "unit", maintain_order=True)
-    found = [shown_example(example) for example in rows.partition_by("place", maintain_order=True)]
-    units = accumulate(len(example["units"]) for example in found)
-    return [example for example, count in zip(found, units, strict=True) if count <= most]
+    parts = examples.sort("rank", maintain_order=True).partition_by(EXAMPLE, maintain_order=True)
+    return [example_of(part) for part in parts]
 
 
-def shown_example(rows: pl.DataFrame) -> dict[str, Any]:
+def example_of(rows: pl.DataFrame) -> dict[str, Any]:
     """Gathers what is shown of an example: the rows of its units."""
     first = rows.row(0, named=True)
     units = rows.partition_by("unit", maintain_order=True)
-    about = [first[key] for key in ("subject", "bias_type", "attribute")] + in_order(units[0], "group")
-    names = [name for name in about if name is not None]
+    groups = units[0]["group"].drop_nulls().unique(maintain_order=True)
     return {
-        "model": first["model"],
         "measure": first["measure"],
-        "value": first["value"],
-        "name": f"{names[0]}: {', '.join(names[1:])}",
-        "units": [shown_unit(unit) for unit in units],
+        "value": scaled(first["value"]),
+        "reason": first["reason"],
+        "about": [first[key] for key in ABOUT if first[key] is not None] + groups.to_list(),
+        "units": [unit_of(unit) for unit in units],
     }
 
 
-def shown_unit(rows: pl.DataFrame) -> dict[str, Any]:
-    """Gathers what is shown of a swap group or case.
+def unit_of(rows: pl.DataFrame) -> dict[str, Any]:
+    """Gathers what is shown of a swap group, case or statement.
 
     Returns:
-        `unit_value`, `template`, `subject` and `other` (of a swap group the two subjects, else None), `columns` (which
-        of the columns that may be empty are not) and `sides`: of each group (None where there are none) `group`,
-        `score` (the mean) and `instances` (the rows), the highest score first.
+        `value`, `role`, `template`, `other` (of a swap group the other subject) and `rows`: of each instance its texts
+        and scores, those of the group with the highest mean first.
     """
     first = rows.row(0, named=True)
-    sides = [
-        {"group": side["group"].item(0), "score": side["score"].mean(), "instances": side.to_dicts()}
-        for side in rows.partition_by("group", maintain_order=True)
-    ]
-    optional = ("term", "text_pair", "expected", "said", "other_score")
+    means = rows.group_by("group").agg(mean=pl.col("score").mean())
+    ordered = rows.join(means, on="group", how="left", nulls_equal=True, maintain_order="left")
+    ordered = ordered.sort("mean", descending=True, nulls_last=True, maintain_order=True)
     return {
-        "unit_value": first["unit_value"],
+        "value": scaled(first["unit_value"]),
+        "role": first["role"],
         "template": first["template"],
-        "subject": first["subject"],
         "other": first["other"] if first["subject"] is not None else None,
-        "columns": [name for name in optional if rows[name].is_not_null().any()],
-        "sides": sorted(sides, key=lambda side: side["score"], reverse=True),
+        "rows": [
+            {name: row[name] for name in SHOWN} | {name: scaled(row[name]) for name in ("score", "other_score")}
+            for row in ordered.to_dicts()
+        ],
     }

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from biasgrid.addresses import shown
 from biasgrid.references import load
-from biasgrid.report.page import ReportDataset, ReportFigure, ReportModel, ReportRun
+from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.statistics.recovery import StrengthsOfCells
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import provenance
@@ -20,6 +21,9 @@ def gather_run(
     datasets: Mapping[str, Mapping[str, Any]],
     strengths: StrengthsOfCells,
     level: float,
+    results: str,
+    settings: Mapping[str, Any],
+    megabytes: float,
     records: Mapping[str, Mapping[str, Any]],
     imported: Sequence[Path],
     instances: Sequence[Path],
@@ -31,9 +35,12 @@ def gather_run(
         title: the report's title.
         config: the name of the config.
         models: kind, label and task of each model, by name.
-        datasets: `title`, `about` and `measures` of each dataset, by name, as in `ReportDataset`.
+        datasets: what `ReportDataset` has of each dataset besides what its tables say, by name.
         strengths: the models that learned a planted bias.
         level: the coverage of intervals.
+        results: the folder of results.
+        settings: the config.
+        megabytes: how large the page may become.
         records: the record of each model's checkpoint, by name, for those that are not imported.
         imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
         instances: the instances tables, at `DATASET/VARIANT.parquet`.
@@ -51,6 +58,9 @@ def gather_run(
         datasets=[gather_dataset(name, facts, instances, imported, measures) for name, facts in datasets.items()],
         strengths=strengths,
         level=level,
+        results=results,
+        settings=settings,
+        megabytes=megabytes,
     )
 
 
@@ -105,7 +115,16 @@ def revision(record: Mapping[str, Any]) -> str:
 def gather_figures(figures: Mapping[Path, Mapping[str, str]]) -> list[ReportFigure]:
     """Finds figures by their folders, `DATASET` or `grid` for those of all datasets, and their references there."""
     return [
-        ReportFigure(name, folder.name, folder / f"{name}.svg", folder / f"{name}.png", load(reference).CAPTION)
+        ReportFigure(name, folder.name, folder / f"{name}.svg", load(reference).CAPTION)
         for folder, references in figures.items()
         for name, reference in references.items()
     ]
+
+
+def without_secrets(settings: Any) -> Any:
+    """Returns a config whose addresses hold nothing that must not be shown, such as keys."""
+    if isinstance(settings, Mapping):
+        return {str(key): without_secrets(value) for key, value in settings.items()}
+    if isinstance(settings, list | tuple):
+        return [without_secrets(value) for value in settings]
+    return shown(settings) if isinstance(settings, str) and "://" in settings else settings

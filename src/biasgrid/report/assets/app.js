@@ -1,0 +1,119 @@
+// Starts the page: reads the address, draws what it names, and listens to keys.
+
+import {address, button, h, link, name, replace} from "./dom.js";
+import {block, cellOf, datasetOf} from "./data.js";
+import {about, shown, toggle} from "./veil.js";
+import {cellPage, views} from "./generic.js";
+import {overview} from "./overview.js";
+import {datasetPage, runPage, showStatic} from "./run.js";
+import {searchBox} from "./search.js";
+
+const core = await block("core");
+const root = document.documentElement;
+const app = document.getElementById("app");
+const drawn = { cell: null, count: 0 };
+
+const PAGES = {
+  "": () => overview(core, draw),
+  cell: async (model, dataset, ...rest) => {
+    about(datasetOf(core, dataset));
+    if (!cellOf(core, model, dataset)) return null;
+    return cellPage(core, model, dataset, rest, draw);
+  },
+  dataset: (key) => {
+    const dataset = datasetOf(core, key);
+    return dataset ? datasetPage(core, dataset) : null;
+  },
+  measures: () => {
+    showStatic("measures");
+    return [];
+  },
+  run: () => {
+    showStatic("run", "planted", "published");
+    return runPage(core);
+  },
+};
+
+function parts() {
+  try {
+    return location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}
+
+function unknown() {
+  return [h("h2", {}, "Nothing is called that here"), h("p", {}, "This address names nothing in this report. ", link("#/", "To the grid"), ".")];
+}
+
+async function pageOf(names) {
+  const [page, ...rest] = names ?? [null];
+  return page !== null && Object.hasOwn(PAGES, page) ? PAGES[page](...rest) : null;
+}
+
+async function draw() {
+  const names = parts();
+  about(undefined);
+  if (await updated(names)) return done();
+  showStatic();
+  const page = await pageOf(names);
+  if (String(names) !== String(parts())) return;
+  replace(app, page ?? unknown());
+  drawn.cell = page && names[0] === "cell" ? String(names.slice(0, 3)) : null;
+  for (const each of document.querySelectorAll("header nav a")) {
+    if (each.getAttribute("href") === `#/${names?.[0] ?? ""}`) each.setAttribute("aria-current", "page");
+    else each.removeAttribute("aria-current");
+  }
+  done();
+}
+
+// Within a cell only what changes is drawn anew, where its family can.
+async function updated(names) {
+  if (!names || names[0] !== "cell" || drawn.cell !== String(names.slice(0, 3))) return false;
+  const dataset = datasetOf(core, names[2]);
+  about(dataset);
+  return (views[dataset.family] ?? views.generic).update(names.slice(3));
+}
+
+function done() {
+  drawn.count += 1;
+  root.dataset.ready = String(drawn.count);
+}
+
+function redraw() {
+  drawn.cell = null;
+  return draw();
+}
+
+function tools() {
+  const veil = button(shown() ? "Hide texts" : "Show texts", () => change(), { class: "tool", "aria-keyshortcuts": "t" });
+  const change = () => {
+    toggle();
+    veil.textContent = shown() ? "Hide texts" : "Show texts";
+    redraw();
+  };
+  const pages = [["", "Grid"], ["measures", "Measures"], ["run", "Run"]];
+  const nav = h("nav", { "aria-label": "Pages" }, pages.map(([page, title]) => link(page ? address(page) : "#/", name(title))));
+  const search = searchBox(core);
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
+    if (event.key === "t") change();
+    if (event.key === "/") {
+      event.preventDefault();
+      search.querySelector("input").focus();
+    }
+  });
+  return [nav, search, veil];
+}
+
+root.classList.add("js");
+document.getElementById("tools").append(...tools());
+addEventListener("hashchange", async () => {
+  const before = drawn.cell;
+  await draw();
+  if (before === null || before !== drawn.cell) {
+    scrollTo(0, 0);
+    app.focus({ preventScroll: true });
+  }
+});
+await draw();

@@ -1,0 +1,33 @@
+// Pages that Python has written: with a script one of them is shown at a time, without one all are.
+
+import {address, button, command, h, link, name, quoted, save} from "./dom.js";
+import {block} from "./data.js";
+import {saveStatic} from "./table.js";
+
+export function showStatic(...ids) {
+  for (const section of document.querySelectorAll("#static > section")) {
+    section.hidden = !ids.includes(section.id);
+    if (!section.hidden) saveStatic(section);
+  }
+}
+
+export async function runPage(core) {
+  const config = await block("config");
+  const box = h("section", {}, h("h2", {}, "Reproduce"),
+    h("p", {}, "This page was made from a config that it carries. With it, the same version and the same word lists, these commands make it anew:"),
+    command(`snakemake --cores all --configfile ${quoted(core.config)}`), command(`biasgrid summary ${quoted(core.results)}`),
+    config === null ? null : button("Download the config", () => save("config.json", `${JSON.stringify(config, null, 2)}\n`, "application/json"), { class: "tool" }));
+  return [box, figures(core)];
+}
+
+function figures(core) {
+  if (!core.figures.length) return null;
+  const items = core.figures.map((each) => h("li", {}, h("code", {}, each.file), `: ${each.caption}`));
+  return h("details", {}, h("summary", {}, "Figures for papers: their files in the folder of results"), h("ul", {}, items));
+}
+
+export function datasetPage(core, dataset) {
+  showStatic(`dataset-${core.datasets.indexOf(dataset) + 1}`);
+  const cells = core.cells.filter((cell) => cell.dataset === dataset.name);
+  return [h("p", {}, "Cells: ", cells.map((cell) => [link(address("cell", cell.model, dataset.name), name(cell.model)), " "]))];
+}

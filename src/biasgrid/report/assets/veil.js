@@ -1,0 +1,43 @@
+// Stereotypes are hidden until asked for: what is hidden is not in the drawn page, only a mark of its length.
+
+import {h, name} from "./dom.js";
+
+const KEY = "biasgrid-texts";
+const state = { shown: remembered(), open: false };
+
+function remembered() {
+  try {
+    return sessionStorage.getItem(KEY) === "shown";
+  } catch {
+    return false;
+  }
+}
+
+export function shown() {
+  return state.shown || state.open;
+}
+
+export function toggle() {
+  state.shown = !state.shown;
+  try {
+    sessionStorage.setItem(KEY, state.shown ? "shown" : "hidden");
+  } catch {
+    // Without storage, it is forgotten with the page.
+  }
+}
+
+// Texts of a dataset that is not sensitive are shown.
+export function about(dataset) {
+  state.open = dataset !== undefined && dataset.sensitive === false;
+}
+
+export function veiled(text) {
+  if (text === null || text === undefined) return "–";
+  if (shown()) return name(text);
+  const width = `${Math.max(2, Math.min(60, text.length))}ch`;
+  return h("span", { class: "veil", vars: { "--width": width } }, h("span", { class: "unseen" }, "hidden text"));
+}
+
+export function plain(text) {
+  return shown() || text === null || text === undefined ? text : "hidden text";
+}

@@ -1,0 +1,172 @@
+"""What the page's script draws: blocks of compressed JSON, of the grid and of each cell."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from bisect import bisect
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.shown import ShownCell, scaled
+from biasgrid.references import exists, load, stage
+from biasgrid.report.content import headlines
+from biasgrid.report.examples import examples_of
+from biasgrid.report.run import ReportDataset, ReportFigure, ReportRun, ReportTables
+from biasgrid.tables.certainty import of_wholes, with_certainty
+from biasgrid.tables.measures import MEASURE_KEYS
+
+MOST_KEYED = 2000
+"""So many numbers that are about parts of a cell are carried where its family has no view of its own."""
+NUMBERS = ("value", "low", "high", "floor", "p", "q")
+BYTES = 2**20
+
+
+def blocks(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> dict[str, str]:
+    """Returns the blocks of the page by their ids; the same tables give the same bytes.
+
+    Evidence is carried as far as `run.megabytes` allow: as many examples of each cell, those that matter most.
+    """
+    cells = cells_of(tables)
+    datasets = {dataset.name: dataset for dataset in run.datasets}
+    shared = {name: dataset_payload(of, cells) for name, of in datasets.items()}
+    packed = {"core": packed_block(core(run, tables, figures))}
+    if run.settings:
+        packed["config"] = packed_block(run.settings)
+    packed |= {f"dataset/{name}": packed_block(each) for name, each in shared.items() if each}
+    evidence = {}
+    for (model, dataset), cell in cells.items():
+        family, common = family_of(datasets[dataset]), shared[dataset]
+        rows = tables.summary.filter(model=model, dataset=dataset)
+        packed[f"cell/{model}/{dataset}"] = packed_block(cell_block(cell, family, common, rows))
+        evidence[f"evidence/{model}/{dataset}"] = evidence_of(cell, family, common)
+    return packed | fitting(evidence, run.megabytes * BYTES - sum(map(len, packed.values())))
+
+
+def cells_of(tables: ReportTables) -> dict[tuple[str, str], ShownCell]:
+    """Returns what is known of each cell, by model and dataset, in the order of the summary."""
+    named = {name: getattr(tables, name) for name in ("measures", "statistics", "examples", "parts")}
+    parts = {name: table.partition_by("model", "dataset", as_dict=True) for name, table in named.items()}
+    cells = {}
+    for cell in tables.summary.select("model", "dataset").unique(maintain_order=True).rows():
+        found = {name: parts[name].get(cell, table.clear()) for name, table in named.items()}
+        measures = with_certainty(found["measures"], found["statistics"])
+        cells[cell] = ShownCell(measures, found["examples"], found["parts"])
+    return cells
+
+
+def core(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> dict[str, Any]:
+    """Returns what the grid shows, and what every page needs."""
+    return {
+        "title": run.title,
+        "config": run.config,
+        "results": run.results,
+        "level": run.level,
+        "findings": [],
+        "models": [{"name": one.name, "label": one.label, "kind": one.kind, "task": one.task} for one in run.models],
+        "datasets": [told(dataset) for dataset in run.datasets],
+        "cells": overview_cells(tables.summary),
+        "figures": [{"file": str(each.svg), "dataset": each.dataset, "caption": each.caption} for each in figures],
+    }
+
+
+def told(dataset: ReportDataset) -> dict[str, Any]:
+    """Returns what is said of a dataset and its measures."""
+    measures = {
+        name: {"title": one.title, "symbol": one.symbol, "meaning": one.meaning, "unit": one.unit, "fair": one.fair}
+        for name, one in dataset.measures.items()
+    }
+    names = list(dict.fromkeys(column.measure for column in headlines(dataset.measures)))
+    return {
+        "name": dataset.name,
+        "title": dataset.title,
+        "family": dataset.family,
+        "sensitive": dataset.sensitive,
+        "headlines": names,
+        "measures": measures,
+    }
+
+
+def overview_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
+    """Returns each cell with the numbers that stand for it, and why they are withheld, if they are."""
+    cells = []
+    for (model, dataset), rows in summary.filter("headline").group_by("model", "dataset", maintain_order=True):
+        flag = rows["flag"].drop_nulls().first() if rows["flag"].count() else None
+        values = [of_row(row, ("measure", "bias_type", "n", "frames", "mark")) for row in rows.to_dicts()]
+        cells.append({"model": model, "dataset": dataset, "flag": flag, "values": values})
+    return cells
+
+
+def of_row(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Returns some fields of a row, and its numbers as the page has them."""
+    return {name: row[name] for name in names} | {name: scaled(row[name]) for name in NUMBERS}
+
+
+def family_of(dataset: ReportDataset) -> ModuleType | None:
+    """Returns the module `payload` of a dataset's family (see `families.shown.Payload`), None where it has none."""
+    reference = stage(dataset.reference, "payload") if dataset.reference else ""
+    return load(reference) if reference and exists(reference) else None
+
+
+def dataset_payload(dataset: ReportDataset, cells: Mapping[tuple[str, str], ShownCell]) -> dict[str, Any]:
+    """Returns what the cells of a dataset share; nothing where its family does not say."""
+    make = getattr(family_of(dataset), "dataset_payload", None)
+    of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
+    shared: dict[str, Any] = make(of_dataset) if make else {}
+    return shared
+
+
+def cell_block(
+    cell: ShownCell, family: ModuleType | None, shared: Mapping[str, Any], summary: pl.DataFrame
+) -> dict[str, Any]:
+    """Returns what the page of a cell shows: its rows of the summary, and what its family tells of its parts."""
+    own = {"summary": [of_row(row, ("measure", "options", "bias_type", "n", "flag")) for row in summary.to_dicts()]}
+    if make := getattr(family, "cell_payload", None):
+        told: dict[str, Any] = make(cell, shared)
+        return own | told
+    keyed = cell.measures.join(of_wholes(cell.measures), on=cell.measures.columns, how="anti", nulls_equal=True)
+    carried = keyed.head(MOST_KEYED).to_dicts()
+    names = ("measure", "options", "n", *MEASURE_KEYS)
+    return own | {"keyed": [of_row(row, names) for row in carried], "keyed_of": len(keyed)}
+
+
+def evidence_of(cell: ShownCell, family: ModuleType | None, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the sentences that a cell may carry, those that matter most first."""
+    make = getattr(family, "evidence", None)
+    examples: list[dict[str, Any]] = make(cell, shared) if make else examples_of(cell.examples)
+    return examples
+
+
+def fitting(evidence: Mapping[str, list[dict[str, Any]]], room: float) -> dict[str, str]:
+    """Returns blocks of as many examples as fit, the same number of each cell.
+
+    Args:
+        evidence: the examples of each cell, by the id of its block.
+        room: how many bytes they may take.
+    """
+
+    def carrying(most: int) -> dict[str, str]:
+        return {
+            name: packed_block({"examples": examples[:most], "of": len(examples)})
+            for name, examples in evidence.items()
+            if examples
+        }
+
+    def size(most: int) -> int:
+        return sum(map(len, carrying(most).values()))
+
+    largest = max(map(len, evidence.values()), default=0)
+    everything = carrying(largest)
+    if sum(map(len, everything.values())) <= room:
+        return everything
+    return carrying(bisect(range(1, largest + 1), room, key=size))
+
+
+def packed_block(value: Any) -> str:
+    """Returns JSON, compressed, in letters that a page may hold."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()

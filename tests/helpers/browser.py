@@ -1,0 +1,96 @@
+"""The report in a real browser: the system's chromium, without network."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+PATIENCE = 60
+"""Seconds that a page may take on a loaded machine; tests measure no times."""
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Starts a browser: a test that cannot have one fails."""
+    chromium = shutil.which("chromium")
+    assert chromium, "chromium is not installed"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+class Shown:
+    """A report that is open.
+
+    Attributes:
+        page: the page of the browser.
+        complaints: what it asked for, logged as an error or was refused by its policy: nothing, where all is well.
+    """
+
+    def __init__(self, started: Browser, file: Path, address: str = "", **options: Any) -> None:
+        """Opens a file at an address, such as `#/run`; `options` are those of the browser's page."""
+        self.file = file
+        self.page: Page = started.new_page(**options)
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self.complain(message.type in ("error", "warning"), message.text))
+        self.page.on("pageerror", lambda error: self.complain(True, str(error)))
+        self.page.on("dialog", lambda dialog: self.complain(True, f"dialog: {dialog.message}"))
+        self.page.on("request", lambda request: self.complain(not request.url.startswith("file:"), request.url))
+        self.page.goto(file.as_uri() + address)
+
+    def complain(self, wrong: bool, text: str) -> None:
+        """Keeps a complaint."""
+        if wrong:
+            self.complaints.append(text)
+
+    def drawings(self) -> int:
+        """Returns how often the page has been drawn."""
+        return int(self.page.evaluate("Number(document.documentElement.dataset.ready ?? 0)"))
+
+    def drawn(self, before: int = 0) -> Shown:
+        """Waits until the page has been drawn once more than before."""
+        end = time.monotonic() + PATIENCE
+        while self.drawings() <= before:
+            assert time.monotonic() < end, f"{self.page.url} is not drawn; {self.complaints}"
+            time.sleep(0.02)
+        return self
+
+    def go(self, address: str) -> Shown:
+        """Goes to another address of the page."""
+        if self.page.evaluate("location.hash") == address:
+            return self
+        before = self.drawings()
+        self.page.evaluate("address => { location.hash = address; }", address)
+        return self.drawn(before)
+
+    def press(self, key: str) -> Shown:
+        """Presses a key that draws the page anew."""
+        before = self.drawings()
+        self.page.keyboard.press(key)
+        return self.drawn(before)
+
+    def click(self, selector: str) -> Shown:
+        """Clicks what draws the page anew."""
+        before = self.drawings()
+        self.page.click(selector)
+        return self.drawn(before)
+
+    @property
+    def text(self) -> str:
+        """What one reads."""
+        return str(self.page.inner_text("body"))
+
+    def saved(self, selector: str, folder: Path) -> Path:
+        """Clicks what saves a file; returns the file."""
+        with self.page.expect_download() as download:
+            self.page.click(selector)
+        path = folder / download.value.suggested_filename
+        download.value.save_as(path)
+        return path

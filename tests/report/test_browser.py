@@ -1,0 +1,158 @@
+"""The report in a real browser: offline, hostile names, hidden texts, and without a script."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from browser import Shown, browser
+from playwright.sync_api import Browser
+from report_tables import report_of
+from small_groups import THRESHOLD, case_examples, measured_groups
+
+from biasgrid.groups.declared import measures_of_groups
+from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+BIAS_TYPES = {HOSTILE: ["a/b#c%2Fd", "\u202egnp.exe", "=HYPERLINK(1)"], "land": ["danish", "other"]}
+RUN = ReportRun(
+    title=HOSTILE,
+    config="config/two.yaml",
+    versions={"biasgrid": "0.1.0"},
+    models=[
+        ReportModel("mild", "Sentiment", HOSTILE, "text-classification", HOSTILE, "abc123"),
+        ReportModel("strong", "Sentiment", "BERT", "text-classification", "someone/large", "def456"),
+    ],
+    datasets=[
+        ReportDataset("feelings", HOSTILE, (HOSTILE,), measures_of_groups("classes", THRESHOLD, ()), {"cases": 40})
+    ],
+    settings={"title": HOSTILE},
+)
+PAGES = ["#/", "#/cell/mild/feelings", "#/cell/strong/feelings", "#/dataset/feelings", "#/measures", "#/run"]
+SECRET = "Jewish man never slept"
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pl.DataFrame]:
+    rows = [
+        {"model": "strong", "bias_type": "land", "value": 0.5, "unit_value": 0.5, "group": group, "term": HOSTILE}
+        | {"text": SECRET, "said": HOSTILE, "score": score}
+        for group, score in (("danish", 0.2), ("other", 0.7))
+    ]
+    return {"measures": measured_groups({"mild": 0.02, "strong": 0.2}, BIAS_TYPES), "examples": case_examples(rows)}
+
+
+@pytest.fixture(scope="module")
+def file(tables: dict[str, pl.DataFrame], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "index.html"
+    path.write_text(report_of(RUN, **tables), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def shown(chromium: Browser, file: Path) -> Iterator[Shown]:
+    report = Shown(chromium, file).drawn()
+    yield report
+    assert report.complaints == []
+    report.page.close()
+
+
+def test_every_page_is_drawn_without_network_errors_or_refusals(shown: Shown) -> None:
+    for address in PAGES:
+        shown.go(address)
+        assert shown.page.query_selector_all("#app h2, #static section:not([hidden]) h2"), address
+        assert shown.page.query_selector_all("img, iframe, script[src]") == [], address
+    assert "cases" in shown.text
+
+
+def test_a_sheet_that_opens_pages_cold_and_addresses_that_name_nothing(chromium: Browser, file: Path) -> None:
+    cold = Shown(chromium, file, "#/cell/strong/feelings").drawn()
+    assert "BERT (Sentiment)" in cold.text
+    for wrong in ("#/cell/%E0%A4%A", "#/cell/nobody/feelings", "#/nowhere", "#/constructor", "#/cell"):
+        assert "names nothing in this report" in cold.go(wrong).text, wrong
+    cold.click("#app a")
+    assert "The grid" in cold.text
+    cold.page.go_back()
+    assert cold.complaints == []
+    cold.page.close()
+
+
+def test_sentences_are_two_clicks_from_the_grid_and_hidden_until_asked_for(shown: Shown) -> None:
+    shown.click('a.box[href$="strong/feelings"]')
+    assert SECRET not in shown.page.inner_html("#app")
+    assert "hidden text" in shown.page.inner_html("#app")
+    shown.press("t")
+    assert SECRET in shown.text
+    assert HOSTILE in shown.text
+    shown.go("#/").go("#/cell/strong/feelings")
+    assert SECRET in shown.text
+    assert SECRET not in shown.press("t").page.inner_html("#app")
+
+
+def test_texts_of_a_dataset_that_is_not_sensitive_are_shown(
+    chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    path = tmp_path / "open.html"
+    run = replace(RUN, datasets=[replace(RUN.datasets[0], sensitive=False)])
+    path.write_text(report_of(run, **tables), encoding="utf-8")
+    report = Shown(chromium, path, "#/cell/strong/feelings").drawn()
+    assert SECRET in report.text
+    report.page.close()
+
+
+def test_tables_are_saved_as_they_are_shown(shown: Shown, tmp_path: Path) -> None:
+    shown.go("#/cell/mild/feelings")
+    saved = pl.read_csv(shown.saved("#app > section [data-csv]", tmp_path), infer_schema_length=None)
+    rows = shown.page.query_selector_all("#app > section table tbody tr")
+    assert len(saved) == len(rows) > 10
+    assert "'=HYPERLINK(1)" in saved["Group"].to_list()
+    assert "a/b#c%2Fd" in saved["Group"].to_list()
+
+
+def test_the_config_can_be_saved(shown: Shown, tmp_path: Path) -> None:
+    shown.go("#/run")
+    assert HOSTILE in shown.saved("text=Download the config", tmp_path).read_text()
+
+
+def test_the_grid_is_walked_by_keyboard_and_sorted(shown: Shown) -> None:
+    head = shown.page.query_selector_all(".grid thead button")[0]
+    before = shown.drawings()
+    head.focus()
+    shown.page.keyboard.press("Enter")
+    shown.drawn(before)
+    assert shown.page.get_attribute(".grid thead th[aria-sort]", "aria-sort") == "descending"
+    assert "BERT" in shown.page.inner_text(".grid tbody tr:first-child th")
+    shown.page.keyboard.press("/")
+    shown.page.keyboard.type("STRONG")
+    assert "strong, feelings" in shown.page.inner_text(".found")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_it_without_a_sideways_scroll(chromium: Browser, file: Path, scheme: str) -> None:
+    report = Shown(chromium, file, viewport={"width": 400, "height": 800}, color_scheme=scheme).drawn()
+    for address in PAGES:
+        report.go(address)
+        assert report.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+    report.page.close()
+
+
+def test_without_a_script_it_shows_its_tables(chromium: Browser, file: Path) -> None:
+    report = Shown(chromium, file, java_script_enabled=False)
+    for part in ("Content warning", "Without a script", "The grid", "What is measured", "The run", "someone/large"):
+        assert part in report.text
+    assert SECRET not in report.text
+    assert report.complaints == []
+    report.page.close()
+
+
+def test_nothing_that_could_run_what_others_wrote_stands_in_the_script(file: Path) -> None:
+    forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(")
+    script = file.read_text(encoding="utf-8").rpartition('<script type="module">')[2]
+    assert [word for word in (*forbidden, "XMLHttpRequest", "import(") if word in script] == []
