@@ -9,8 +9,8 @@ import polars as pl
 from biasgrid.report.page import build_report
 from biasgrid.report.published import PUBLISHED
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
-from biasgrid.tables.files import empty_table
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
+from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS

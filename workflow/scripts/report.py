@@ -16,8 +16,8 @@ from biasgrid.report.facts import gather_figures, gather_run, without_secrets
 from biasgrid.report.page import build_report
 from biasgrid.report.published import read_published
 from biasgrid.report.run import ReportTables
-from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
+from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
