@@ -102,8 +102,11 @@ def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]])
 
 
 def source(record: Mapping[str, Any]) -> str:
-    """Names where a checkpoint is from, or the config, where its keys are all that there is."""
-    return str(record["checkpoint"] or record["folder"] or "its keys in the config")
+    """Names where a checkpoint is from, or the server that answers; else the keys of the config that stand for it."""
+    keys = record.get("keys", {})
+    if endpoint := keys.get("endpoint"):
+        return f"{endpoint['model']} at {endpoint['url']}"
+    return str(record["checkpoint"] or record["folder"] or f"{', '.join(keys)} in the config")
 
 
 def revision(record: Mapping[str, Any]) -> str:
