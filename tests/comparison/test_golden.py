@@ -22,10 +22,11 @@ pytestmark = pytest.mark.skipif(
 MODELS = ["within", "within-other-model", "within-third-model"]
 
 
-def cell(name: str, templates: str | None = "the same") -> Cell:
+@cache
+def cell(name: str) -> Cell:
     observations = observations_of(name)
     found = statistics(observations, pl.DataFrame(), {}, Settings(frames=frames_of_golden(numbers_of("within"), 3)))
-    return Cell(name, fitted(compared_by(found.statistics), "without_frames", name, "golden"), templates=templates)
+    return Cell(name, fitted(compared_by(found.statistics), "without_frames", name, "golden"), templates="the same")
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from biasgrid.cli.compare import compare
 from biasgrid.cli.exchange import exports, imports
 from biasgrid.cli.explain import explain
 from biasgrid.cli.gate import gate
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
 app.command()(explain)
+app.command()(compare)
 app.command()(gate)
 ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
 WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")]
@@ -202,11 +204,11 @@ def audit(
     Ends with exit code 1 where any is damaged or missing, or where the last run failed: then it tells why, and what
     that run has not made.
     """
-    from biasgrid.runs.audit import audit as compare
+    from biasgrid.runs.audit import audit as look
     from biasgrid.runs.estimates import plain
 
     with told_errors():
-        found = compare(results)
+        found = look(results)
     if as_json:
         told = {name: [one._asdict() for one in getattr(found, name)] for name in ("findings", "stores")}
         told |= {"failures": plain(found.failures)}

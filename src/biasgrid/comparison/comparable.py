@@ -30,8 +30,7 @@ def why_not(numbers: Numbers, cells: Sequence[Cell], one: int, other: int, *, sc
     ways = [cells[place].scoring or "none" for place in (one, other)]
     if scored_alike and ways[0] != ways[1]:
         return f"scored in different ways: {ways[0]} and {ways[1]}"
-    there = numbers.there[:, numbers.of_parts]
-    if (there[one] != there[other]).any():
+    if (numbers.asked[one] != numbers.asked[other]).any():
         return unlike_lists(numbers, cells, (one, other))
     return None
 

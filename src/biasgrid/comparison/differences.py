@@ -115,7 +115,8 @@ def over_frames(without: FloatArray, kind: Kind) -> tuple[Source, IntArray]:
     frames = np.where(frames == 0, without.shape[1], frames)
     if kind.is_moderated:
         return moderated(variance, frames.astype(np.float64))[0], frames
-    return Source(variance, np.maximum(frames - 1.0, 0)), frames
+    # What is the same in all frames, as a rate of 1 may be, is not known exactly for that.
+    return Source(np.where(variance > 0, variance, np.nan), np.maximum(frames - 1.0, 0)), frames
 
 
 def without_of_pair(numbers: Numbers, kind: Kind, pair: Pair) -> FloatArray:

@@ -39,20 +39,20 @@ def compare_models(dataset: str, cells: Sequence[Cell], settings: Settings) -> C
     return compare(dataset, cells, list(combinations(range(len(cells)), 2)), settings)
 
 
-def compare_runs(dataset: str, befores: Sequence[Cell], afters: Sequence[Cell], settings: Settings) -> pl.DataFrame:
+def compare_runs(dataset: str, ones: Sequence[Cell], others: Sequence[Cell], settings: Settings) -> pl.DataFrame:
     """Compares the models of a run with the same ones of another, however both were scored.
 
     Args:
         dataset: its name.
-        befores: the cells of one run.
-        afters: those of the other, in the same order.
+        ones: the cells of one run.
+        others: those of the other, in the same order.
         settings: level, and how discoveries are controlled.
 
     Returns:
-        Rows of `COMPARISONS`: what is later less what is before.
+        Rows of `COMPARISONS`: those of the other run are taken from those of the one.
     """
-    pairs = [(len(befores) + place, place) for place in range(len(befores))]
-    return compare(dataset, [*befores, *afters], pairs, settings, scored_alike=False).comparisons
+    pairs = [(place, len(ones) + place) for place in range(len(ones))]
+    return compare(dataset, [*ones, *others], pairs, settings, scored_alike=False).comparisons
 
 
 def compare(

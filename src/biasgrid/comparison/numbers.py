@@ -44,12 +44,14 @@ class Numbers:
         kinds: which are tested together.
         values: shape (cells, numbers), NaN where a cell has no such number.
         without: of each cell, shape (numbers, frames), the numbers without each frame.
+        asked: shape (cells, parts), which parts each cell has any number of.
     """
 
     names: pl.DataFrame
     kinds: Sequence[Kind]
     values: FloatArray
     without: Sequence[FloatArray]
+    asked: BoolArray
 
     @classmethod
     def of(cls, cells: Sequence[Cell]) -> Numbers:
@@ -66,17 +68,19 @@ class Numbers:
             found = np.full((len(names), lists.shape[1]), np.nan)
             found[rows] = lists
             without.append(found)
-        return cls(names.select(ROW), kinds_of(names), values, without)
+        parts = names.filter(pl.Series(are_of_parts(names)))
+        each = parts.select(MEASURE_KEYS).unique(maintain_order=True).with_row_index("part")
+        placed = parts.join(each, on=MEASURE_KEYS, how="left", nulls_equal=True, maintain_order="left")
+        part_of = placed["part"].to_numpy()
+        asked = np.zeros((len(cells), len(each)), dtype=np.bool_)
+        for own, there in zip(asked, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True):
+            own[part_of[there]] = True
+        return cls(names.select(ROW), kinds_of(names), values, without, asked)
 
     @property
     def there(self) -> BoolArray:
         """Which numbers each cell has, shape (cells, numbers)."""
         return ~np.isnan(self.values)
-
-    @property
-    def of_parts(self) -> BoolArray:
-        """Which numbers are about parts of cells, shape (numbers,)."""
-        return are_of_parts(self.names)
 
 
 def matrix_of(lists: pl.Series) -> FloatArray:

@@ -1,0 +1,134 @@
+"""The command that sets two models, or two runs, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from biasgrid.cli.told import console, told_errors
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import RenderableType
+
+    from biasgrid.runs.compared import Difference
+
+SHOWN = 10
+"""So many parts of a kind are shown."""
+SENTENCES = 3
+LONGEST = 16
+"""Characters of a name that may stand above a column of numbers."""
+
+
+def compare(
+    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    one: Annotated[str, typer.Argument(help="name of a model; or another folder of results, to compare both runs")],
+    other: Annotated[str | None, typer.Argument(help="name of the model that is taken from it")] = None,
+    dataset: Annotated[str | None, typer.Option(help="name of a dataset, in place of all")] = None,
+) -> None:
+    """Tells how two models differ, or the same models of two runs: numbers, associations, and sentences of these."""
+    from biasgrid.runs.compared import compare_two_models, compare_two_runs
+
+    with told_errors():
+        if other is None:
+            found = list(compare_two_runs(results, Path(one), dataset))
+        else:
+            found = compare_two_models(results, one, other, dataset)
+    for difference in found:
+        for part in lines_of(difference, console.width):
+            console.print(part)
+
+
+def lines_of(found: Difference, width: int) -> Iterator[RenderableType]:
+    """Yields what there is to tell of two models on a dataset."""
+    from rich.text import Text
+
+    yield Text(f"{found.dataset}: {found.one} less {found.other}", "bold")
+    wholes, parts = divided(found.rows)
+    if reason := refused(found.rows):
+        yield Text(f"not compared: {reason}\n")
+        return
+    paired = found.rows["paired"].drop_nulls()
+    frames = max(found.rows["frames"].drop_nulls().to_list())
+    how = "the same templates: each frame is left out of both" if paired.all() else "unlike templates: variances add up"
+    yield Text(f"{frames} frames, {how}", "dim")
+    yield table_of(wholes.to_dicts(), found, width)
+    for kind in parts:
+        yield from lines_of_parts(kind, found, width)
+
+
+def divided(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
+    """Divides rows into those of whole cells, and those of parts, kind by kind."""
+    import polars as pl
+
+    from biasgrid.tables.measures import MEASURE_KEYS
+
+    is_of_part = pl.any_horizontal(pl.col(key).is_not_null() for key in MEASURE_KEYS if key != "bias_type")
+    has = [pl.col(key).is_not_null().alias(f"has {key}") for key in MEASURE_KEYS]
+    kinds = rows.filter(is_of_part).group_by("measure", "options", *has, maintain_order=True)
+    return rows.filter(~is_of_part), [kind.select(rows.columns) for _, kind in kinds]
+
+
+def refused(rows: pl.DataFrame) -> str | None:
+    """Returns why two models are not compared at all, None where they are."""
+    if rows["difference"].count():
+        return None
+    reasons: list[str] = rows["reason"].drop_nulls().to_list()
+    return (reasons or ["nothing was measured of both"])[0]
+
+
+def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterator[RenderableType]:
+    """Yields the largest differences of a kind of parts, those that are discovered, with sentences."""
+    from rich.text import Text
+
+    from biasgrid.tables.measures import MEASURE_KEYS
+    from biasgrid.tables.statistics import DISCOVERED
+
+    keys = [key for key in MEASURE_KEYS if rows[key].count()]
+    discovered = rows.filter(rows["q"] <= DISCOVERED)
+    kind = f"{rows.row(0, named=True)['measure']} by {', '.join(key.replace('_', ' ') for key in keys)}"
+    yield Text(f"\n{kind}: {len(discovered)} of {rows['tests'][0]:,} are told apart (q <= {DISCOVERED})")
+    shown = discovered.head(SHOWN).to_dicts() or rows.head(1).to_dicts()
+    yield table_of(shown, found, width, keys)
+    sentences = [(row, found.sentence(row)) for row in shown[:SENTENCES]]
+    for row, text in sentences:
+        if text is not None:
+            yield Text(f"  {', '.join(str(row[key]) for key in keys)}: {' '.join(text.split())}", "italic")
+
+
+def table_of(
+    rows: list[dict[str, Any]], found: Difference, width: int, keys: list[str] | None = None
+) -> RenderableType:
+    """Draws rows of `COMPARISONS` as a table: of whole cells by measure, of parts by keys."""
+    from biasgrid.cli.narrow import empty_table, fitted
+
+    names = keys or ["measure", *(["bias_type"] if any(row["bias_type"] for row in rows) else [])]
+    sides = [name if len(name) <= LONGEST else title for name, title in ((found.one, "one"), (found.other, "other"))]
+    titles = [*sides, "difference", f"{100 * found.level:g} %", "q"]
+    table = empty_table([name.replace("_", " ") for name in names], titles, width)
+    for row in rows:
+        numbers = [shown(row[name]) for name in ("value", "other_value", "difference")]
+        table.add_row(*(named(row, name) for name in names), *numbers, interval(row), shown(row["q"]))
+    return fitted(table, ["q", *reversed(sides)], width, names=len(names))
+
+
+def named(row: Mapping[str, Any], name: str) -> str:
+    """Words what a row is about, a measure with its options."""
+    options = f" ({row['options']})" if name == "measure" and row["options"] else ""
+    return f"{row[name] or ''}{options}"
+
+
+def shown(value: float | None) -> str:
+    """Words a number; a dash where there is none."""
+    # No -0.000.
+    return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """Words an interval: of what was picked because it is a discovery the wider one."""
+    chosen = "" if row["selected_low"] is None else "selected_"
+    low, high = row[f"{chosen}low"], row[f"{chosen}high"]
+    return "-" if low is None else f"{shown(low)}..{shown(high)}"

@@ -1,0 +1,78 @@
+"""Cells as models are compared by them: made of associations by frame, as tables in a folder of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from worlds import Array
+
+from biasgrid.comparison.cells import Cell
+from biasgrid.comparison.models import compare_models
+from biasgrid.statistics.cell import Settings, without_columns
+from biasgrid.statistics.floors import excess_of, strength_of
+from biasgrid.statistics.jackknife import left_out
+from biasgrid.tables.comparison import TABLES as TABLES_OF_COMPARISON
+from biasgrid.tables.files import empty_table, write_table
+from biasgrid.tables.provenance import provenance
+from biasgrid.tables.statistics import VARIANCES, WITHOUT_FRAMES
+
+
+def numbers_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame:
+    """Rows of `WITHOUT_FRAMES` of associations by frame, shape (subjects, attributes, frames)."""
+    names = subjects or [f"subject {number}" for number in range(len(values))]
+    attributes = [f"attribute {number}" for number in range(values.shape[1])]
+    counts = np.ones_like(values)
+
+    def whole(chosen: Array) -> list[float]:
+        return [excess_of(chosen.mean(axis=-1), chosen, "mu"), strength_of(chosen, np.ones_like(chosen))]
+
+    frames = values.shape[-1]
+    each = np.full((2, frames), np.nan)
+    if frames > 2:
+        each = np.array([whole(np.delete(values, frame, axis=-1)) for frame in range(frames)]).T
+    tables = [
+        pl.DataFrame({"measure": ["mu_excess", "strength"], "value": whole(values), **without_columns(each)}),
+        parts({"subject": names}, values.mean(axis=1), counts.mean(axis=1)),
+        parts(
+            {"subject": np.repeat(names, len(attributes)), "attribute": np.tile(attributes, len(names))},
+            values.reshape(-1, values.shape[-1]),
+            counts.reshape(-1, values.shape[-1]),
+        ),
+    ]
+    empty = empty_table(WITHOUT_FRAMES)
+    rows = pl.concat([empty, *tables], how="diagonal_relaxed").with_columns(
+        dataset=pl.lit("world"), options=pl.lit(""), n=pl.lit(1), model=pl.lit("some")
+    )
+    return rows.cast(empty.schema).select(empty.columns)
+
+
+def parts(names: dict[str, Any], sums: Array, counts: Array) -> pl.DataFrame:
+    """Gamma of parts, shape (parts, frames)."""
+    columns = without_columns(left_out(sums, counts), moderated=True)
+    return pl.DataFrame({**names, "measure": "gamma", "value": sums.mean(axis=1), **columns})
+
+
+def cell_of(model: str, values: Array, **facts: Any) -> Cell:
+    """A cell of associations by frame, asked with the templates of all others unless `facts` say otherwise."""
+    return Cell(model, numbers_of(values, facts.pop("subjects", None)), **{"templates": "the same", **facts})
+
+
+def write_results(folder: Path, cells: list[Cell], dataset: str = "world") -> Path:
+    """Writes the tables by which the command compares models."""
+    settings = {"level": 0.95, "relabellings": 1999, "seed": 0, "fdr": "bh"}
+    for cell in cells:
+        said = {"measures": {"predictions": {"scoring": cell.scoring}}, "templates": cell.templates}
+        numbers = cell.numbers.with_columns(model=pl.lit(cell.model), dataset=pl.lit(dataset))
+        for name, table, schema in (
+            ("without_frames", numbers, WITHOUT_FRAMES),
+            ("variances", empty_table(VARIANCES), VARIANCES),
+        ):
+            write_table(table, folder / name / dataset / f"{cell.model}.parquet", schema, provenance(**said))
+    found = compare_models(dataset, cells, Settings())
+    for name, schema in TABLES_OF_COMPARISON.items():
+        facts = provenance(statistics=settings)
+        write_table(getattr(found, name), folder / name / f"{dataset}.parquet", schema, facts)
+    return folder
