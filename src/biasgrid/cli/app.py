@@ -174,8 +174,9 @@ def schema(
 def summary(
     results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
 ) -> None:
-    """Prints what was measured, a line per cell and bias type, and where the report is."""
-    from biasgrid.cli.summary import flag_lines, summary_tables
+    """Prints what was measured, a line per cell and bias type, what was found, and where the report is."""
+    from biasgrid.cli.summary import finding_lines, flag_lines, summary_tables
+    from biasgrid.statistics.findings import findings, read_tested
     from biasgrid.tables.files import read_provenance, read_table
     from biasgrid.tables.measures import SUMMARY
     from biasgrid.tables.summary import flags_of
@@ -189,8 +190,10 @@ def summary(
             )
         measured = read_table(path, SUMMARY)
         level = read_provenance(path).get("statistics", {}).get("level", 0.95)
+        found = findings(measured, read_tested(sorted(results.glob("statistics/*/*.parquet"))))
     console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level))
     console.print(flag_lines(flags_of(measured).to_dicts()))
+    console.print(finding_lines(found))
     console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
 
 

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from biasgrid.cli.narrow import empty_table, fitted
+from biasgrid.statistics.findings import Finding
 
 Row = Mapping[str, Any]
 NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
@@ -104,4 +105,12 @@ def flag_lines(flags: Iterable[Row]) -> Text:
         heading, style = ("Not measurable:", "bold red") if withholds else ("To be read with care:", "bold yellow")
         lines.append(f"{heading}\n", style)
         lines.append("".join(f"  {flag['dataset']}: {flag['flag']} ({', '.join(flag['models'])})\n" for flag in group))
+    return lines
+
+
+def finding_lines(findings: Iterable[Finding]) -> Text:
+    """Words what was found of each model, a sentence each."""
+    lines = Text("Found:\n", style="bold")
+    for finding in findings:
+        lines.append(f"  {finding.sentence}\n", "not bold")
     return lines

@@ -1,0 +1,200 @@
+"""What was found of each model, in a sentence made from the tables: no more than these allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from biasgrid.statistics.selection import in_order
+from biasgrid.tables.certainty import ASSOCIATIONS, discoveries, shown
+from biasgrid.tables.files import empty_table, unreadable
+from biasgrid.tables.measure import NOT_MEASURABLE, options_of
+from biasgrid.tables.statistics import DISCOVERED, STATISTICS
+
+SORTS = ((False, "association"), (True, "difference of groups"))
+"""What is tested one by one: whether it is of bias types, and how it is called."""
+LEAST_FRAMES = 2
+"""Of fewer frames nothing can be tested."""
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+class Finding(NamedTuple):
+    """What was found of a model.
+
+    Attributes:
+        model: its name in the config.
+        parts: what is said of it, each a part of the sentence.
+        strongest: of each sort of discovery the row of the strongest, as `strongest_discovery` has it.
+    """
+
+    model: str
+    parts: Sequence[str]
+    strongest: Sequence[Mapping[str, Any]]
+
+    @property
+    def sentence(self) -> str:
+        """The whole sentence, which begins with the model's name."""
+        return f"{self.model} {'; '.join(self.parts)}."
+
+
+def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
+    """Says what was found of each model; docs/statistics.md tells the rules.
+
+    Args:
+        summary: schema `SUMMARY`.
+        statistics: schema `STATISTICS`, of the same cells.
+
+    Returns:
+        A finding per model, in the order of the summary.
+    """
+    told = []
+    for model in in_order(summary, "model"):
+        lines, known = summary.filter(model=model), statistics.filter(model=model)
+        withheld = withheld_cells(lines)
+        known = known.filter(~pl.col("dataset").is_in([*withheld]))
+        counts = discoveries(known)
+        strongest = [strongest_discovery(known, of_groups) for of_groups, _ in SORTS]
+        parts = [
+            *discovered(counts, strongest),
+            *marked(lines),
+            *untested(counts, in_order(lines, "dataset")),
+            *not_measurable(withheld),
+            *doubtful(lines, [*withheld]),
+        ]
+        found = [row for row in strongest if row]
+        told.append(Finding(model, parts or ["has numbers, none of which is tested one by one"], found))
+    return told
+
+
+def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
+    """Reads of tables of statistics what is tested one by one, which is all that `findings` needs of them.
+
+    Raises:
+        TableError: one cannot be read as Parquet.
+    """
+    if not paths:
+        return empty_table(STATISTICS)
+    pairs = [pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in ASSOCIATIONS]
+    try:
+        return (
+            pl.scan_parquet([*paths], glob=False)
+            .filter(pl.col("template").is_null(), pl.any_horizontal(pairs))
+            .collect()
+        )
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise unreadable(paths[0].parents[1], "statistics", error) from None
+
+
+def withheld_cells(lines: pl.DataFrame) -> dict[str, str]:
+    """Returns the datasets whose headlines are withheld of a model, with the reasons."""
+    flagged = lines.filter("headline", pl.col("flag").str.starts_with(NOT_MEASURABLE))
+    rows = flagged.unique("dataset", keep="first", maintain_order=True)
+    return {
+        dataset: flag.removeprefix(f"{NOT_MEASURABLE}: ") for dataset, flag in rows.select("dataset", "flag").rows()
+    }
+
+
+def discovered(counts: pl.DataFrame, strongest: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yields how many of what was tested were told from noise, and the strongest of these.
+
+    Args:
+        counts: from `discoveries`.
+        strongest: of each sort, from `strongest_discovery`.
+    """
+    for (of_groups, name), best in zip(SORTS, strongest, strict=True):
+        rows = counts.filter(pl.col("n") > 0, pl.col("bias_type").is_not_null() == of_groups)
+        if len(rows):
+            found, tested = int(rows["value"].sum()), int(rows["n"].sum())
+            plural = name.replace(" ", "s ", 1) if " " in name else f"{name}s"
+            yield f"discovers {found:,} of {tested:,} {name if tested == 1 else plural}"
+            if best:
+                yield f"strongest: {worded(best)}"
+
+
+def strongest_discovery(statistics: pl.DataFrame, of_groups: bool) -> dict[str, Any]:
+    """Returns the discovery whose interval stays farthest from 0, nothing where there is none.
+
+    Args:
+        statistics: those of a model whose numbers are not withheld.
+        of_groups: whether it is a difference of two groups, not an association.
+
+    Returns:
+        Its row of `STATISTICS` with `least`, the end of its interval that is nearer to 0: of the interval for what was
+        picked, where there is one. Of associations those above 0 count alone, because each negative one says again what
+        the positive ones of the subject's partners say; of two groups the one with the higher score is `group`.
+    """
+    keys = ASSOCIATIONS[of_groups]
+    ends = [pl.coalesce(f"selected_{end}", end) for end in ("low", "high")]
+    rows = shown(statistics).filter(
+        pl.col("template").is_null(), pl.col("q") <= DISCOVERED, *(pl.col(key).is_not_null() for key in keys)
+    )
+    least = pl.when(pl.col("value") > 0).then(ends[0]).otherwise(-ends[1])
+    rows = rows.with_columns(least=least.fill_null(0))
+    if not of_groups:
+        rows = rows.filter(pl.col("value") > 0)
+    best = next(iter(rows.sort(-pl.col("least"), -pl.col("value").abs(), "dataset", *keys).head(1).to_dicts()), {})
+    if of_groups and best and best["value"] < 0:
+        best |= {"group": best["other"], "other": best["group"], "value": -best["value"]}
+    return best
+
+
+def worded(row: Mapping[str, Any]) -> str:
+    """Words a discovery with the least that it is, as its interval says."""
+    number = f"{row['value']:.3f}, at least {row['least']:.3f}" if row["least"] > 0 else f"{row['value']:.3f}"
+    if row["subject"] is not None:
+        return f"{row['subject']}: {row['attribute']} ({number}) in {row['dataset']}"
+    score = options_of(row["options"]).get("score", row["measure"]).replace("_", " ")
+    return f"{row['group']} above {row['other']} in {score} ({number}) in {row['dataset']}"
+
+
+def marked(lines: pl.DataFrame) -> Iterator[str]:
+    """Yields how many metrics have which mark."""
+    marks = lines.filter("headline").drop_nulls("mark")["mark"].sort()
+    if len(marks):
+        counts = {mark: int((marks == mark).sum()) for mark in marks.unique(maintain_order=True)}
+        yield "has the marks " + listed([f"{count} {mark}" for mark, count in counts.items()])
+
+
+def untested(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[str]:
+    """Yields in which datasets nothing could be tested, and why where that is known.
+
+    Args:
+        counts: from `discoveries`.
+        order: the datasets in the order in which they are named.
+    """
+    by_dataset = counts.group_by("dataset", maintain_order=True).agg(pl.col("n").sum(), pl.col("frames").max())
+    none = by_dataset.filter(n=0)
+    frames = dict(none.select("dataset", "frames").rows())
+    named = [name for name in order if name in frames]
+    few = [name for name in named if frames[name] is not None and frames[name] < LEAST_FRAMES]
+    other = [name for name in named if name not in few]
+    if few:
+        yield f"nothing could be tested in {listed(few)} (less than {WORDS[LEAST_FRAMES]} frames)"
+    if other:
+        yield f"nothing could be tested in {listed(other)}"
+
+
+def not_measurable(withheld: Mapping[str, str]) -> Iterator[str]:
+    """Yields which cells are not measurable, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for dataset, reason in withheld.items():
+        by_reason.setdefault(reason, []).append(dataset)
+    for reason, datasets in by_reason.items():
+        count = WORDS[len(datasets)] if len(datasets) < len(WORDS) else f"{len(datasets)}"
+        cells = "cell" if len(datasets) == 1 else "cells"
+        yield f"{count} {cells} not measurable ({listed(datasets)}): {reason}"
+
+
+def doubtful(lines: pl.DataFrame, withheld: Sequence[str]) -> Iterator[str]:
+    """Yields in which datasets something speaks against numbers that are shown all the same."""
+    flags = lines.filter(~pl.col("headline"), ~pl.col("dataset").is_in([*withheld])).drop_nulls("flag")
+    if len(flags):
+        yield f"to be read with care in {listed(in_order(flags, 'dataset'))}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Joins names as a sentence does."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,112 @@
+"""What is said of each model follows from its tables, and is no more than these allow."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from biasgrid.statistics.findings import findings, read_tested
+from biasgrid.tables.files import TableError, empty_table, write_table
+from biasgrid.tables.measures import SUMMARY, table_of_cell
+from biasgrid.tables.statistics import STATISTICS
+
+
+def summary(*rows: dict[str, Any]) -> pl.DataFrame:
+    """Lines of a summary: of each what differs from a headline that is 0.1."""
+    usual = {"measure": "mu", "options": "", "value": 0.1, "n": 4, "left_out": 0, "headline": True, "kind": "QA"}
+    lines = [usual | {"label": "tiny"} | row for row in rows]
+    table = [table_of_cell(pl.DataFrame([row]), SUMMARY, "tiny", row["dataset"]) for row in lines]
+    return pl.concat([empty_table(SUMMARY), *table])
+
+
+def statistics_of(*rows: dict[str, Any]) -> pl.DataFrame:
+    """Statistics of associations (or, with a group, of differences), over templates."""
+    usual = {"options": "", "over": "templates", "frames": 4, "n": 8, "method": "t"}
+    tables = []
+    for row in rows:
+        pair = {"bias_type": "faith", "measure": "difference"} if "group" in row else {"measure": "gamma"}
+        tables.append(table_of_cell(pl.DataFrame([usual | pair | row]), STATISTICS, "tiny", row["dataset"]))
+    return pl.concat([empty_table(STATISTICS), *tables])
+
+
+def association(subject: str, value: float, low: float, high: float, q: float | None, **more: Any) -> dict[str, Any]:
+    numbers = {"value": value, "selected_low": low, "selected_high": high, "q": q}
+    return {"dataset": "names", "subject": subject, "attribute": "stole"} | numbers | more
+
+
+def sentence(lines: pl.DataFrame, rows: pl.DataFrame) -> str:
+    (finding,) = findings(lines, rows)
+    assert finding.model == "tiny"
+    return finding.sentence
+
+
+def test_discoveries_are_counted_and_the_strongest_is_the_one_that_is_surely_large() -> None:
+    rows = statistics_of(
+        association("Ann", 0.5, 0.05, 0.95, 0.04),
+        association("Bob", 0.4, 0.3, 0.5, 0.001),
+        association("Cleo", -0.6, -0.7, -0.5, 0.001),
+        association("Dan", 0.9, 0.8, 1, 0.06),
+        association("Eve", 0.9, 0.8, 1, None),
+        association("Fay", 0.9, 0.8, 1, 0.001, over="all"),
+    )
+    assert sentence(summary({"dataset": "names"}), rows) == (
+        "tiny discovers 3 of 4 associations; strongest: Bob: stole (0.400, at least 0.300) in names."
+    )
+
+
+def test_of_two_groups_the_higher_one_stands_first() -> None:
+    row = {"dataset": "cases", "group": "sikh", "other": "jewish", "value": -0.3, "low": -0.4, "high": -0.2, "q": 0.01}
+    rows = statistics_of(row | {"options": "score=mean_likelihood, mode=group"})
+    assert sentence(summary({"dataset": "cases", "bias_type": "faith"}), rows) == (
+        "tiny discovers 1 of 1 difference of groups; "
+        "strongest: jewish above sikh in mean likelihood (0.300, at least 0.200) in cases."
+    )
+
+
+def test_without_a_discovery_there_is_no_strongest() -> None:
+    rows = statistics_of(association("Ann", 0.5, -0.2, 1, 0.3), association("Bob", -0.5, -0.6, -0.4, 0.01))
+    assert sentence(summary({"dataset": "names"}), rows) == "tiny discovers 1 of 2 associations."
+
+
+def test_what_could_not_be_tested_is_named_with_the_reason() -> None:
+    untested = {"q": None, "value": 0.5, "attribute": "stole", "subject": "Ann"}
+    rows = statistics_of({"dataset": "b", **untested, "frames": 1}, {"dataset": "a", **untested, "frames": 1})
+    lines = summary({"dataset": "a"}, {"dataset": "b"})
+    assert sentence(lines, rows) == "tiny nothing could be tested in a and b (less than two frames)."
+
+
+def test_withheld_cells_are_named_and_count_for_nothing_else() -> None:
+    flag = "not measurable: all scores are equal"
+    lines = summary(
+        {"dataset": "names", "value": None, "flag": flag},
+        {"dataset": "names", "measure": "equal_scores", "headline": False, "flag": "all scores are equal"},
+        {"dataset": "others"},
+        {"dataset": "others", "measure": "templates", "headline": False, "flag": "only 2 of the 4 templates"},
+    )
+    rows = statistics_of(association("Ann", 0.5, 0.4, 0.6, 0.001))
+    assert sentence(lines, rows) == (
+        "tiny one cell not measurable (names): all scores are equal; to be read with care in others."
+    )
+
+
+def test_marks_are_counted() -> None:
+    marks = [{"dataset": "probe", "measure": f"m{number}", "mark": mark} for number, mark in enumerate("CAA")]
+    assert sentence(summary(*marks), statistics_of()) == "tiny has the marks 2 A and 1 C."
+
+
+def test_a_model_of_which_nothing_is_tested_has_numbers() -> None:
+    assert (
+        sentence(summary({"dataset": "own"}), statistics_of())
+        == "tiny has numbers, none of which is tested one by one."
+    )
+
+
+def test_what_is_tested_is_read_from_the_tables_of_cells(tmp_path: Path) -> None:
+    rows = statistics_of(association("Ann", 0.5, 0.4, 0.6, 0.001), association("Ann", 0.5, 0.4, 0.6, 0.001, template=1))
+    write_table(rows, tmp_path / "tiny.parquet", STATISTICS, {})
+    assert read_tested([tmp_path / "tiny.parquet"]).equals(rows.head(1))
+    assert read_tested([]).is_empty()
+    (tmp_path / "tiny.parquet").write_bytes(b"PAR1")
+    with pytest.raises(TableError, match="statistics table"):
+        read_tested([tmp_path / "tiny.parquet"])
