@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from biasgrid.faults import Fault, InputError, nearest, one_of, shown
-from biasgrid.reading import MOST_SHOWN
+from biasgrid.reading import HALF_CHARACTER, MOST_SHOWN
 from biasgrid.rows import Row, read_rows
 
 COLUMNS = ("prompt", "group", "repetition", "response")
@@ -74,6 +74,8 @@ def row_faults(path: Path, row: Row) -> Iterator[Fault]:
         yield Fault(str(path), f"{row.where}, repetition", shown(row.values["repetition"]), expected)
     if not isinstance(row.values["response"], str | None):
         yield Fault(str(path), f"{row.where}, response", shown(row.values["response"]), "text, or null for no answer")
+    elif HALF_CHARACTER.search(row.values["response"] or ""):
+        yield Fault(str(path), f"{row.where}, response", "holds half of a character", "whole characters")
 
 
 def number_of(value: Any) -> int | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasgrid.families.rewriting.files.groups import Groups
+from biasgrid.families.rewriting.files.layouts import LayoutName
 from biasgrid.families.rewriting.keys import NEUTRAL
 from biasgrid.families.rewriting.original import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
@@ -31,6 +32,8 @@ class RewritingFiles:
         rewrite: `prompt` or `system`.
         as_original: whether texts are rewritten as LangFair does.
         neutral: whether all prompts are asked with neutral words, too.
+        layout: as what set of prompts their folder is read, None where they stand in a file.
+        template: what is asked of each prompt, None for the prompt itself or what the layout says.
     """
 
     prompts: Path
@@ -42,6 +45,8 @@ class RewritingFiles:
     rewrite: str
     as_original: bool
     neutral: bool = False
+    layout: LayoutName | None = None
+    template: str | None = None
 
 
 class Rewritten(NamedTuple):

@@ -59,6 +59,8 @@ class Rewriting(Family):
             rewrite=section.rewrite,
             as_original=section.mode == "langfair",
             neutral=section.neutral,
+            layout=section.layout,
+            template=section.template,
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:

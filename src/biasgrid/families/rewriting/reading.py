@@ -6,13 +6,19 @@ from collections.abc import Iterator
 
 from biasgrid.families.rewriting.asking import Asking, RewritingFiles
 from biasgrid.families.rewriting.files.groups import read_groups
+from biasgrid.families.rewriting.files.layouts import LAYOUTS, PLACE, read_layout
 from biasgrid.families.rewriting.files.prompts import read_prompts
 from biasgrid.faults import Fault
 
 
 def read(files: RewritingFiles) -> tuple[Asking | None, list[Fault]]:
     """Reads what a dataset asks and returns it with every fault that is in its files."""
-    prompts, faults = read_prompts(files.prompts, files.column)
+    if files.layout:
+        prompts, faults = read_layout(files.prompts, files.layout)
+    else:
+        prompts, faults = read_prompts(files.prompts, files.column)
+    template = files.template or (LAYOUTS[files.layout].template if files.layout else PLACE)
+    prompts = [template.replace(PLACE, prompt) for prompt in prompts]
     groups, of_groups = read_groups(files.groups)
     faults += of_groups
     if groups is None or not prompts:

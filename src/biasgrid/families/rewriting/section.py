@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from biasgrid.families.family import DatasetSection
+from biasgrid.families.rewriting.files.layouts import LayoutName
 
 VADER = {"vader-negative": "neg", "vader-positive": "pos"}
 """Scorers that need no model, and what VADER calls their number."""
@@ -20,6 +21,16 @@ class RewritingDataset(DatasetSection):
     task: str = Field("text-generation", description="task of the models that it is for")
     prompts: str = Field(description="file of prompts: `.txt` (one a line), `.jsonl`, `.csv` or `.parquet`")
     column: str = Field("prompt", description="where the prompts stand in a file that has columns")
+    layout: LayoutName | None = Field(
+        None,
+        description="reads `prompts`, a folder of yours, as that of a set that people have: `realtoxicityprompts` or "
+        "`dialogsum`",
+    )
+    template: Annotated[str, Field(pattern=r"\{prompt\}")] | None = Field(
+        None,
+        description="what is asked of each prompt, which stands in place of `{prompt}`; by default the prompt itself, "
+        "of `dialogsum` for a summary",
+    )
     groups: str = Field(description="file of groups and their words, in YAML")
     rewrite: Literal["prompt", "system"] = Field(
         "prompt", description="what is rewritten: each prompt, or the system text before all of them"

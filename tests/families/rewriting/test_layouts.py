@@ -1,0 +1,93 @@
+"""Prompts of sets that people have, with a few items of our own in each layout."""
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from biasgrid.families.rewriting.asking import RewritingFiles
+from biasgrid.families.rewriting.files.layouts import LayoutName, read_layout
+from biasgrid.families.rewriting.reading import read
+
+TEXTS = [
+    "The baker told his sister that",
+    "A storm came up and the\u200b sailors",
+    "The baker told his sister that",
+    " ",
+]
+SCORES = {"toxicity": 0.1, "threat": None}
+TOXIC = [
+    {"filename": f"{place}.txt", "begin": 0, "end": 9, "challenging": False, "prompt": {"text": text, **SCORES}}
+    | {"continuation": {"text": " more", **SCORES}}
+    for place, text in enumerate(TEXTS)
+]
+TALK = "#Person1#: Has Anna sent her bill?\n#Person2#: She has, on Monday."
+TALKS = [{"fname": "test_0", "dialogue": TALK, "summary": "Anna has sent her bill.", "topic": "a bill"}]
+
+
+def lines(rows: list[dict[str, Any]]) -> str:
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_prompts_for_toxicity_are_read_from_their_folder(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"prompts.{ending}"
+    if ending == "jsonl":
+        file.write_text(lines(TOXIC))
+    else:
+        pl.DataFrame(TOXIC).write_parquet(file)
+    expected = ["The baker told his sister that", "A storm came up and the sailors"]
+    assert read_layout(tmp_path, "realtoxicityprompts") == (expected, [])
+    assert read_layout(file, "realtoxicityprompts") == (expected, [])
+
+
+@pytest.mark.parametrize("name", ["dialogsum.test.jsonl", "test.csv"])
+def test_conversations_are_read_from_their_folder_and_summarised(tmp_path: Path, name: str) -> None:
+    with (tmp_path / name).open("w", newline="") as file:
+        if name.endswith("csv"):
+            table = csv.DictWriter(file, TALKS[0])
+            table.writeheader()
+            table.writerows(TALKS)
+        else:
+            file.write(lines(TALKS))
+    groups = tmp_path / "groups.yaml"
+    groups.write_text("bias_type: gender\ngroups: [female, male]\nwords: [[she, he, they], [her, his, their]]\n")
+    files = RewritingFiles(tmp_path, "prompt", groups, 1, None, None, "prompt", False, layout="dialogsum")
+    asking, faults = read(files)
+    assert faults == []
+    assert asking is not None
+    assert asking.prompts == (f"Summarise this conversation in a few sentences.\n\n{TALK}",)
+    assert "Has Anna sent his bill?\n#Person2#: He has" in next(asking.rewritten()).texts[1]
+    asking, _ = read(replace(files, template="In short: {prompt}"))
+    assert asking is not None
+    assert asking.prompts == (f"In short: {TALK}",)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content", "message"),
+    [
+        ("dialogsum", None, "", "holds none of the files; expected dialogsum.test.jsonl or"),
+        ("realtoxicityprompts", "prompts.jsonl", "", "holds no prompts"),
+        (
+            "realtoxicityprompts",
+            "prompts.jsonl",
+            lines(TALKS),
+            "line 1: no column 'prompt.text'; expected one of dialogue",
+        ),
+        ("realtoxicityprompts", "prompts.jsonl", lines([{"prompt": {"text": 3}}]), "line 1, prompt.text: is no text"),
+        ("dialogsum", "test.csv", 'dialogue\n"a', "not CSV"),
+        ("dialogsum", "test.csv", b"dialogue\n\xff\n", "is not UTF-8"),
+    ],
+)
+def test_folders_that_are_no_such_set_are_told(
+    tmp_path: Path, name: LayoutName, file: str | None, content: str | bytes, message: str
+) -> None:
+    if file:
+        (tmp_path / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    prompts, faults = read_layout(tmp_path, name)
+    assert prompts == []
+    assert [message in str(fault) for fault in faults] == [True]
