@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import RenderableType
 
-    from biasgrid.runs.compared import Difference
+    from biasgrid.comparison.results import Difference
 
 SHOWN = 10
 """So many parts of a kind are shown."""
@@ -30,7 +30,7 @@ def compare(
     dataset: Annotated[str | None, typer.Option(help="name of a dataset, in place of all")] = None,
 ) -> None:
     """Tells how two models differ, or the same models of two runs: numbers, associations, and sentences of these."""
-    from biasgrid.runs.compared import compare_two_models, compare_two_runs
+    from biasgrid.comparison.results import compare_two_models, compare_two_runs
 
     with told_errors():
         if other is None:

@@ -11,10 +11,10 @@ import polars as pl
 from biasgrid.comparison.cells import Cell, read_cell
 from biasgrid.comparison.models import compare_runs
 from biasgrid.faults import UserError, nearest, one_of
-from biasgrid.runs.results import Results
 from biasgrid.statistics.cell import Settings
+from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.evidence import EVIDENCE
-from biasgrid.tables.files import empty_table, read_provenance
+from biasgrid.tables.files import read_provenance, read_tables
 
 SIDES = {"value": "other_value", "model": "other_model"}
 ENDS = {"low": "high", "selected_low": "selected_high"}
@@ -69,9 +69,11 @@ def compare_two_models(results: Path, one: str, other: str, dataset: str | None)
     Raises:
         UserError: there is no such model or dataset, or no table that compares them.
     """
-    made = Results(results)
-    names = [dataset] if dataset else datasets_of(results)
-    rows = pl.concat([made.comparisons(name) for name in names])
+    names = datasets_of(results)
+    if dataset is not None:
+        refuse_unknown(dataset, names, f"{results}: no dataset", None)
+        names = [dataset]
+    rows = read_tables([results / f"comparisons/{name}.parquet" for name in names], COMPARISONS)
     known = [*dict.fromkeys([*rows["model"], *rows["other_model"]])]
     for name in (one, other):
         refuse_unknown(name, known, f"{results}: no model", dataset)
@@ -109,8 +111,6 @@ def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterat
     Raises:
         UserError: one of them is no folder of results, or they have no cell in common.
     """
-    for folder in (results, others):
-        Results(folder)
     names = [name for name in datasets_of(results) if name in datasets_of(others)]
     if dataset is not None:
         refuse_unknown(dataset, names, f"no dataset that {results} and {others} have in common", None)
@@ -134,8 +134,10 @@ def datasets_of(results: Path) -> list[str]:
     """Returns the datasets of a run whose models are compared.
 
     Raises:
-        UserError: there are none.
+        UserError: there is no such folder, or there are none.
     """
+    if not results.is_dir():
+        raise UserError(f"there is no folder {results}; expected the `results` of a config that was run")
     names = sorted(path.stem for path in results.glob("comparisons/*.parquet"))
     if not names:
         raise UserError(f"there is no {results}/comparisons; expected a run that has finished, of this version")
@@ -155,8 +157,8 @@ def cells_of(results: Path, dataset: str, models: Sequence[str]) -> list[Cell]:
 
 def evidence_of(results: Path, dataset: str, model: str) -> pl.DataFrame:
     """Returns the sentences of a cell, without rows where they are not there any more."""
-    there = (results / "evidence" / dataset / f"{model}.parquet").is_file()
-    return Results(results).evidence(dataset, model) if there else empty_table(EVIDENCE)
+    path = results / "evidence" / dataset / f"{model}.parquet"
+    return read_tables([path] if path.is_file() else [], EVIDENCE)
 
 
 def settings_of(table: Path) -> Settings:
