@@ -64,9 +64,18 @@ def training_inputs(wildcards):
     )
 
 
+def planted_in_dataset(wildcards):
+    """How bias is planted in a dataset: in a control with no strength, so that there is nothing to find."""
+    planted = grid.planted.model_dump() if grid.planted else None
+    if planted and grid.datasets[wildcards.dataset].control_of:
+        planted["strengths"] = dict.fromkeys(planted["strengths"], 0.0)
+    return planted
+
+
 def planted_cells():
-    """Model and dataset of the selected cells whose model has learned the dataset."""
-    return [(model, dataset) for model, dataset in CELLS if dataset in grid.learned_datasets(model)]
+    """Model and dataset of the selected cells whose model has learned the dataset, but for controls."""
+    cells = [(model, of) for model, of in CELLS if not grid.datasets[of].control_of]
+    return [(model, dataset) for model, dataset in cells if dataset in grid.learned_datasets(model)]
 
 
 def planted_tables():

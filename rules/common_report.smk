@@ -2,6 +2,7 @@
 
 from biasgrid.plots import GRID
 from biasgrid.runs.figures import figures_of
+from biasgrid.tables.measure import CONTROLS, NO_CONTROLS
 
 FIGURES = {of: figures for of, figures in figures_of(grid).items() if figures}
 """The references of the figures of each dataset and of the whole grid, by their names."""
@@ -83,7 +84,7 @@ def declared_of(dataset):
     return dict(
         title=section.title,
         about=family.about(grid, dataset),
-        measures=grid.measures_of(dataset),
+        measures={**grid.measures_of(dataset), **CONTROLS},
         family=section.family,
         reference=grid.reference_of_family(dataset),
         sensitive=section.sensitive,
@@ -105,6 +106,7 @@ def facts_of_report():
         level=grid.statistics.level,
         results=grid.results,
         megabytes=grid.report.megabytes,
+        controls=grid.controls,
         datasets={name: declared_of(name) for name in grid.run.datasets},
         models={name: grid.models[name].model_dump(include={"kind", "label", "task"}) for name in grid.run.models},
     )

@@ -20,7 +20,7 @@ rule plant:
         family=family_of_dataset,
         corpora=corpora_of_dataset,
         labels=lambda wildcards: getattr(grid.datasets[wildcards.dataset], "labels", []),
-        planted=grid.planted.model_dump() if grid.planted else None,
+        planted=planted_in_dataset,
         code=code_of_family("plant", "keys", "planted"),
     script:
         "../workflow/scripts/plant.py"

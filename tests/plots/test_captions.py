@@ -16,10 +16,11 @@ from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
 from biasgrid.references import load
 from biasgrid.report.captions import captions, captions_file
+from biasgrid.runs.figures import CONTROLS, PLANTED
 
 FIGURES = (
     *(*FAMILY.grid_figures, *OWN_FIGURES, CLUSTERS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS),
-    *(*PROBES.grid_figures, *FIGURES_OF_PROBES, "planted"),
+    *(*PROBES.grid_figures, *FIGURES_OF_PROBES, PLANTED, CONTROLS),
 )
 
 

@@ -30,6 +30,7 @@ context = FigureContext(
     sections=snakemake.params.sections,
     level=snakemake.params.level,
     tables={name: read_tables(files, TABLES[name]) for name, files in snakemake.input.items() if name in TABLES},
+    controls=snakemake.params.controls,
 )
 for name, reference in snakemake.params.figures.items():
     figure = draw(reference, measures, context)

@@ -22,7 +22,7 @@ models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.i
 statistics = read_tables(snakemake.input.statistics, STATISTICS)
 cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) for path in snakemake.input.measures}
 told = snakemake.params.headlines, snakemake.params.marks
-summary = summarise(measures, with_ways(models, cells), *told, statistics)
+summary = summarise(measures, with_ways(models, cells), *told, statistics, snakemake.params.controls)
 facts = provenance(snakemake.config, code=snakemake.params.code, statistics=snakemake.params.statistics, measures=cells)
 write_table(summary, snakemake.output.parquet, SUMMARY, facts)
 write_text(snakemake.output.csv, for_spreadsheets(side_by_side(summary)).write_csv())

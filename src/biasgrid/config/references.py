@@ -37,6 +37,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     for name, dataset in config.datasets.items():
         known = config.registry.figures
         yield from unknown_names(source, f"datasets.{name}.figures", dataset.figures, known)
+        yield from control_faults(config, source, name)
     for family in config.registry.families:
         yield from config.registry.family(family).faults(config, source)
     yield from unanswered_faults(config, source)
@@ -87,6 +88,21 @@ def follow_up_faults(config: Config, source: str) -> Iterator[Fault]:
         if name not in able:
             problem = f"asks {name!r}{nearest(name, able)}, which gives no `{answer}` of texts"
             yield Fault(source, f"datasets.{dataset}", problem, one_of(able) if able else "a model that does")
+
+
+def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
+    """Yields a control of what is no dataset, or none that could have it as a control."""
+    about, where = config.datasets[name].control_of, f"datasets.{name}.control_of"
+    if about is None:
+        return
+    yield from unknown_names(source, where, [about], config.datasets)
+    other, expected = config.datasets.get(about), "another dataset, which is no control"
+    if about == name:
+        yield Fault(source, where, f"{about!r} is the dataset itself", expected)
+    elif other and other.control_of is not None:
+        yield Fault(source, where, f"{about!r} is a control of {other.control_of!r} itself", expected)
+    if other and other.family != config.datasets[name].family:
+        yield Fault(source, where, f"{about!r} is of the family {other.family!r}", "a dataset of the same family")
 
 
 def label_faults(config: Config, source: str) -> Iterator[Fault]:

@@ -11,6 +11,7 @@ from biasgrid.references import load
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.statistics.recovery import StrengthsOfCells
 from biasgrid.tables.files import count_rows, read_provenance
+from biasgrid.tables.measure import Controls
 from biasgrid.tables.provenance import provenance
 
 
@@ -24,6 +25,7 @@ def gather_run(
     results: str,
     settings: Mapping[str, Any],
     megabytes: float,
+    controls: Controls,
     records: Mapping[str, Mapping[str, Any]],
     imported: Sequence[Path],
     instances: Sequence[Path],
@@ -41,6 +43,7 @@ def gather_run(
         results: the folder of results.
         settings: the config.
         megabytes: how large the page may become.
+        controls: which cells are negative controls.
         records: the record of each model's checkpoint, by name, for those that are not imported.
         imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
         instances: the instances tables, at `DATASET/VARIANT.parquet`.
@@ -61,6 +64,7 @@ def gather_run(
         results=results,
         settings=settings,
         megabytes=megabytes,
+        controls=controls,
     )
 
 

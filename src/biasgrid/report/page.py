@@ -44,6 +44,13 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
         definitions=definitions(declared.values()),
         grid=measure_tables(tables.summary, tables.measures, headline_columns),
         sections={name: dataset_section(name, measures, vars(tables)) for name, measures in declared.items()},
+        controls={
+            name: measure_tables(
+                tables.summary, tables.measures, {of: headline_columns[of] for of in (name, *controls)}
+            )
+            for name in declared
+            if (controls := run.controls.of(name))
+        },
         planted=planted_rows(tables.measures, tables.planted, declared, run.strengths),
         published=published_rows(tables.summary, tables.measures, tables.published),
     )

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.statistics.recovery import StrengthsOfCells
-from biasgrid.tables.measure import Measure
+from biasgrid.tables.measure import NO_CONTROLS, Controls, Measure
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ class ReportRun:
         datasets: the datasets, in the order of the report.
         strengths: the models that learned a planted bias.
         level: the coverage of intervals.
+        controls: which cells are negative controls.
         results: the folder of results, for commands.
         settings: the config, which the page carries.
         megabytes: how large the page may become; sentences are carried as far as they fit.
@@ -89,6 +90,7 @@ class ReportRun:
     datasets: Sequence[ReportDataset]
     strengths: StrengthsOfCells = field(default_factory=dict)
     level: float = 0.95
+    controls: Controls = NO_CONTROLS
     results: str = "results"
     settings: Mapping[str, Any] = field(default_factory=dict)
     megabytes: float = 8

@@ -8,6 +8,9 @@ from biasgrid.plots import GRID
 PLANTED = "planted"
 """The figure of what was planted beside what was measured."""
 
+CONTROLS = "controls"
+"""The figure of the tests of datasets beside those of their controls."""
+
 
 def figures_of(config: Config) -> dict[str, dict[str, str]]:
     """Returns the figures of the grid and of each dataset that is measured: their references by name, in order."""
@@ -15,5 +18,7 @@ def figures_of(config: Config) -> dict[str, dict[str, str]]:
     of_grid = [name for dataset in measured for name in config.family(dataset).grid_figures]
     if any(dataset in config.learned_datasets(model) for model, dataset in config.cells()):
         of_grid.append(PLANTED)
+    if any(config.controls):
+        of_grid.append(CONTROLS)
     names = {GRID: of_grid} | {dataset: config.figures_of(dataset) for dataset in measured}
     return {of: {name: config.registry.figure(name) for name in figures} for of, figures in names.items()}

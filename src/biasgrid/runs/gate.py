@@ -10,13 +10,14 @@ from xml.etree import ElementTree
 import polars as pl
 
 from biasgrid.faults import Fault, InputError, nearest, one_of, unknown_names
+from biasgrid.tables.measure import CONTROL
 from biasgrid.tables.measure import NOT_MEASURABLE as NOT_MEASURED
 
 On = Literal["interval", "value"]
 State = Literal["within", "above", "not measurable"]
 PASSED, ABOVE, NOT_MEASURABLE = 0, 1, 3
 """Exit codes; what is above counts more than what is not measurable."""
-COUNT = "discoveries"
+COUNTS = ("discoveries", CONTROL)
 """What is counted and has no interval: the tests behind it say how sure it is."""
 
 
@@ -145,7 +146,7 @@ def verdict_of(row: Mapping[str, Any], threshold: Threshold, on: On) -> Verdict:
     """Judges a row of the summary, whose `flag` is why the cell is not measurable."""
     value, low, high = (row[name] for name in ("value", "low", "high"))
     cell = "/".join(name for name in (row["dataset"], row["model"], row["bias_type"]) if name)
-    judged = value if on == "value" or row["measure"] == COUNT else high
+    judged = value if on == "value" or row["measure"] in COUNTS else high
     state: State = "not measurable"
     if row["flag"] is not None or value is None:
         told = "is " + (row["flag"] or "null: nothing was measured")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import polars as pl
 
+from biasgrid.tables.measure import CONTROL, CONTROLS, NOT_MEASURABLE, Controls, written_options
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.statistics import DISCOVERED, ROW
 
@@ -12,6 +16,9 @@ CERTAINTY = ("over", "selected_low", "selected_high", "floor", "frames")
 CELL_ROW = ("model", "dataset", *ROW)
 ASSOCIATIONS = (("subject", "attribute"), ("group", "other"))
 """Keys of what is tested one by one."""
+BEYOND_NOISE = "_excess"
+"""How measures end that are above 0 for more than noise."""
+UNMEASURED = "the control is not measurable ({flag}), so nothing is known from it"
 
 
 def shown(statistics: pl.DataFrame) -> pl.DataFrame:
@@ -53,6 +60,18 @@ def of_wholes(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"))
 
 
+def single_tests(statistics: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows of what is tested one by one: associations, and differences of two groups.
+
+    Args:
+        statistics: schema `STATISTICS`.
+    """
+    return shown(statistics).filter(
+        pl.col("template").is_null(),
+        pl.any_horizontal(pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in ASSOCIATIONS),
+    )
+
+
 def discoveries(statistics: pl.DataFrame) -> pl.DataFrame:
     """Counts what is found of what was tested one by one.
 
@@ -63,10 +82,7 @@ def discoveries(statistics: pl.DataFrame) -> pl.DataFrame:
         `model`, `dataset`, `bias_type`, `measure` (`discoveries`), `options`, `over`, `value`, `frames`, `n` (how many
         were tested) and `left_out`; the value is null where nothing was.
     """
-    rows = shown(statistics).filter(
-        pl.col("template").is_null(),
-        pl.any_horizontal(pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in ASSOCIATIONS),
-    )
+    rows = single_tests(statistics)
     tests = pl.col("q").count()
     found = rows.group_by("model", "dataset", "bias_type", "over", maintain_order=True).agg(
         value=pl.when(tests > 0).then((pl.col("q") <= DISCOVERED).sum().cast(pl.Float64)),
@@ -74,3 +90,51 @@ def discoveries(statistics: pl.DataFrame) -> pl.DataFrame:
         n=tests.cast(pl.Int64),
     )
     return found.with_columns(measure=pl.lit("discoveries"), options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
+
+
+def control_rows(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) -> pl.DataFrame:
+    """Says of each dataset what its controls show.
+
+    Args:
+        rows: what is measured of whole cells and bias types: columns of `MEASURES`.
+        found: from `discoveries`, of the same cells.
+        controls: which cells are controls.
+
+    Returns:
+        `model`, `dataset` (that which the control is about), `measure` (`control`), `options` (the control's name),
+        `value` (how much is discovered in it, null where nothing was tested), `n` (how much was tested), `left_out`
+        and `flag`, which says what speaks against reading the dataset's numbers as they are.
+    """
+    cells = rows.select("model", "dataset").unique(maintain_order=True).rows()
+    told = []
+    for model, control, about, name in controls.pairs(cells):
+        tests = found.filter(model=model, dataset=control)
+        tested, discovered = int(tests["n"].sum()), int(tests["value"].sum())
+        flag = problem_of(rows.filter(model=model, dataset=control).to_dicts(), name, discovered, tested)
+        value = float(discovered) if tested else None
+        told.append((model, about, CONTROL, written_options(control=name), value, tested, 0, flag))
+    names = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)
+    numbers = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
+    return pl.DataFrame(told, schema={**names, **numbers, "flag": pl.String}, orient="row")
+
+
+def problem_of(rows: Sequence[Mapping[str, Any]], name: str, discovered: int, tested: int) -> str | None:
+    """Words what a control shows that it should not, None where it is quiet.
+
+    Args:
+        rows: what is measured of the control as a whole.
+        name: its name.
+        discovered: how much is discovered in it.
+        tested: of how much.
+    """
+    withheld = [row["flag"] for row in rows if (row["flag"] or "").startswith(NOT_MEASURABLE)]
+    if withheld:
+        return UNMEASURED.format(flag=f"{name}: {withheld[0].removeprefix(f'{NOT_MEASURABLE}: ')}")
+    seen = [f"{discovered} of {tested} discovered"] if discovered else []
+    seen += [
+        f"{row['measure']} {row['low']:.3f} to {row['high']:.3f}"
+        for row in rows
+        if row["measure"].endswith(BEYOND_NOISE) and row["low"] is not None and row["low"] > 0
+    ]
+    limit = CONTROLS[CONTROL].limit
+    return limit.problem.format(flag=f"{name}: {', '.join(seen)}") if seen and limit else None

@@ -1,11 +1,11 @@
-"""How a measure is declared, once, for docs, captions, summary and report; and how its options are written.
+"""How a measure is declared, once, for docs, captions, summary and report; how its options are written; and controls.
 
 Light, so that a config is read, and a workflow is planned, without what computes measures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
@@ -113,7 +113,7 @@ class Declared(NamedTuple):
         )
 
 
-OPTIONS = ("score", "argument", "distance", "comparison", "mode", "difference", "threshold")
+OPTIONS = ("score", "argument", "distance", "comparison", "mode", "difference", "threshold", "control")
 """The names of options, in the order in which they are written."""
 
 
@@ -133,3 +133,54 @@ def written_options(**names: object) -> str:
 def options_of(text: str) -> dict[str, str]:
     """Reads what `written_options` wrote."""
     return dict(option.split("=", 1) for option in text.split(", ")) if text else {}
+
+
+CONTROL = "control"
+"""The measure that stands in the summary of a dataset for each of its negative controls."""
+CONTROLS = {
+    CONTROL: Measure(
+        title="control",
+        symbol=CONTROL,
+        meaning="how much is discovered in a negative control of the dataset, where there is nothing to find",
+        is_not="a number of the dataset itself",
+        source="",
+        unit="count",
+        limit=Limit(
+            value=0,
+            problem="the control shows associations too ({flag}): read the difference, not the value",
+            remedy="compare with the control's own numbers; other templates may make it quiet",
+        ),
+    )
+}
+
+
+class Controls(NamedTuple):
+    """Which cells of a grid are negative controls.
+
+    Attributes:
+        datasets: the dataset of each control, by the name of the control.
+        models: the models that answer at random, all of whose cells are controls.
+    """
+
+    datasets: Mapping[str, str] = {}
+    models: Collection[str] = ()
+
+    def of(self, dataset: str) -> list[str]:
+        """Returns the controls of a dataset."""
+        return [name for name, about in self.datasets.items() if about == dataset]
+
+    def pairs(self, cells: Collection[tuple[str, str]]) -> Iterator[tuple[str, str, str, str]]:
+        """Yields of each control among some cells its model, its dataset, the dataset that it is about, and its name.
+
+        Args:
+            cells: model and dataset of each.
+        """
+        for model, dataset in cells:
+            about = self.datasets.get(dataset)
+            if model in self.models:
+                yield model, dataset, dataset, "random answers"
+            elif about is not None and (model, about) in cells:
+                yield model, dataset, about, dataset
+
+
+NO_CONTROLS = Controls()

@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tables.certainty import discoveries, of_wholes, with_certainty
+from biasgrid.tables.certainty import control_rows, discoveries, of_wholes, with_certainty
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.marks import best_mark, mark_of, worst_mark
-from biasgrid.tables.measure import NOT_MEASURABLE, Mark
+from biasgrid.tables.measure import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark
 from biasgrid.tables.measures import MARKS, SUMMARY
 from biasgrid.tables.statistics import STATISTICS
 
@@ -60,6 +60,7 @@ def summarise(
     headlines: Mapping[str, Mapping[str, str]],
     marks: MarksOfDatasets = MappingProxyType({}),
     statistics: pl.DataFrame | None = None,
+    controls: Controls = NO_CONTROLS,
 ) -> pl.DataFrame:
     """Picks what is measured of whole cells and bias types, over all templates, with how sure it is.
 
@@ -69,6 +70,7 @@ def summarise(
         headlines: for each dataset its headline measures, in the order in which they are told, with their options.
         marks: for each dataset the marks of those of its measures that have marks.
         statistics: schema `STATISTICS`, of the same cells; without it nothing is known of how sure numbers are.
+        controls: which of the cells are negative controls.
 
     Returns:
         Rows of `SUMMARY`: cells and their bias types in the order of their first appearance, headline measures first.
@@ -77,8 +79,9 @@ def summarise(
         KeyError: a model that is measured is not among `models`.
     """
     known = empty_table(STATISTICS) if statistics is None else statistics
-    found = discoveries(known).join(places(headlines), on=["dataset", "measure", "options"], how="semi")
-    whole = pl.concat([with_certainty(of_wholes(measures), of_wholes(known)), found], how="diagonal")
+    found, certain = discoveries(known), with_certainty(of_wholes(measures), of_wholes(known))
+    shown = found.join(places(headlines), on=["dataset", "measure", "options"], how="semi")
+    whole = pl.concat([certain, shown, control_rows(certain, found, controls)], how="diagonal")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = whole.select("model", "dataset").unique(maintain_order=True)
     facts = [

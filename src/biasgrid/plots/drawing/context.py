@@ -10,6 +10,7 @@ import polars as pl
 from biasgrid.statistics.recovery import StrengthsOfCells
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.marks import MarkSection
+from biasgrid.tables.measure import NO_CONTROLS, Controls
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
@@ -28,6 +29,7 @@ class FigureContext:
         marks: for each dataset the marks of those of its measures that have marks.
         sections: of datasets whose marks are judged with those of others, what they are called together.
         level: the coverage of intervals.
+        controls: which of the cells are negative controls.
         tables: how sure measures are and where their variance is, of the same cells: `statistics`, `variances`,
             `frames` and `by_template` (schemas in `tables.statistics.TABLES`); those that a run lacks have no rows.
     """
@@ -40,6 +42,7 @@ class FigureContext:
     marks: MarksOfDatasets = field(default_factory=dict)
     sections: Mapping[str, MarkSection] = field(default_factory=dict)
     level: float = 0.95
+    controls: Controls = NO_CONTROLS
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     def table(self, name: str) -> pl.DataFrame:

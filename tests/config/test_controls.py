@@ -1,0 +1,121 @@
+"""Negative controls of a config, and the placebo lists that are shipped for them."""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from documents import read_document
+from project import ROOT
+from small_config import CONTENT, faults_of
+from small_tables import whole
+
+from biasgrid.config import load_word_lists, parse_config, read_config
+from biasgrid.references import load, stage
+from biasgrid.tables.measure import Controls
+
+DOCUMENT = read_document("docs/controls.md")
+PLACEBO_SUBJECTS = {
+    "gender": ["one", "other"],
+    "nationality": ["countries"],
+    "ethnicity": ["peoples"],
+    "religion": ["faiths"],
+}
+
+
+def with_controls(content: dict[str, Any], **controls: dict[str, Any]) -> dict[str, Any]:
+    """A config with further datasets, all of which are run."""
+    changed = deepcopy(content)
+    changed["datasets"] |= controls
+    changed["run"]["datasets"] = list(changed["datasets"])
+    return changed
+
+
+def control(**changes: Any) -> dict[str, Any]:
+    return CONTENT["datasets"]["religion"] | {"control_of": "religion"} | changes
+
+
+@pytest.mark.parametrize(
+    ("controls", "fault"),
+    [
+        ({"a": control(control_of="religon")}, "unknown name 'religon' (did you mean 'religion'?); expected one of"),
+        ({"a": control(control_of="a")}, "'a' is the dataset itself; expected another dataset, which is no control"),
+        (
+            {"a": control(), "b": control(control_of="a")},
+            "'a' is a control of 'religion' itself; expected another dataset, which is no control",
+        ),
+        (
+            {
+                "a": {
+                    "family": "statement",
+                    "title": "A",
+                    "templates": "a.csv",
+                    "domains": "b",
+                    "control_of": "religion",
+                }
+            },
+            "'religion' is of the family 'underspecified'; expected a dataset of the same family",
+        ),
+    ],
+)
+def test_a_control_is_of_another_dataset_of_its_family(controls: dict[str, Any], fault: str) -> None:
+    name = list(controls)[-1]
+    told = [line for line in faults_of(with_controls(CONTENT, **controls)) if "control_of" in line]
+    assert told == [line for line in told if line.startswith(f"c.yaml, datasets.{name}.control_of: ")]
+    assert fault in told[0]
+
+
+def test_the_controls_of_a_grid_are_those_that_are_run_beside_their_datasets() -> None:
+    content = with_controls(CONTENT, a=control(), b=control())
+    content["models"]["chance"] = {"task": "text-generation", "kind": "LLM", "label": "chance", "random": {}}
+    for name in ("religion", "a", "b"):
+        variants = {"llm": {"templates": "templates/religion-qa.txt", "prompt": "prompts/two-options.txt"}}
+        content["datasets"][name] = content["datasets"][name] | {"sample": "all"}
+        content["datasets"][name]["variants"] = content["datasets"][name]["variants"] | variants
+    content["models"]["chance"]["variant"] = "llm"
+    content["run"] = {"models": ["answers", "chance"], "datasets": ["religion", "a"]}
+    assert parse_config(content, "c.yaml").controls == Controls({"a": "religion"}, ["chance"])
+    content["run"]["datasets"] = ["a"]
+    assert parse_config(content, "c.yaml").controls.datasets == {}
+
+
+def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
+    content = read_config(ROOT / "config/config.yaml") | {"word_lists": str(ROOT / "word_lists")}
+    controls = {}
+    for name, subjects in PLACEBO_SUBJECTS.items():
+        dataset = content["datasets"][name] | {"control_of": name}
+        of_clusters = {"pronouns": {"one": "she", "other": "he"}} if len(subjects) == 2 else {}
+        lists = [f"subjects/placebo-{each}.txt" for each in subjects]
+        controls[f"{name}-acts"] = dataset | {"attributes": "attributes/placebo.txt"}
+        controls[f"{name}-names"] = dataset | {"subjects": lists} | of_clusters
+    content["run"]["models"] = ["bertbase-lm", "bertbase-squad"]
+    content = with_controls(content, **controls)
+    content["run"]["datasets"] = list(controls)
+    config = parse_config(content, "c.yaml")
+    lists = load_word_lists(config)
+    expand = load(stage(config.reference_of_family("gender"), "expand")).expand
+    for name in PLACEBO_SUBJECTS:
+        attributes = lists[f"{name}-acts", "qa"].attributes
+        assert min(len(rows) for rows in attributes.values()) >= 20, name
+        assert min(len(each.clusters) for each in lists[f"{name}-names", "qa"].subjects) >= 10, name
+    one = whole(expand(lists["religion-names", "qa"]))
+    assert one["text_pair"].cast(pl.String)[0].count("Avrenic") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "model"),
+    [("sentiment-placebo", "fairness", "distilbert-sst2"), ("race-statements-placebo", "llm", "gpt2")],
+)
+def test_the_placebo_terms_that_are_shown_fit_the_packs(name: str, of: str, model: str) -> None:
+    content = read_config(ROOT / f"config/{of}.yaml") | {"word_lists": str(ROOT / "word_lists")}
+    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", DOCUMENT, flags=re.DOTALL)]
+    (shown,) = (block["datasets"][name] for block in blocks if name in block.get("datasets", {}))
+    content["datasets"][name] = shown | {"sample": "all"}
+    content["run"] = {"models": [model], "datasets": [shown["control_of"], name]}
+    config = parse_config(content, "c.yaml")
+    assert config.controls.datasets == {name: shown["control_of"]}
+    assert {dataset for dataset, _ in load_word_lists(config)} == {name, shown["control_of"]}

@@ -1,0 +1,137 @@
+"""What negative controls show stands in the summaries of their datasets, on the terminal and in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+from report_tables import report_of
+from small_measures import measures_of, table_of
+
+from biasgrid.cli.summary import flag_lines
+from biasgrid.families.underspecified.declared import OWN
+from biasgrid.plots.cells import controls as figure_of_controls
+from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.report.page import ReportDataset, ReportModel, ReportRun
+from biasgrid.tables.files import validate
+from biasgrid.tables.measure import CONTROLS, Controls
+from biasgrid.tables.measures import SUMMARY
+from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.summary import ModelFacts, flags_of, summarise
+
+MODELS = {"bert": ModelFacts("LM", "BERT", {}), "chance": ModelFacts("LLM", "at random", {})}
+OF_FAITH = Controls({"acts": "faith"}, ["chance"])
+READ = "read the difference, not the value"
+
+
+def summary_of(measures: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
+    headlines = {name: {"mu_excess": "", "discoveries": ""} for name in ("faith", "acts")}
+    summary = summarise(measures, MODELS, headlines, statistics=statistics, controls=OF_FAITH)
+    validate(summary, SUMMARY, "summary")
+    return summary
+
+
+def cells_of(*cells: tuple[str, str], flag: str | None = None) -> pl.DataFrame:
+    """Measures of cells; the last one's flag is as given."""
+    rows = [{"model": model, "dataset": dataset, "measure": "mu", "value": 0.1} for model, dataset in cells]
+    return measures_of([*rows[:-1], rows[-1] | {"flag": flag}])
+
+
+def statistics_of(dataset: str, q: Sequence[float], model: str = "bert", **excess: float) -> pl.DataFrame:
+    """Single tests of a cell with some q, and mu's excess with an interval."""
+    tests = [{"measure": "gamma", "subject": str(i), "attribute": "a", "p": p / 4, "q": p} for i, p in enumerate(q)]
+    rows: list[dict[str, Any]] = [*tests, {"measure": "mu_excess"} | excess]
+    known = {"model": model, "dataset": dataset, "value": 0.1, "frames": 4, "over": "templates", "method": "t"}
+    return table_of(STATISTICS, rows, options="", n=4, **known)
+
+
+BOTH = cells_of(("bert", "faith"), ("bert", "acts"))
+QUIET = [0.3, 0.9, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("q", "excess", "flag"),
+    [
+        (QUIET, {"low": -0.01, "high": 0.02}, None),
+        (QUIET, {}, None),
+        ([0.05, 0.9, 1.0], {"low": 0.0, "high": 0.02}, "acts: 1 of 3 discovered"),
+        (QUIET, {"low": 0.01, "high": 0.02}, "acts: mu_excess 0.010 to 0.020"),
+        ([0.01, 0.02, 1.0], {"low": 0.01, "high": 0.02}, "acts: 2 of 3 discovered, mu_excess 0.010 to 0.020"),
+    ],
+)
+def test_a_control_that_is_not_quiet_is_told_of_its_dataset(
+    q: list[float], excess: dict[str, float], flag: str | None
+) -> None:
+    statistics = pl.concat([statistics_of("faith", [0.01, 0.01, 0.01]), statistics_of("acts", q, **excess)])
+    summary = summary_of(BOTH, statistics)
+    (row,) = summary.filter(measure="control").to_dicts()
+    assert (row["dataset"], row["options"], row["headline"]) == ("faith", "control=acts", False)
+    assert (row["value"], row["n"]) == (sum(each <= 0.05 for each in q), 3)
+    expected = None if flag is None else f"the control shows associations too ({flag}): {READ}"
+    assert row["flag"] == expected
+    told = str(flag_lines(flags_of(summary).to_dicts()))
+    assert told == (f"To be read with care:\n  faith: {expected} (bert)\n" if expected else "")
+
+
+def test_a_control_in_which_nothing_was_tested_has_no_number() -> None:
+    (row,) = summary_of(BOTH, statistics_of("faith", [0.01])).filter(measure="control").to_dicts()
+    assert (row["value"], row["n"], row["flag"]) == (None, 0, None)
+
+
+def test_a_control_that_is_not_measurable_has_shown_nothing_and_says_so() -> None:
+    measures = cells_of(("bert", "faith"), ("bert", "acts"), flag="not measurable: no answers")
+    (row,) = summary_of(measures, statistics_of("faith", [0.01])).filter(measure="control").to_dicts()
+    assert row["flag"] == "the control is not measurable (acts: no answers), so nothing is known from it"
+
+
+def test_random_answers_are_a_control_of_what_they_answer() -> None:
+    measures = cells_of(("bert", "faith"), ("chance", "faith"))
+    statistics = pl.concat([statistics_of("faith", [0.01]), statistics_of("faith", [0.01, 1.0], model="chance")])
+    (row,) = summary_of(measures, statistics).filter(measure="control").to_dicts()
+    assert (row["model"], row["dataset"], row["value"]) == ("chance", "faith", 1)
+    assert row["flag"] == f"the control shows associations too (random answers: 1 of 2 discovered): {READ}"
+
+
+def test_a_control_of_a_dataset_that_a_model_was_not_asked_says_nothing() -> None:
+    assert summary_of(cells_of(("bert", "acts")), statistics_of("acts", [0.01])).filter(measure="control").is_empty()
+
+
+def test_the_report_has_datasets_and_controls_one_below_the_other() -> None:
+    statistics = pl.concat([statistics_of("faith", [0.01]), statistics_of("acts", [0.01, 1.0])])
+    declared = {**OWN, **CONTROLS}
+    run = ReportRun(
+        title="Faiths",
+        config="c.yaml",
+        versions={},
+        models=[ReportModel("bert", "LM", "BERT", "fill-mask", "someone/bert", "abc")],
+        datasets=[ReportDataset(name, name.title(), (), declared, {}) for name in ("faith", "acts")],
+        controls=OF_FAITH._replace(models=[]),
+    )
+    page = report_of(run, measures=BOTH, summary=summary_of(BOTH, statistics))
+    section = page.split('<section id="controls">')[1].split("</section>")[0]
+    assert section.index(">Faith") < section.index(">Acts")
+    assert "the control shows associations too (acts: 1 of 2 discovered)" in page
+    assert "Controls</a>" in page
+    assert 'id="controls"' not in report_of(replace(run, controls=Controls()), measures=BOTH)
+
+
+def test_the_figure_has_shares_of_the_p_of_both() -> None:
+    statistics = pl.concat([statistics_of("faith", [0.01, 0.04, 0.4, 3.999]), statistics_of("acts", [2.0, 4.0])])
+    context = FigureContext(
+        {"faith": "Faiths", "acts": "Acts"}, MODELS, controls=OF_FAITH, tables={"statistics": statistics}
+    )
+    rows = figure_of_controls.histogram(statistics, context).sort("role", "bin").rows()
+    assert rows == [
+        ("faith", "bert", "control", 10, 0.5),
+        ("faith", "bert", "control", 19, 0.5),
+        ("faith", "bert", "dataset", 0, 0.5),
+        ("faith", "bert", "dataset", 2, 0.25),
+        ("faith", "bert", "dataset", 19, 0.25),
+    ]
+    drawn = figure_of_controls.figure(BOTH, context)
+    assert drawn.labels.title == "Datasets and their controls"
+    silent = figure_of_controls.figure(BOTH, replace(context, tables={}))
+    assert "too few frames" in silent.labels.subtitle
