@@ -1,11 +1,13 @@
 # What the rules of plot.smk and report.smk share: figures, and what they say of models and datasets.
 
 from biasgrid.plots import GRID
-from biasgrid.runs.figures import figures_of
+from biasgrid.runs.figures import controls_of, figures_of
 from biasgrid.tables.measure import CONTROLS, NO_CONTROLS
 
 FIGURES = {of: figures for of, figures in figures_of(grid).items() if figures}
 """The references of the figures of each dataset and of the whole grid, by their names."""
+CONTROLS_OF_GRID = controls_of(grid)
+"""Which datasets and models are negative controls."""
 
 
 def facts_of_models(datasets):
@@ -106,7 +108,7 @@ def facts_of_report():
         level=grid.statistics.level,
         results=grid.results,
         megabytes=grid.report.megabytes,
-        controls=grid.controls,
+        controls=CONTROLS_OF_GRID,
         datasets={name: declared_of(name) for name in grid.run.datasets},
         models={name: grid.models[name].model_dump(include={"kind", "label", "task"}) for name in grid.run.models},
     )

@@ -76,7 +76,7 @@ rule summary:
         headlines=headlines_of_grid(),
         marks=lambda _: marks_of_datasets(*grid.run.datasets),
         statistics=grid.statistics.model_dump(),
-        controls=grid.controls,
+        controls=CONTROLS_OF_GRID,
         code=lambda _: code_of("summary"),
     script:
         "../workflow/scripts/summary.py"

@@ -29,7 +29,7 @@ rule plot:
         models=lambda wildcards: facts_of_models(datasets_of_figures(wildcards.of)),
         threshold=lambda wildcards: threshold_of(wildcards.of),
         level=grid.statistics.level,
-        controls=lambda wildcards: grid.controls if wildcards.of == GRID else NO_CONTROLS,
+        controls=lambda wildcards: CONTROLS_OF_GRID if wildcards.of == GRID else NO_CONTROLS,
         strengths=lambda wildcards: strengths_of_cells() if wildcards.of == GRID else {},
         marks=lambda wildcards: marks_of_datasets(*datasets_of_figures(wildcards.of)),
         sections=lambda wildcards: sections_of_datasets(*datasets_of_figures(wildcards.of)),

@@ -15,7 +15,7 @@ from biasgrid.cli.summary import flag_lines
 from biasgrid.families.underspecified.declared import OWN
 from biasgrid.plots.cells import controls as figure_of_controls
 from biasgrid.plots.drawing.context import FigureContext
-from biasgrid.report.page import ReportDataset, ReportModel, ReportRun
+from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.files import validate
 from biasgrid.tables.measure import CONTROLS, Controls
 from biasgrid.tables.measures import SUMMARY

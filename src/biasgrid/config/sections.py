@@ -30,7 +30,7 @@ from biasgrid.model_section import Model, Tokenizer
 from biasgrid.models.back_ends import Entry
 from biasgrid.section import FOLDER, KeysError, Name, Scoring, Section, not_one_of
 from biasgrid.statistics.section import Statistics
-from biasgrid.tables.measure import Controls, Measure
+from biasgrid.tables.measure import Measure
 
 
 def known_in(info: ValidationInfo) -> Registry:
@@ -196,13 +196,6 @@ class Config(Section):
         """Returns the measures of a dataset by name, validity flags with the limits of this config."""
         declared = self.family(dataset).measures(self, dataset)
         return {name: measure.limited(self.validity.get(name)) for name, measure in declared.items()}
-
-    @property
-    def controls(self) -> Controls:
-        """Which of the selected datasets and models are negative controls."""
-        of = {name: self.datasets[name].control_of for name in self.run.datasets}
-        datasets = {name: about for name, about in of.items() if about in self.run.datasets}
-        return Controls(datasets, [name for name in self.run.models if self.models[name].source == "random"])
 
     def figures_of(self, dataset: str) -> list[str]:
         """Returns the names of a dataset's figures."""

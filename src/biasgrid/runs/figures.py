@@ -1,9 +1,10 @@
-"""Which figures a grid has."""
+"""Which figures a grid has, and which of its cells are controls."""
 
 from __future__ import annotations
 
 from biasgrid.config import Config
 from biasgrid.plots import GRID
+from biasgrid.tables.measure import Controls
 
 PLANTED = "planted"
 """The figure of what was planted beside what was measured."""
@@ -18,7 +19,14 @@ def figures_of(config: Config) -> dict[str, dict[str, str]]:
     of_grid = [name for dataset in measured for name in config.family(dataset).grid_figures]
     if any(dataset in config.learned_datasets(model) for model, dataset in config.cells()):
         of_grid.append(PLANTED)
-    if any(config.controls):
+    if any(controls_of(config)):
         of_grid.append(CONTROLS)
     names = {GRID: of_grid} | {dataset: config.figures_of(dataset) for dataset in measured}
     return {of: {name: config.registry.figure(name) for name in figures} for of, figures in names.items()}
+
+
+def controls_of(config: Config) -> Controls:
+    """Returns which of the selected datasets and models are negative controls."""
+    of = {name: config.datasets[name].control_of for name in config.run.datasets}
+    datasets = {name: about for name, about in of.items() if about in config.run.datasets}
+    return Controls(datasets, [name for name in config.run.models if config.models[name].source == "random"])
