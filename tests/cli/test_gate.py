@@ -17,9 +17,9 @@ from small_measures import table_of
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
+from biasgrid.cli.verdicts import State
 from biasgrid.config import parse_config, read_config
 from biasgrid.faults import InputError
-from biasgrid.runs.gate import State
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import SUMMARY
 

@@ -30,9 +30,9 @@ def gate(
     Exit code 0: all are within their thresholds; 1: the upper end of an interval lies above; 3: none does, but
     something is not measurable; 2: bad input.
     """
+    from biasgrid.cli import verdicts as judge
     from biasgrid.config import parse_config, read_config
     from biasgrid.files import write_text
-    from biasgrid.runs import gate as judge
     from biasgrid.runs.results import Results
 
     with told_errors(BAD_INPUT):
