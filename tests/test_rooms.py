@@ -25,7 +25,7 @@ FLOORS = [
     {"config", "report"},
     {"runs"},
     # Files of other projects.
-    {"apes", "unqover"},
+    {"apes", "genderbench", "unqover"},
     # What scripts and notebooks import.
     {"__init__"},
     {"cli"},

