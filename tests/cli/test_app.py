@@ -214,6 +214,21 @@ def test_plan_and_status_show_every_fault_and_no_traceback(tmp_path: Path, comma
     assert "Traceback" not in result.stderr
 
 
+def test_plan_tells_how_much_to_ask_for_a_width(tmp_path: Path) -> None:
+    config = str(write_grid(tmp_path))
+    told = runner.invoke(app, ["plan", config, "--width", "0.01"]).output
+    assert "people (qa): a mean over templates, 2 frames, assumed" in told
+    assert "no sample has a width of 0.01" in told
+    told = runner.invoke(app, ["plan", config, "--intervals", "--json"]).output
+    (steps,) = [
+        each["steps"]
+        for each in json.loads(told)["intervals"]
+        if (each["dataset"], each["variant"]) == ("people", "qa")
+    ]
+    assert [step["share"] for step in steps] == [1, 0.3, 0.1, 0.03, 0.01]
+    assert steps[0]["width_is"] == "about"
+
+
 def test_plan_imports_nothing_heavy(tmp_path: Path) -> None:
     code = "import sys; from biasgrid.cli.app import app; app(standalone_mode=False); print([*sys.modules])"
     line = [sys.executable, "-c", code, "plan", str(write_grid(tmp_path))]

@@ -81,13 +81,18 @@ def plan(
     config: ConfigPath,
     rate: Annotated[float | None, typer.Option(min=1e-6, help="TFLOPS that inference reaches, for times")] = None,
     rows_per_second: Annotated[float | None, typer.Option(min=1e-6, help="instances per second, for times")] = None,
+    intervals: Annotated[bool, typer.Option("--intervals", help="how wide intervals will be, by share asked")] = False,
+    interval_width: Annotated[
+        float | None, typer.Option("--width", min=1e-6, help="which share has intervals as narrow as this")
+    ] = None,
     word_lists: WordListsFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Tells what each cell of a grid costs, and what is done, without running anything.
 
-    The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.runs.plan; `x_is` tells how the number
-    `x` is known: exact, sampled, at most or about.
+    The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.runs.plan, and under `intervals` those
+    of `Outlook` in biasgrid.runs.precision.outlooks; `x_is` tells how the number `x` is known: exact, sampled, at most
+    or about.
     """
     from biasgrid.cli.tables import plan_table
     from biasgrid.config import load_word_lists
@@ -98,11 +103,22 @@ def plan(
         raise typer.BadParameter("expected either --rate or --rows-per-second")
     with told_errors():
         parsed = checked_config(config, word_lists)
-        planned = make_plan(parsed, load_word_lists(parsed), Rate(rate, rows_per_second))
+        lists = load_word_lists(parsed)
+        planned = make_plan(parsed, lists, Rate(rate, rows_per_second))
+    with_times = rate is not None or rows_per_second is not None
+    told, shown = plain(planned), [plan_table(planned, with_times, console.width)]
+    if intervals or interval_width is not None:
+        from biasgrid.cli.intervals import outlook_table
+        from biasgrid.runs.precision.outlooks import outlooks
+
+        with told_errors():
+            found = outlooks(parsed, lists, planned, interval_width)
+        told["intervals"] = plain(found)
+        shown.append(outlook_table(found, interval_width, with_times, console.width))
     if as_json:
-        typer.echo(json.dumps(plain(planned), indent=2))
+        typer.echo(json.dumps(told, indent=2))
     else:
-        console.print(plan_table(planned, rate is not None or rows_per_second is not None, console.width))
+        console.print(*shown, sep="\n\n")
 
 
 @app.command()

@@ -224,6 +224,10 @@ class Family(ABC):
         """
         return ()
 
+    def templates_asked(self, lists: Any) -> int:
+        """Returns how many of the templates are asked, the first ones; see `frame_texts`."""
+        return len(self.frame_texts(lists))
+
     def section(self, grid: Grid, dataset: str) -> MarkSection | None:
         """Says together with what other datasets the marks of one are judged."""
         return None

@@ -94,6 +94,10 @@ class Underspecified(Family):
         """Returns context and both questions of each template."""
         return [template.text for template in lists.templates]
 
+    def templates_asked(self, lists: WordLists) -> int:
+        """Returns how many templates the key `limit` leaves."""
+        return min(len(lists.templates), lists.limit.get("templates", len(lists.templates)))
+
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""
         own = (*FIGURES, CLUSTERS) if len(dataset.subjects) == 2 else FIGURES

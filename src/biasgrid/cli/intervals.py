@@ -1,0 +1,78 @@
+"""How wide intervals will be, as a table for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from biasgrid.cli.narrow import empty_table, fitted
+from biasgrid.cli.tables import shown, shown_time
+from biasgrid.runs.precision.outlooks import ASSUMED, Outlook
+
+ASSUMPTION = (
+    f"assumed, where no finished cell tells: frames differ by {ASSUMED} (standard deviation), and a sample loses as "
+    "much as if all of that were noise of single instances"
+)
+FIRST_TO_GO = ("time", "instances", "found")
+
+
+def outlook_table(outlooks: Sequence[Outlook], width: float | None, with_times: bool, columns: int) -> RenderableType:
+    """Draws how sure numbers will be: a line per share under each variant of a dataset.
+
+    Args:
+        outlooks: of all variants.
+        width: how wide intervals may be, None where that was not asked.
+        with_times: whether a rate was given, so that times are known.
+        columns: how many characters a line may have.
+    """
+    times = ["time"] if with_times else []
+    table = empty_table(["asked"], ["instances", *times, "width", "found"], columns)
+    for outlook in outlooks:
+        table.add_row(f"{outlook.dataset} ({outlook.variant})", "", *[""] * len(times), "", "", style="bold")
+        for step in outlook.steps:
+            spent = [shown(step.seconds, shown_time)] if with_times else []
+            told = shown(step.instances), *spent, shown(step.width, shown_size), shown(step.minimal_effect, shown_size)
+            table.add_row(f"  {step.share:.0%}", *told)
+    lines = [
+        "",
+        "asked: share of what the config asks, for all of its cells; width: of an interval over templates, from end "
+        "to end; found: the size that is found in 80 % of cells; -: fewer than 2 frames, so that nothing can be told",
+        *(basis(outlook) for outlook in outlooks),
+        *([ASSUMPTION] if any(not outlook.cells for outlook in outlooks) else []),
+        *(answer(outlook, width) for outlook in outlooks if width is not None),
+    ]
+    return Group(fitted(table, FIRST_TO_GO, columns), Text("\n".join(lines), style="dim"))
+
+
+def shown_size(value: float) -> str:
+    """Words a size in two digits."""
+    return f"{value:.2g}"
+
+
+def basis(outlook: Outlook) -> str:
+    """Words what the widths of a variant are told from."""
+    name = f"{outlook.dataset} ({outlook.variant})"
+    if outlook.cells:
+        cells = f"the noisiest of {outlook.cells} finished cells" if outlook.cells > 1 else "a finished cell"
+        return f"{name}: {outlook.number}, {frames(outlook)}, from {cells}"
+    return f"{name}: {outlook.number}, {frames(outlook)}, assumed"
+
+
+def frames(outlook: Outlook) -> str:
+    """Words how many frames a variant has."""
+    return f"{outlook.frames} frame{'s' if outlook.frames != 1 else ''}"
+
+
+def answer(outlook: Outlook, width: float | None) -> str:
+    """Words how much must be asked for a width."""
+    name = f"{outlook.dataset} ({outlook.variant})"
+    if outlook.wanted is not None:
+        return (
+            f"{name}: a width of {width:g} needs {outlook.wanted:.2g} of it (sample: {{share: {outlook.wanted:.2g}}})"
+        )
+    needed = (
+        f"{outlook.frames_wanted} frames like these would do" if outlook.frames_wanted else "nor would 1000 frames do"
+    )
+    return f"{name}: no sample has a width of {width:g}, which has {frames(outlook)}; {needed}"
