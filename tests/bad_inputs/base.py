@@ -51,6 +51,18 @@ evaluator: {name: scorer, model: nice}
 metric: {tone: mean}
 """
 """Probes, the second of which a classifier scores."""
+PROMPTS = """\
+{"prompt": "He asked for a raise."}
+{"prompt": "What is the weather like?"}
+"""
+GROUPS = """\
+bias_type: gender
+groups: [female, male]
+words:
+  - [she, he, they]
+  - [her, him, them]
+"""
+"""Prompts that are rewritten, and words of groups."""
 FILLINGS = {"food.txt": "cake\ntea\n"}
 """A pack of cases."""
 
@@ -114,10 +126,17 @@ def config() -> dict[str, Any]:
             },
             "probe": {"family": "probe", "title": "Probe", "probe": "probes/probe.yaml"},
             "tone": {"family": "probe", "title": "Tone", "probe": "probes/tone.yaml"},
+            "letters": {
+                "family": "rewriting",
+                "title": "Letters",
+                "prompts": "letters/prompts.jsonl",
+                "groups": "letters/groups.yaml",
+                "scorers": ["vader-negative", "nice"],
+            },
         },
         "run": {
             "models": ["masked", "answering", "moody", "published", "taught", "chance"],
-            "datasets": ["people", "moods", "probe", "tone"],
+            "datasets": ["people", "moods", "probe", "tone", "letters"],
         },
     }
 
@@ -132,6 +151,8 @@ def write(folder: Path) -> None:
         put(folder / "word_lists/pack/fillings" / name, text)
     put(folder / "word_lists/probes/probe.yaml", PROBE)
     put(folder / "word_lists/probes/tone.yaml", TONE)
+    put(folder / "word_lists/letters/prompts.jsonl", PROMPTS)
+    put(folder / "word_lists/letters/groups.yaml", GROUPS)
     put(folder / "models/tiny/config.json", json.dumps({"model_type": "bert", "id2label": {"0": "NEG", "1": "POS"}}))
     save_file({"weight": np.zeros((2, 2), np.float32)}, folder / "models/tiny/model.safetensors")
     put(folder / "models/tiny/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")

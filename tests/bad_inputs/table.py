@@ -306,4 +306,22 @@ CHECKPOINTS = [
 ADDRESSED = [
     bad("models.published.predictions.people", {"url": address, "sha256": "a" * 64}, BEGINS) for address in NO_ADDRESSES
 ]
-TABLE = [*PROBES, *CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]
+ASKED, WORDS, LETTERS = "word_lists/letters/prompts.jsonl", "word_lists/letters/groups.yaml", "datasets.letters"
+REWRITTEN = [
+    bad(ASKED, "", "prompts.jsonl: holds no prompts"),
+    bad(ASKED, swap('"prompt"', '"promt"'), "prompts.jsonl, line 1: no column 'prompt' (did you mean 'promt'?)"),
+    bad(ASKED, swap('"He asked for a raise."', "[1]"), "prompts.jsonl, line 1: [1]; expected a prompt"),
+    bad(
+        ASKED, swap("He asked", "They asked"), "no prompt of 2 has a word of a group; expected words of female, male in"
+    ),
+    bad(WORDS, swap("him, them", "him"), "line 5, words[1]: 2 words; expected 3, as other rows have"),
+    bad(WORDS, swap("her, him", "her, she"), "line 5, words[1]: 'she' is a word of female and of male"),
+    bad(WORDS, swap("female, male", "male, male"), "line 2, groups: 'male' stands twice; expected every group once"),
+    bad(f"{LETTERS}.scorers", ["moody"], "asks 'moody', which gives no `score` of texts; expected one of nice"),
+    bad(f"{LETTERS}.embeddings", "nice", "asks 'nice', which gives no `vector` of texts"),
+    bad(f"{LETTERS}.rewrite", "system", "letters.rewrite: system, but there is no system text"),
+    bad(f"{LETTERS}.sample", {"units": 5}, "letters.sample.units: 5 units, but there are only 1 prompts with words"),
+    bad(f"{LETTERS}.prompts", "letters/prompts.doc", "prompts.doc: the ending '.doc'; expected prompts"),
+    bad(f"{LETTERS}.repetition", 2, "letters.repetition: unknown key (did you mean 'repetitions'?)"),
+]
+TABLE = [*PROBES, *REWRITTEN, *CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]

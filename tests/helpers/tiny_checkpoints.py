@@ -10,6 +10,7 @@ from small_tables import whole
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
     AutoConfig,
+    AutoModel,
     AutoModelForMaskedLM,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
@@ -24,6 +25,7 @@ from biasgrid.training.tiny import make_base_checkpoint
 
 HEADS = {"fill-mask": AutoModelForMaskedLM, "question-answering": AutoModelForQuestionAnswering}
 CASE_HEADS = {**HEADS, "text-classification": AutoModelForSequenceClassification}
+ALL_HEADS = {**CASE_HEADS, "feature-extraction": AutoModel}
 LABELS = ["contradiction", "neutral", "entailment"]
 """The classes of tiny classifiers."""
 TOKENIZERS = {
@@ -204,7 +206,7 @@ def make_model(architecture: str, task: str, tokenizer: PreTrainedTokenizerFast)
     if task == "text-classification":
         sizes |= {"id2label": dict(enumerate(LABELS)), "label2id": {label: place for place, label in enumerate(LABELS)}}
     torch.manual_seed(1)
-    return CASE_HEADS[task].from_config(AutoConfig.for_model(architecture, **sizes))
+    return ALL_HEADS[task].from_config(AutoConfig.for_model(architecture, **sizes))
 
 
 def save_checkpoint(architecture: str, task: str, folder: Path) -> Path:

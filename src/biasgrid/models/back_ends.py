@@ -54,6 +54,9 @@ BACK_ENDS = {
         "biasgrid.models.text_classification:TextClassification", ("choice",), section=CLASSIFIER, classes=True
     ),
     ("text-classification", "scorer"): Entry("biasgrid.models.text_scores:TextScores", ("score",), section=CLASSIFIER),
+    ("feature-extraction", "weights"): Entry(
+        "biasgrid.models.text_vectors:TextVectors", ("vector",), section="biasgrid.models.scoring.section:Encoder"
+    ),
     ("text-generation", "weights"): Entry(
         "biasgrid.models.text_generation:TextGeneration", ("choice", "text"), section=GENERATIVE
     ),

@@ -56,7 +56,9 @@ def measured(folder: Path, answers: dict[tuple[int, str], list[str]], harmful: d
     keys = instances.select("prompt", pl.col("group").cast(pl.String), "repetition").rows()
     said = [answers[prompt, group][repetition] for prompt, group, repetition in keys]
     predictions = pl.DataFrame({"instance": instances["instance"], "response": said}).with_columns(status=pl.lit("ok"))
-    scores = pl.DataFrame({"text": list(harmful), "score": list(harmful.values())})
+    scores = pl.DataFrame({"text": list(harmful), "score": list(harmful.values())}).with_columns(
+        cut=pl.lit(value=False)
+    )
     observations = observe(instances, predictions, question.options, {"toxicity": scores})
     OBSERVATIONS.validate(observations)
     found = measure(observations, question.options)

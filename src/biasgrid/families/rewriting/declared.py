@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from biasgrid.families.flags import flag
-from biasgrid.tables.measure import Limit, Measure
+from biasgrid.tables.measure import Limit, Measure, written_options
 
 LANGFAIR = "LangFair (cvs-health/langfair)"
 GEHMAN = "Gehman et al., Findings of EMNLP 2020"
@@ -20,7 +21,7 @@ ABOUT = (
 )
 """What a reader is told of rewritten prompts."""
 IS_NOT = "harm, nor a property of people: it is about these prompts, words and answers"
-MEASURES: Mapping[str, Measure] = {
+MEASURES = {
     "similarity_excess": Measure(
         "unlike beyond noise",
         "beyond noise",
@@ -61,6 +62,16 @@ MEASURES: Mapping[str, Measure] = {
         fair=0,
         design=DESIGN,
     ),
+    "score_distance_excess": Measure(
+        "distance beyond noise",
+        "beyond noise",
+        "distance of scores less its floor: what it is where the answers to each prompt are dealt to two groups anew",
+        IS_NOT,
+        "biasgrid",
+        "difference",
+        fair=0,
+        design=DESIGN,
+    ),
     "score_difference": Measure(
         "difference of scores",
         "difference",
@@ -81,6 +92,15 @@ MEASURES: Mapping[str, Measure] = {
         "cut short",
         "cut short",
         "share of answers that reached their longest length",
+        "bias: it tells how much was measured",
+        "biasgrid",
+        "share",
+        design=DESIGN,
+    ),
+    "cut_by_scorer": Measure(
+        "cut by the scorer",
+        "cut by scorer",
+        "share of answers that are longer than a model takes which scores or encodes them: it read their beginning",
         "bias: it tells how much was measured",
         "biasgrid",
         "share",
@@ -210,3 +230,13 @@ FLAGS: Mapping[str, Measure] = {
     ),
 }
 """What speaks against cells of rewritten prompts."""
+
+
+def measures_of(score: str) -> Mapping[str, Measure]:
+    """Declares the measures of a dataset.
+
+    Args:
+        score: the similarity whose excess stands in the summary.
+    """
+    headline = replace(MEASURES["similarity_excess"], headline=written_options(score=score))
+    return MEASURES | {"similarity_excess": headline}

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from biasgrid.families.family import Family, Grid, Question
 from biasgrid.families.rewriting.asking import Asking, RewritingFiles
-from biasgrid.families.rewriting.declared import ABOUT, FLAGS, FURTHER, HARMS, MEASURES
+from biasgrid.families.rewriting.declared import ABOUT, FLAGS, FURTHER, HARMS, MEASURES, measures_of
 from biasgrid.families.rewriting.files.groups import groups_digest
 from biasgrid.families.rewriting.section import VADER, RewritingDataset
 from biasgrid.families.rewriting.targets import targets_of
@@ -39,11 +39,12 @@ class Rewriting(Family):
         if entry.task != section.task or entry.predictions:
             return None
         groups = Path(grid.word_lists) / section.groups
-        chosen = section.model_dump(include={"neutralise", "threshold", "mode", "harms", "lists"})
+        chosen = section.model_dump(include={"neutralise", "threshold", "mode", "harms", "lists", "embeddings"})
         scorers = list(dict.fromkeys([*section.scorers, *section.harms]))
         words = {"targets": targets_of(Path(grid.word_lists), section)[0]}
         options = {"groups": str(groups), "digest": groups_digest(groups), "scorers": scorers, **words, **chosen}
         asked = {scorer: "score" for scorer in scorers if scorer not in VADER}
+        asked |= {section.embeddings: "vector"} if section.embeddings else {}
         return Question(PROMPTS, "text", options=options, row_bytes=400, follow_ups=asked)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> RewritingFiles:
@@ -71,7 +72,7 @@ class Rewriting(Family):
         further = {name: each for key, some in FURTHER.items() if asked[key] for name, each in some.items()}
         if harms:
             further |= {name: replace(each, headline=harms[0]) for name, each in HARMS.items()}
-        return {**MEASURES, **further, **FLAGS}
+        return {**measures_of("cosine" if section.embeddings else "rouge-l"), **further, **FLAGS}
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields a system text that is to be rewritten and is not there."""

@@ -39,7 +39,7 @@ def unawareness(asking: Asking) -> str:
     words = Counter(word.lower() for text in originals(asking) for word in asking.rewriter.words(text))
     named, all_of = len(asking.usable), len(asking.prompts)
     told = f"{named:,} of {all_of:,} prompts have words of groups ({counted(words)})"
-    rest = f"; the other {all_of - named:,} name no group, so that nothing can be rewritten, and are not asked"
+    rest = f"; nothing can be rewritten in {all_of - named:,} without, which are not asked"
     return f"{told}{rest if named < all_of else ''}."
 
 

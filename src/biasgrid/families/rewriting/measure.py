@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.families.rewriting.further import harms, near_words, spread_of_lists
 from biasgrid.families.rewriting.keys import NEUTRAL
-from biasgrid.families.rewriting.observe import OBSERVATIONS, OUTCOMES, READ, SAID, groups_of, observe
+from biasgrid.families.rewriting.observe import OBSERVATIONS, READ, SAID, SHARES, groups_of, observe
 from biasgrid.families.rewriting.validity import validity
 from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units
@@ -100,7 +100,7 @@ def score_options() -> pl.Expr:
 
 def of_groups(answers: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Yields how answers ended and their mean scores, of the cell and by group."""
-    is_outcome = pl.col("score").is_in([*OUTCOMES])
+    is_outcome = pl.col("score").is_in(SHARES)
     for keys in ([], ["group"]):
         ended = answers.filter(is_outcome).group_by("score", *keys, maintain_order=True).agg(**MEAN)
         yield ended.rename({"score": "measure"}).with_columns(options=pl.lit(""))
@@ -109,7 +109,7 @@ def of_groups(answers: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 def distances(answers: pl.DataFrame, groups: tuple[str, ...]) -> Iterator[pl.DataFrame]:
     """Yields Wasserstein-1 distances between the scores of groups, and their mean over pairs."""
-    for (score,), rows in answers.filter(~pl.col("score").is_in([*OUTCOMES])).group_by("score", maintain_order=True):
+    for (score,), rows in answers.filter(~pl.col("score").is_in(SHARES)).group_by("score", maintain_order=True):
         known = rows.drop_nulls("value")
         counts = dict(known.group_by("group").len().iter_rows())
         found = dict(zip(combinations(groups, 2), pair_distances(known, groups), strict=True))

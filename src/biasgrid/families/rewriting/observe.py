@@ -15,7 +15,7 @@ from biasgrid.families.rewriting.keys import NEUTRAL
 from biasgrid.families.rewriting.original import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter
 from biasgrid.families.rewriting.section import VADER
-from biasgrid.families.rewriting.similarity import OF_LISTS, SIMILARITIES, Compare
+from biasgrid.families.rewriting.similarity import OF_LISTS, SIMILARITIES, Compare, cosine_of
 from biasgrid.families.sentiment import sentiment_of
 from biasgrid.faults import InputError
 from biasgrid.tables.schema import NeverNaN, column, table
@@ -26,8 +26,12 @@ READ = ["instance", "prompt", "group", "repetition"]
 """The columns of instances that are observed."""
 SAID = ["instance", "status", "response"]
 """The columns of predictions that are observed."""
-OUTCOMES = {"refused": "refused", "cut_short": "length", "empty": "empty"}
-"""Scores that say how an answer ended, and the status that says so."""
+OUTCOMES = ("refused", "cut_short", "empty")
+"""Scores that say how an answer ended."""
+CUT = "cut_by_scorer"
+"""The score that says whether a model read no more than the beginning of an answer."""
+SHARES = (*OUTCOMES, CUT)
+"""Scores that are measures of their own, not those of a scorer."""
 
 OBSERVATIONS = table(
     "observations of rewriting",
@@ -113,6 +117,15 @@ def observe(
     ]
     if options["lists"]:
         rows += compared(told, (*groups.names, NEUTRAL), OF_LISTS)
+    if follow_ups:
+        rows.append(cut_of(told, follow_ups))
+    if options["embeddings"]:
+        vectors = (follow_ups or {})[options["embeddings"]]
+        # Nobody was asked about answers of white space alone.
+        is_read = pl.col("text").is_in(vectors["text"].implode())
+        rows += compared(
+            told.with_columns(text=pl.when(is_read).then("text")), groups.names, {"cosine": cosine_of(vectors)}
+        )
     types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
     return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
 
@@ -137,6 +150,14 @@ def scored(answers: pl.DataFrame, scorers: list[str], follow_ups: Mapping[str, p
         told = sentiment[VADER[name]] if name in VADER else said_of(answers["text"].drop_nulls(), follow_ups[name])
         values = keys.filter(known).with_columns(told.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
+
+
+def cut_of(answers: pl.DataFrame, follow_ups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Returns of which answers a model read the beginning alone."""
+    keys = answers.select("instance", "prompt", "group", "repetition", other=None, other_instance=None)
+    cut = pl.concat([said.filter("cut").select("text") for said in follow_ups.values()])["text"]
+    is_cut = answers.select(value=pl.col("text").is_in(cut.implode()).fill_null(value=False).cast(pl.Float64))
+    return keys.with_columns(is_cut["value"], score=pl.lit(CUT))
 
 
 def said_of(texts: pl.Series, said: pl.DataFrame) -> pl.Series:

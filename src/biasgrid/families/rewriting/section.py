@@ -8,6 +8,7 @@ from pydantic import Field
 
 from biasgrid.families.family import DatasetSection
 from biasgrid.families.rewriting.files.layouts import LayoutName
+from biasgrid.section import Name
 
 VADER = {"vader-negative": "neg", "vader-positive": "pos"}
 """Scorers that need no model, and what VADER calls their number."""
@@ -46,6 +47,11 @@ class RewritingDataset(DatasetSection):
         default=["vader-negative"],
         description="what scores each answer, to compare the scores of groups: `vader-negative`, `vader-positive`, or "
         "models of the config that have a `scorer`",
+    )
+    embeddings: Name | None = Field(
+        None,
+        description="a model of the task `feature-extraction`, by whose vectors answers are compared: `cosine`, which "
+        "then is the headline",
     )
     harms: dict[str, Threshold] = Field(
         default_factory=dict,

@@ -26,6 +26,21 @@ class Scorer(Section):
     )
 
 
+class Encoder(Model):
+    """A model that encodes texts which others write; it has the keys of `Model` and this one."""
+
+    max_tokens: int | None = Field(
+        None,
+        ge=1,
+        description="how many tokens of a text are read at most; encoders of sentences are trained on fewer than they "
+        "take, all-MiniLM-L6-v2 on 256",
+    )
+
+    def deciding_keys(self) -> dict[str, Any]:
+        """Returns how much of a text is read."""
+        return self.model_dump(mode="json", include={"max_tokens"})
+
+
 class Classifier(Model):
     """A model that classifies texts; it has the keys of `Model` and these."""
 

@@ -31,12 +31,19 @@ class WholeTexts:
 
 
 class WholeTextBackEnd(LocalBackEnd):
-    """Reads of each text as much as the model takes, from its beginning; kinds of its answers have a column `cut`."""
+    """Reads of each text as much as the model takes, from its beginning; kinds of its answers have a column `cut`.
+
+    Attributes:
+        most: how many tokens are read at most, None for as many as the model takes.
+    """
+
+    most: int | None = None
 
     def encode(self, asked: pl.DataFrame, whole: bool) -> WholeTexts:
         """Tokenizes texts as a whole, and cuts those that are longer than the model takes."""
         texts = [(text,) for text in asked["text"].cast(pl.String)]
-        rows, cut = cut_rows(self.tokenizer, texts, longest_input(self.model, self.tokenizer))
+        taken = longest_input(self.model, self.tokenizer)
+        rows, cut = cut_rows(self.tokenizer, texts, min(taken, self.most or taken))
         if cut.any():
             logger.warning("%s of %s texts are longer than the model takes; their ends are cut", cut.sum(), len(cut))
         return WholeTexts(rows, DeviceRows.of(rows, self.model), cut)

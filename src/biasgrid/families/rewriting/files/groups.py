@@ -149,7 +149,7 @@ def row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Faul
     sections = {name: getattr(head, name) for name in CONDITIONS}
     rows = [((name, number), row) for name, section in sections.items() for number, row in enumerate(section)]
     if not rows:
-        yield fault((), "no words", f"rows of words in one of {', '.join(CONDITIONS)}")
+        yield Fault(str(path), "", "no words", f"rows of words in one of {', '.join(CONDITIONS)}")
     lengths = {len(row) for _, row in rows}
     allowed = max(lengths & {len(head.groups), len(head.groups) + 1}, default=len(head.groups))
     for place, row in rows:
@@ -216,20 +216,22 @@ def plural(noun: str) -> str:
 
 def word_faults(path: Path, document: Document, groups: Groups) -> Iterator[Fault]:
     """Yields words that name two groups, and words of two rows of which neither is the default."""
-    first: dict[str, int] = {}
-    rows: dict[tuple[str, Condition | None], list[Row]] = {}
+    rows: dict[str, list[tuple[int, Row]]] = {}
     for row in groups.rows:
         for number, sought in enumerate(row.sought):
-            for word in (word.lower() for word in sought):
-                where = f"line {document.line_of(row.place)}, {written(row.place)}"
-                if first.setdefault(word, number) != number:
-                    problem = f"{word!r} is a word of {groups.names[first[word]]} and of {groups.names[number]}"
-                    expected = f"a word of one group; ({word}) is written, but not looked for"
-                    yield Fault(str(path), where, problem, expected)
-                rows.setdefault((word, row.condition), []).append(row)
-    for (word, _), several in rows.items():
-        marked = [row for row in several if word in row.defaults]
-        if len(several) > 1 and len(marked) != 1:
-            where = f"line {document.line_of(several[-1].place)}, {written(several[-1].place)}"
-            problem = f"{word!r} stands in {len(several)} rows, {len(marked)} of them marked"
-            yield Fault(str(path), where, problem, f"{word}{DEFAULT} in the row that is meant by default")
+            for word in sought:
+                rows.setdefault(word.lower(), []).append((number, row))
+    for word, several in rows.items():
+        place = several[-1][1].place
+        where = f"line {document.line_of(place)}, {written(place)}"
+        names = [groups.names[number] for number in dict.fromkeys(number for number, _ in several)]
+        if len(names) > 1:
+            problem = f"{word!r} is a word of {' and of '.join(names)}"
+            yield Fault(str(path), where, problem, f"a word of one group; ({word}) is written, but not looked for")
+            continue
+        for condition in dict.fromkeys(row.condition for _, row in several):
+            alike = [row for _, row in several if row.condition == condition]
+            marked = sum(word in row.defaults for row in alike)
+            if len(alike) > 1 and marked != 1:
+                problem = f"{word!r} stands in {len(alike)} rows, {marked} of them marked"
+                yield Fault(str(path), where, problem, f"{word}{DEFAULT} in the row that is meant by default")

@@ -1,0 +1,23 @@
+"""A vector for each text that another model wrote: where an encoder places it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from biasgrid.tables.answers import CUT, UNKNOWN
+from biasgrid.tables.schema import Unique, column, table
+
+SCHEMA = table(
+    "vector predictions",
+    {
+        "instance": column(pl.UInt32, description="the instance's id", checks=Unique),
+        "key": column(pl.UInt64, description="the instance's key"),
+        "vector": column(
+            pl.List(pl.Float32),
+            description="mean of the encoder's last hidden states over the tokens of a text, of length 1: the cosine "
+            "of two is the sum of their products",
+        ),
+        "unknown": UNKNOWN,
+        "cut": CUT,
+    },
+)
