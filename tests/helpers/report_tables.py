@@ -9,6 +9,7 @@ import polars as pl
 from biasgrid.report.page import build_report
 from biasgrid.report.published import PUBLISHED
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
+from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
@@ -22,6 +23,7 @@ SCHEMAS = {
     "examples": EVIDENCE,
     "statistics": STATISTICS,
     "parts": EVIDENCE_PARTS,
+    "comparisons": COMPARISONS,
     "planted": PLANTED,
 }
 NOTHING = {name: empty_table(schema) for name, schema in SCHEMAS.items()} | {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from browser import Shown, browser
+from browser import Shown
 from playwright.sync_api import Browser
 from report_tables import report_of
 from small_groups import THRESHOLD, case_examples, measured_groups
@@ -48,12 +48,6 @@ def file(tables: dict[str, pl.DataFrame], tmp_path_factory: pytest.TempPathFacto
     path = tmp_path_factory.mktemp("report") / "index.html"
     path.write_text(report_of(RUN, **tables), encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ from biasgrid.tables.measures import MEASURE_KEYS
 MOST_KEYED = 2000
 """So many numbers that are about parts of a cell are carried where its family has no view of its own."""
 NUMBERS = ("value", "low", "high", "floor", "p", "q")
+COMPARED = ("value", "other_value", "difference", "low", "high", "q")
+PARTS_COMPARED = ("subject", "attribute", "bias_type", "group", "other", "template")
 BYTES = 2**20
 
 
@@ -38,6 +40,8 @@ def blocks(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]
     if run.settings:
         packed["config"] = packed_block(run.settings)
     packed |= {f"dataset/{name}": packed_block(each) for name, each in shared.items() if each}
+    compared = tables.comparisons.partition_by("dataset", as_dict=True)
+    packed |= {f"compared/{name}": packed_block(compared_rows(rows)) for (name,), rows in compared.items()}
     evidence = {}
     for (model, dataset), cell in cells.items():
         family, common = family_of(datasets[dataset]), shared[dataset]
@@ -104,6 +108,15 @@ def overview_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
 def of_row(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Returns some fields of a row, and its numbers as the page has them."""
     return {name: row[name] for name in names} | {name: scaled(row[name]) for name in NUMBERS}
+
+
+def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
+    """Returns how the models of a dataset differ, as far as rule compare keeps it."""
+    names = ("model", "other_model", "measure", *PARTS_COMPARED, "reason")
+    return [
+        {name: row[name] for name in names} | {name: scaled(row[name]) for name in COMPARED}
+        for row in comparisons.to_dicts()
+    ]
 
 
 def family_of(dataset: ReportDataset) -> ModuleType | None:

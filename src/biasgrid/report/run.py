@@ -123,6 +123,7 @@ class ReportTables:
         examples: schema `EVIDENCE`.
         statistics: schema `STATISTICS`.
         parts: schema `EVIDENCE_PARTS`.
+        comparisons: schema `COMPARISONS`.
         planted: schema `PLANTED`, what models were trained on; without rows where none were.
         published: schema `biasgrid.report.published.PUBLISHED`, to put ours beside it.
     """
@@ -132,5 +133,6 @@ class ReportTables:
     examples: pl.DataFrame
     statistics: pl.DataFrame
     parts: pl.DataFrame
+    comparisons: pl.DataFrame
     planted: pl.DataFrame
     published: pl.DataFrame

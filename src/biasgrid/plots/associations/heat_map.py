@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import polars as pl
 from mizani.bounds import squish
 from plotnine import (
@@ -37,6 +36,7 @@ from biasgrid.plots.drawing.theme import (
     heat_map_theme,
 )
 from biasgrid.statistics.selection import in_order, select_rows
+from biasgrid.statistics.seriation import seriated
 from biasgrid.tables.means import means_by
 from biasgrid.tables.statistics import DISCOVERED
 
@@ -107,11 +107,7 @@ def seriate(means: pl.DataFrame) -> tuple[list[str], list[str]]:
     matrix = means_by(means, ["subject", "attribute"], "gamma").with_columns(pl.col("gamma").fill_null(0))
     subjects, attributes = in_order(matrix, "subject"), in_order(matrix, "attribute")
     values = matrix["gamma"].to_numpy().reshape(len(subjects), len(attributes))
-    left, _, right = np.linalg.svd(values, full_matrices=False)
-    # The sign of singular vectors is arbitrary. Rounding keeps equal rows in their order on every machine.
-    sign = -1.0 if left[:, 0] @ values.mean(axis=1) < 0 else 1.0
-    by_subject = np.argsort(-np.round(sign * left[:, 0], 9), kind="stable")
-    by_attribute = np.argsort(-np.round(sign * right[0], 9), kind="stable")
+    by_subject, by_attribute = seriated(values)
     return [subjects[row] for row in by_subject], [attributes[column] for column in by_attribute]
 
 

@@ -4,9 +4,11 @@ import {address, button, h, link, name, replace} from "./dom.js";
 import {block, cellOf, datasetOf} from "./data.js";
 import {about, shown, toggle} from "./veil.js";
 import {cellPage, views} from "./generic.js";
+import {comparePage} from "./compare.js";
 import {overview} from "./overview.js";
 import {datasetPage, runPage, showStatic} from "./run.js";
 import {searchBox} from "./search.js";
+import {subjectPage} from "./subject.js";
 
 const core = await block("core");
 const root = document.documentElement;
@@ -19,6 +21,14 @@ const PAGES = {
     about(datasetOf(core, dataset));
     if (!cellOf(core, model, dataset)) return null;
     return cellPage(core, model, dataset, rest, draw);
+  },
+  compare: (dataset, one, other) => {
+    about(datasetOf(core, dataset));
+    return comparePage(core, dataset, one, other);
+  },
+  subject: (dataset, subject) => {
+    about(datasetOf(core, dataset));
+    return subjectPage(core, dataset, subject, draw);
   },
   dataset: (key) => {
     const dataset = datasetOf(core, key);

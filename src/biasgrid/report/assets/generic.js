@@ -17,8 +17,10 @@ export async function cellPage(core, model, dataset, rest, go) {
 }
 
 function cellHead(core, model, dataset) {
+  const others = core.cells.filter((cell) => cell.dataset === dataset.name && cell.model !== model);
+  const pairs = others.map((cell) => [link(address("compare", dataset.name, model, cell.model), name(labelOf(core, cell.model))), " "]);
   return h("header", {}, h("h2", {}, name(labelOf(core, model)), ": ", name(dataset.title)),
-    h("p", { class: "soft" }, link(address("dataset", dataset.name), "All models side by side")));
+    h("p", { class: "soft" }, link(address("dataset", dataset.name), "All models side by side"), pairs.length ? ["; compare with ", pairs] : null));
 }
 
 function flags(cell) {

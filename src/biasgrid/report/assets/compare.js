@@ -1,0 +1,86 @@
+// Two models on one dataset: what rule compare tells of them, and their associations side by side.
+
+import {address, capital, h, interval, link, name, number} from "./dom.js";
+import {block, cellOf, datasetOf, labelOf, real} from "./data.js";
+import {DOUBT, associations} from "./associations.js";
+import {scatter} from "./chart.js";
+import {table} from "./table.js";
+import {plain, veiled} from "./veil.js";
+
+const PARTS = ["subject", "attribute", "bias_type", "group", "other", "template"];
+
+export async function comparePage(core, dataset, one, other) {
+  if (!cellOf(core, one, dataset) || !cellOf(core, other, dataset)) return null;
+  const of = datasetOf(core, dataset);
+  const rows = await rowsOf(dataset, one, other);
+  const whole = rows.filter((row) => PARTS.every((part) => part === "bias_type" || row[part] === null));
+  const parts = rows.filter((row) => !whole.includes(row));
+  const names = [labelOf(core, one), labelOf(core, other)];
+  const swap = link(address("compare", dataset, other, one), "the other way round");
+  return [h("h2", {}, name(names[0]), " and ", name(names[1]), ": ", name(of.title)),
+    h("p", { class: "soft" }, link(address("cell", one, dataset), name(names[0])), ", ", link(address("cell", other, dataset), name(names[1])), "; ", swap),
+    reasons(rows), wholes(of, whole, names, whole.length ? "Whole cells" : null), await drawn(of, parts, one, other, names), differences(of, parts, one, other, names)];
+}
+
+// Differences are those of the first less the second, whichever way round they are kept.
+async function rowsOf(dataset, one, other) {
+  const kept = (await block(`compared/${dataset}`)) ?? [];
+  const flip = (value) => (value === null ? null : -value);
+  return kept.filter((row) => [row.model, row.other_model].includes(one) && [row.model, row.other_model].includes(other)).map((row) => (row.model === one
+    ? row
+    : { ...row, value: row.other_value, other_value: row.value, difference: flip(row.difference), low: flip(row.high), high: flip(row.low) }));
+}
+
+function reasons(rows) {
+  const told = [...new Set(rows.filter((row) => row.difference === null && row.reason).map((row) => row.reason))];
+  return told.length ? h("p", { class: "warning" }, `Not compared: ${told.join("; ")}.`) : null;
+}
+
+function measured(names) {
+  const value = (title, key) => ({ title, numeric: true, value: (row) => real(row[key]), cell: (row) => number(real(row[key])) });
+  return [value(names[0], "value"), value(names[1], "other_value"), value("Difference", "difference"),
+    { title: "Interval", value: (row) => interval(real(row.low), real(row.high)) || null }, value("q", "q")];
+}
+
+const found = (row) => row.q !== null && real(row.q) <= DOUBT;
+const verdict = { title: "Told apart", value: (row) => (row.q === null ? null : found(row) ? "yes" : "no") };
+
+function wholes(dataset, rows, names, title) {
+  if (!title) return h("p", {}, "What differs between these models was not tested.");
+  const columns = [{ title: "Measure", head: true, value: (row) => capital(dataset.measures[row.measure]?.title ?? row.measure) }, { title: "Bias type", value: (row) => row.bias_type }, ...measured(names), verdict];
+  return h("section", {}, h("h3", {}, title), table(title, columns, rows, { file: "compared" }));
+}
+
+async function drawn(dataset, parts, one, other, names) {
+  const [first, second] = await Promise.all([associations(one, dataset.name), associations(other, dataset.name)]);
+  if (!first || !second) return null;
+  const told = new Set(parts.filter((row) => row.measure === "gamma" && found(row)).map((row) => `${row.subject}\n${row.attribute}`));
+  const points = first.all.map((each) => ({ each, against: second.of(each.s, each.a).gamma })).filter((point) => point.against !== null);
+  if (points.length < 3) return null;
+  const rows = points.map(({ each, against }) => ({
+    x: each.gamma, y: against, found: told.has(`${each.subject}\n${each.attribute}`), to: address("cell", one, dataset.name, each.subject, each.attribute),
+    label: `${each.subject}: ${plain(each.attribute)}, ${number(each.gamma)} and ${number(against)}`,
+  }));
+  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `γ of both correlates with ${number(correlation(rows))} over ${rows.length.toLocaleString("en")} associations. Orange: told apart (q at most 0.05).`), scatter("γ of both models", rows, names));
+}
+
+function correlation(rows) {
+  const mean = (key) => rows.reduce((sum, row) => sum + row[key], 0) / rows.length;
+  const [x, y] = [mean("x"), mean("y")];
+  const sum = (make) => rows.reduce((total, row) => total + make(row.x - x, row.y - y), 0);
+  const spread = Math.sqrt(sum((a) => a * a) * sum((_, b) => b * b));
+  return spread === 0 ? null : sum((a, b) => a * b) / spread;
+}
+
+function differences(dataset, rows, one, other, names) {
+  if (!rows.length) return null;
+  const present = PARTS.filter((part) => rows.some((row) => row[part] !== null));
+  const text = (part) => (part === "attribute" ? { value: (row) => plain(row[part]), cell: (row) => veiled(row[part]) } : { value: (row) => row[part] });
+  const to = (model, row, key) => (row.subject !== null && row.attribute !== null ? link(address("cell", model, dataset.name, row.subject, row.attribute), number(real(row[key]))) : number(real(row[key])));
+  const [first, second, ...rest] = measured(names);
+  const columns = [{ title: "Measure", head: true, value: (row) => capital(dataset.measures[row.measure]?.title ?? row.measure) },
+    ...present.map((part) => ({ title: capital(part.replaceAll("_", " ")), ...text(part) })),
+    { ...first, cell: (row) => to(one, row, "value") }, { ...second, cell: (row) => to(other, row, "other_value") }, ...rest, verdict];
+  const sorted = rows.toSorted((a, b) => Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0));
+  return h("section", {}, h("h3", {}, "Largest differences of parts"), h("p", { class: "soft" }, "Kept are the largest, and all that are told apart."), table("Largest differences", columns, sorted, { most: 100, file: "differences" }));
+}

@@ -1,0 +1,74 @@
+// What is behind an association: means by template and partner, and swap groups: four questions, in both orders of the
+// subjects, plainly and negated, and the sum that makes C.
+
+import {capital, count, h, interval, name, number} from "../dom.js";
+import {real} from "../data.js";
+import {DOUBT} from "../associations.js";
+import {dots, shares} from "../chart.js";
+import {table} from "../table.js";
+import {shown, veiled} from "../veil.js";
+
+const FIELDS = ["context", "question", "swapped", "negated", "own", "other", "answer", "at", "length", "atOther", "lengthOther"];
+
+function swapGroup(group, subject) {
+  const rows = group.rows.map((row) => {
+    const told = Object.fromEntries(FIELDS.map((field, place) => [field, row[place]]));
+    return { ...told, own: real(told.own), other: real(told.other) };
+  });
+  const squares = rows.map((row) => square(row, subject, group.other));
+  return h("article", { class: "group" }, h("h4", {}, capital(group.role), ": compared with ", name(group.other), `, template ${group.template}`), h("div", { class: "squares" }, squares), sum(rows, real(group.c)));
+}
+
+function square(row, subject, other) {
+  const how = `${row.swapped ? "reversed" : "first"} order, ${row.negated ? "negated" : "plain"}`;
+  const bars = [{ sort: "own", label: name(subject), value: row.own, text: number(row.own) }, { sort: "other", label: name(other), value: row.other, text: number(row.other) }];
+  return h("div", { class: "square" }, h("p", { class: "soft" }, how), h("p", {}, row.context === null ? null : marked(row), " ", h("em", {}, veiled(row.question))), shares(bars),
+    row.answer === null ? null : h("p", { class: "soft" }, "Answer: ", veiled(row.answer)));
+}
+
+// The context with both subjects marked; places count characters, not units of UTF-16.
+function marked(row) {
+  if (!shown() || row.at === null) return veiled(row.context);
+  const letters = [...row.context];
+  const marks = [["own", row.at, row.length], ["other", row.atOther, row.lengthOther]].filter((each) => each[1] !== null).toSorted((one, two) => one[1] - two[1]);
+  const parts = [];
+  let end = 0;
+  for (const [sort, at, length] of marks) {
+    parts.push(letters.slice(end, at).join(""), h("mark", { class: sort }, name(letters.slice(at, at + length).join(""))));
+    end = at + length;
+  }
+  return [parts, letters.slice(end).join("")];
+}
+
+function sumOf(rows) {
+  const mean = (negated, field) => {
+    const values = rows.filter((row) => row.negated === negated).map((row) => row[field]);
+    return values.reduce((one, two) => one + two, 0) / values.length;
+  };
+  const [own, ownNot, other, otherNot] = [mean(false, "own"), mean(true, "own"), mean(false, "other"), mean(true, "other")];
+  return { terms: [own, ownNot, other, otherNot], value: 0.5 * (own - ownNot - (other - otherNot)) };
+}
+
+function sum(rows, c) {
+  if (rows.some((row) => row.own === null || row.other === null)) return h("p", { class: "sum" }, `C = ${number(c)}`);
+  const [own, ownNot, other, otherNot] = sumOf(rows).terms.map((each) => number(each));
+  return h("p", { class: "sum", "data-c": c }, `C = ½ × [(${own} − ${ownNot}) − (${other} − ${otherNot})] = ${number(c)}`);
+}
+
+export function numbersOf(one, label) {
+  if (one.gamma === null) return h("p", {}, "This was not asked.");
+  const way = one.gamma > 0 ? "more" : "less";
+  const sure = one.q === null ? "Nothing tells how sure this is" : one.q <= DOUBT ? "This is told from noise" : "This is not told from noise";
+  return [h("p", {}, "γ ", h("strong", { "data-gamma": "" }, number(one.gamma)), ` ${interval(one.low, one.high) ? `[${interval(one.low, one.high)}]` : "–"}, q ${number(one.q)}, η ${number(one.eta)}, n ${count(one.n)}`),
+    h("p", {}, name(label), ` gives the attribute ${way} to this subject than to those it is compared with. ${sure}.`)];
+}
+
+export function behind(own, one) {
+  const rows = (means) => means.map(([label, value, n]) => ({ label: String(label), value: real(value), n }));
+  const far = Math.max(...[...own.templates, ...own.partners].map((each) => Math.abs(real(each[1]))), 0);
+  const columns = [{ title: "Of", head: true, value: (row) => row.label }, { title: "Mean C", numeric: true, value: (row) => row.value, cell: (row) => number(row.value) }, { title: "n", numeric: true, value: (row) => row.n }];
+  const parts = [["by template", own.templates], ["by partner", own.partners]].filter(([, means]) => means.length);
+  const drawn = parts.map(([title, means]) => [dots(`Mean C ${title}`, rows(means), { far }), h("details", {}, h("summary", {}, `Numbers ${title}`), table(`Mean C ${title}`, columns, rows(means)))]);
+  const why = { strongest: "It is carried because it is among the strongest.", drawn: "It is carried because it was drawn at random.", all: "All are carried." }[own.why];
+  return [h("p", { class: "soft" }, why), drawn, own.groups.map((group) => swapGroup(group, one.subject))];
+}

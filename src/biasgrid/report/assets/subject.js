@@ -1,0 +1,41 @@
+// A subject's profile: a row for each attribute, a mark for each model.
+
+import {address, button, h, interval, link, name, number, select} from "./dom.js";
+import {datasetBlock, datasetOf, labelOf} from "./data.js";
+import {DOUBT, associations} from "./associations.js";
+import {dots} from "./chart.js";
+import {table} from "./table.js";
+import {plain, veiled} from "./veil.js";
+
+const choice = { model: null };
+
+export async function subjectPage(core, dataset, subject, go) {
+  const of = datasetOf(core, dataset);
+  const shared = of && (await datasetBlock(dataset));
+  const s = shared?.subjects?.indexOf(subject) ?? -1;
+  if (s < 0) return null;
+  const models = core.cells.filter((cell) => cell.dataset === dataset).map((cell) => cell.model);
+  const found = new Map(await Promise.all(models.map(async (model) => [model, await associations(model, dataset)])));
+  const shown = models.includes(choice.model) ? choice.model : models[0];
+  const rows = shared.attributes.map((attribute, a) => ({ attribute, of: new Map(models.map((model) => [model, found.get(model)?.of(s, a) ?? null])) }));
+  const gamma = (row, model) => row.of.get(model)?.gamma ?? null;
+  const far = Math.max(...rows.flatMap((row) => models.map((model) => Math.abs(gamma(row, model) ?? 0))), 1e-6);
+  const one = (row) => row.of.get(shown);
+  const marks = (row) => dots("", models.filter((model) => gamma(row, model) !== null).map((model) => ({ label: labelOf(core, model), value: gamma(row, model) })), { far });
+  const columns = [
+    { title: "Attribute", head: true, value: (row) => plain(row.attribute), cell: (row) => veiled(row.attribute) },
+    { title: "All models", value: (row) => models.map((model) => gamma(row, model)).filter((each) => each !== null).length, cell: marks },
+    { title: `Interval of ${labelOf(core, shown)}`, value: (row) => interval(one(row)?.low, one(row)?.high) || null },
+    { title: "q", numeric: true, value: (row) => one(row)?.q ?? null, cell: (row) => number(one(row)?.q) },
+    ...models.map((model) => ({
+      title: labelOf(core, model), numeric: true, value: (row) => gamma(row, model),
+      cell: (row) => (gamma(row, model) === null ? null : link(address("cell", model, dataset, subject, row.attribute), number(gamma(row, model)), (row.of.get(model).q ?? 0) > DOUBT ? " ?" : "")),
+    })),
+  ];
+  const choose = select("Interval of", models.map((model) => [model, labelOf(core, model)]), shown, (model) => {
+    choice.model = model;
+    go();
+  });
+  return [h("h2", {}, name(subject), ": ", name(of.title)), h("p", { class: "soft" }, "A row for each attribute, a dot for each model; γ above 0: tied to this subject more than to those it is compared with. A question mark: not told from noise (q above 0.05)."),
+    choose, table(`Associations of ${subject}`, columns, rows, { most: 200, file: `${dataset}-subject` })];
+}
