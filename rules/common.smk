@@ -249,6 +249,11 @@ def comparisons_of_grid():
     return [layout.comparisons(dataset) for dataset in dict.fromkeys(of for _, of in CELLS)]
 
 
+def ranks_of_grid():
+    """The ranks of the models of each dataset."""
+    return [layout.ranks(dataset) for dataset in dict.fromkeys(of for _, of in CELLS)]
+
+
 def timings_of_grid():
     """How long the shards of all cells took."""
     return [shard.timing for model, dataset in CELLS for shard in layout.shards(dataset, model)]

@@ -5,6 +5,7 @@ rule plot:
         statistics=lambda wildcards: of_cells(layout.statistics, *datasets_of_figures(wildcards.of)),
         variances=lambda wildcards: of_cells(layout.variances, *datasets_of_figures(wildcards.of)),
         frames=lambda wildcards: of_cells(layout.frames, *datasets_of_figures(wildcards.of)),
+        ranks=lambda wildcards: ranks_of_grid() if wildcards.of == GRID else [],
         # Single associations by template are in no figure of all datasets.
         by_template=lambda wildcards: [] if wildcards.of == GRID else of_cells(layout.by_template, wildcards.of),
     output:

@@ -17,9 +17,11 @@ from small_figures import (
 from small_measures import table_of
 
 from biasgrid.plots.associations import associations, clusters, heat_map
-from biasgrid.plots.cells import intensity_mu, variances
+from biasgrid.plots.cells import intensity_mu, model_ranks, variances
+from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.statistics import BY_TEMPLATE, FRAMES, STATISTICS, VARIANCES
+from biasgrid.tables.summary import ModelFacts
 
 CERTAIN = {"low": 0.1, "high": 0.4, "frames": 4, "over": "templates"}
 
@@ -134,3 +136,25 @@ def test_the_excess_stands_beside_the_value_and_its_floor(measures: pl.DataFrame
     (row,) = figure.data.drop_nulls("excess").select("label", "value", "floor", "excess", "low", "high").rows()
     assert row == ("BERT base", 0.1, 0.06, 0.08, 0.05, 0.11)
     assert "95 % over 7 frames" in figure.labels.subtitle
+
+
+def test_ranks_of_models_have_bars_and_are_told_apart_by_what_may_be_compared() -> None:
+    ranks = pl.DataFrame(
+        {
+            "dataset": "faith", "measure": "strength", "options": "", "bias_type": None, "set": [0, 0, 1],
+            "model": ["one", "two", "three"], "value": [0.2, 0.1, 0.3], "rank": [1, 2, 1], "rank_low": [1, 1, 1],
+            "rank_high": [2, 2, 1], "models": [2, 2, 1],
+        },
+        schema_overrides={"bias_type": pl.String},
+    )  # fmt: skip
+    models = {name: ModelFacts(kind="QA", label=name.title(), scoring={}) for name in ("one", "two", "three")}
+    context = FigureContext({"faith": "Faith"}, models, tables={"ranks": ranks})
+    figure = model_ranks.figure(pl.DataFrame(), context)
+    assert figure.data.select("rank_low", "rank_high", "together").rows() == [
+        (1, 2, "ranked together 1"),
+        (1, 2, "ranked together 1"),
+        (1, 1, "ranked together 2"),
+    ]
+    assert set(figure.data["measure"]) == {"strength"}
+    nothing = model_ranks.figure(pl.DataFrame(), FigureContext({"faith": "Faith"}, models))
+    assert nothing.labels.subtitle == "no two models of a dataset may be compared"

@@ -10,13 +10,12 @@ from biasgrid.jobs.start import FIGURES, start_job
 
 start_job(snakemake.log[0], FIGURES)
 
-from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.plots.drawing.context import SCHEMAS, FigureContext
 from biasgrid.plots.drawing.draw import draw
 from biasgrid.plots.drawing.theme import save
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.planted import PLANTED
-from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import ModelFacts
 
 measures = read_tables(snakemake.input.measures, MEASURES)
@@ -29,8 +28,8 @@ context = FigureContext(
     marks=snakemake.params.marks,
     sections=snakemake.params.sections,
     level=snakemake.params.level,
-    tables={name: read_tables(files, TABLES[name]) for name, files in snakemake.input.items() if name in TABLES},
     controls=snakemake.params.controls,
+    tables={name: read_tables(files, SCHEMAS[name]) for name, files in snakemake.input.items() if name in SCHEMAS},
 )
 for name, reference in snakemake.params.figures.items():
     figure = draw(reference, measures, context)

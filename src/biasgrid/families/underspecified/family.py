@@ -36,7 +36,7 @@ class Underspecified(Family):
     name = "underspecified"
     Section = UnderspecifiedDataset
     is_planted = True
-    grid_figures = ("intensity_mu", "intensity_eta", "variances", "errors")
+    grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "errors")
     instance_bytes = 14.0
     formats: ClassVar = {
         "unqover": Format("biasgrid.unqover.commands:import_file", "biasgrid.unqover.commands:export_cell")

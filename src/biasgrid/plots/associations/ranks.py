@@ -1,4 +1,4 @@
-"""Which subjects models associate with the attributes most: mean rank over models, with its spread."""
+"""Which subjects models associate with the attributes most: their rank in each model, and the mean of a kind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import (
     aes,
     facet_wrap,
-    geom_errorbarh,
     geom_point,
     ggplot,
     labs,
@@ -21,18 +20,39 @@ from biasgrid.statistics.selection import in_order, select_rows
 
 CAPTION = (
     f"Subjects ranked by {GAMMA}(subject), averaged over all attributes: rank 1 is the subject with "
-    "which a model associates the attributes most. Points are means over the models of a kind, bars "
-    "one standard deviation over these models. Ranks hide how far apart subjects are, and a rank in "
-    "the middle with a long bar means that models disagree, not that there is no bias. Only subjects "
+    "which a model associates the attributes most. Large points are means over the models of a kind, small ones "
+    "these models: they show how far models agree, not how sure a rank is. Ranks hide how far apart subjects are, and "
+    "a mean in the middle of far points means that models disagree, not that there is no bias. Only subjects "
     "that all models of the kind were asked about count."
 )
+
+
+def ranks_in_models(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
+    """Ranks subjects by gamma(subject) within each model.
+
+    Only subjects that every model of a kind was asked about are ranked, so that the ranks of its models are comparable.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what knows the models' kinds.
+
+    Returns:
+        `kind`, `model`, `subject`, `rank`, `models` and `subjects` (counts) and more; rank 1 has the largest gamma.
+    """
+    gamma = select_rows(measures, "gamma", ["subject"])
+    gamma = gamma.join(context.facts(gamma), on="model")
+    models = pl.col("model").n_unique()
+    shared = gamma.with_columns(models=models.over("kind")).filter(models.over("kind", "subject") == pl.col("models"))
+    return shared.with_columns(
+        rank=pl.col("value").rank(descending=True).over("model"),
+        subjects=pl.len().over("model").cast(pl.Int64),
+    )
 
 
 def mean_ranks(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     """Ranks subjects by gamma(subject) within each model and averages over the models of a kind.
 
-    Only subjects that every model of the kind was asked about are ranked, so that the ranks of its models are
-    comparable. The spread is the population standard deviation, as in UnQover's `Plot_ranks` notebook.
+    The spread is the population standard deviation, as in UnQover's `Plot_ranks` notebook.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
@@ -42,14 +62,7 @@ def mean_ranks(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
         `kind`, `subject`, `mean`, `spread`, `models` and `subjects` (counts), sorted by the rank relative to
         the number of subjects, averaged over kinds; rank 1 has the largest gamma.
     """
-    gamma = select_rows(measures, "gamma", ["subject"])
-    gamma = gamma.join(context.facts(gamma), on="model")
-    models = pl.col("model").n_unique()
-    shared = gamma.with_columns(models=models.over("kind")).filter(models.over("kind", "subject") == pl.col("models"))
-    ranked = shared.with_columns(
-        rank=pl.col("value").rank(descending=True).over("model"),
-        subjects=pl.len().over("model").cast(pl.Int64),
-    )
+    ranked = ranks_in_models(measures, context)
     means = ranked.group_by("kind", "subject", maintain_order=True).agg(
         mean=pl.col("rank").mean(),
         spread=pl.col("rank").std(ddof=0),
@@ -61,19 +74,15 @@ def mean_ranks(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
 
 
 def place_in_panels(means: pl.DataFrame, kinds: list[str]) -> pl.DataFrame:
-    """Adds `panel`, the kind with its number of models, in the order of the kinds, and the ends of the bars."""
+    """Adds `panel`, the kind with its number of models, in the order of the kinds."""
     noun = pl.when(pl.col("models") == 1).then(pl.lit("model")).otherwise(pl.lit("models"))
-    points = means.with_columns(
-        panel=pl.format("{} ({} {})", "kind", "models", noun),
-        low=pl.col("mean") - pl.col("spread"),
-        high=pl.col("mean") + pl.col("spread"),
-    )
+    points = means.with_columns(panel=pl.format("{} ({} {})", "kind", "models", noun))
     present = ordered(points.unique("panel"), kind=kinds).sort("kind")
     return ordered(points, panel=present["panel"].to_list())
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the mean ranks: a row per subject (at most 80, from both ends), a panel per kind of model.
+    """Draws ranks in models and their means: a row per subject (at most 80, from both ends), a panel per kind of model.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
@@ -85,19 +94,23 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         return empty_figure(heading, "the models of each kind share no subject, so no ranks can be averaged")
     order = in_order(means, "subject")
     shown = both_ends(order)
-    points = place_in_panels(means.filter(pl.col("subject").is_in(shown)), in_order(context.facts(measures), "kind"))
+    kinds = in_order(context.facts(measures), "kind")
+    of_models, points = (
+        place_in_panels(each.filter(pl.col("subject").is_in(shown)), kinds)
+        for each in (ranks_in_models(measures, context), means)
+    )
     return (
         ggplot(points, aes("mean", "subject"))
-        + geom_errorbarh(aes(xmin="low", xmax="high"), height=0, size=0.7, color=OKABE_ITO[4])
+        + geom_point(aes("rank"), of_models, size=1.0, color=OKABE_ITO[4])
         + geom_point(size=1.8, color=OKABE_ITO[0])
         + facet_wrap("panel", nrow=1)
         + scale_y_discrete(limits=shown[::-1])
         + scale_x_continuous(minor_breaks=[])
         + labs(
             title=heading,
-            subtitle="1 = most associated with the attributes; bars: standard deviation over models"
+            subtitle="1 = most associated with the attributes; large: mean; small: each model"
             + left_out(order, shown, "subjects"),
-            x=f"mean rank over models, by {GAMMA}(subject)",
+            x=f"rank by {GAMMA}(subject)",
             y="subject",
         )
         + biasgrid_theme(2 + 3 * max(points["panel"].n_unique(), 2), 1.4 + 0.15 * max(len(shown), 6))

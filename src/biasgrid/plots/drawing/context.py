@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from biasgrid.statistics.recovery import StrengthsOfCells
+from biasgrid.tables.comparison import RANKS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.marks import MarkSection
 from biasgrid.tables.measure import NO_CONTROLS, Controls
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
+
+SCHEMAS = {**TABLES, "ranks": RANKS}
+"""Of the tables that figures may be made of."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class FigureContext:
         level: the coverage of intervals.
         controls: which of the cells are negative controls.
         tables: how sure measures are and where their variance is, of the same cells: `statistics`, `variances`,
-            `frames` and `by_template` (schemas in `tables.statistics.TABLES`); those that a run lacks have no rows.
+            `frames` and `by_template` (schemas in `tables.statistics.TABLES`), and of the whole grid `ranks` of models;
+            those that a run lacks have no rows.
     """
 
     titles: Mapping[str, str]
@@ -47,7 +52,7 @@ class FigureContext:
 
     def table(self, name: str) -> pl.DataFrame:
         """Returns one of `tables`, without rows where there is none."""
-        return self.tables[name] if name in self.tables else empty_table(TABLES[name])
+        return self.tables[name] if name in self.tables else empty_table(SCHEMAS[name])
 
     @property
     def title(self) -> str:
