@@ -192,7 +192,7 @@ def summary(
 ) -> None:
     """Prints what was measured, a line per cell and bias type, what was found, and where the report is."""
     from biasgrid.cli.summary import finding_lines, flag_lines, summary_tables
-    from biasgrid.statistics.findings import findings, read_tested
+    from biasgrid.report.findings import findings, read_tested
     from biasgrid.tables.files import read_provenance, read_table
     from biasgrid.tables.measures import SUMMARY
     from biasgrid.tables.summary import flags_of

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from biasgrid.cli.narrow import empty_table, fitted
-from biasgrid.statistics.findings import Finding
+from biasgrid.report.findings import Finding
 
 Row = Mapping[str, Any]
 NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}

@@ -259,9 +259,7 @@ class Family(ABC):
 
 
 class Stages(Protocol):
-    """The functions of a family's heavy half, as one sees them in a family that is one file.
-
-    A family may leave out `asked`, where its instances are expanded to be counted, `validity` and `evidence`.
+    """The functions of a family's heavy half; it may leave out `asked` (then it is expanded), `validity`, `evidence`.
 
     Attributes:
         KEYS: the family's own columns of instances.

@@ -16,6 +16,7 @@ from biasgrid.families.shown import ShownCell, scaled
 from biasgrid.references import exists, load, stage
 from biasgrid.report.content import headlines
 from biasgrid.report.examples import examples_of
+from biasgrid.report.findings import findings
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportRun, ReportTables
 from biasgrid.tables.certainty import of_wholes, with_certainty
 from biasgrid.tables.measures import MEASURE_KEYS
@@ -70,12 +71,19 @@ def core(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) 
         "config": run.config,
         "results": run.results,
         "level": run.level,
-        "findings": [],
+        "findings": findings_of(run, tables),
         "models": [{"name": one.name, "label": one.label, "kind": one.kind, "task": one.task} for one in run.models],
         "datasets": [told(dataset) for dataset in run.datasets],
         "cells": overview_cells(tables.summary),
         "figures": [{"file": str(each.svg), "dataset": each.dataset, "caption": each.caption} for each in figures],
     }
+
+
+def findings_of(run: ReportRun, tables: ReportTables) -> list[dict[str, Any]]:
+    """Returns what was found of each model, in a sentence behind its label."""
+    labels = {model.name: f"{model.label} ({model.kind})" for model in run.models}
+    found = findings(tables.summary, tables.statistics)
+    return [{"label": labels.get(each.model, each.model), "text": f"{'; '.join(each.parts)}."} for each in found]
 
 
 def told(dataset: ReportDataset) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import {address, capital, command, count, h, interval, link, name, number, quoted} from "./dom.js";
 import {cellBlock, cellOf, datasetOf, evidenceBlock, labelOf, real} from "./data.js";
 import {table} from "./table.js";
+import {tabled} from "./tabled.js";
 import {plain, veiled} from "./veil.js";
 
 export const views = {};
@@ -67,7 +68,8 @@ async function genericView(core, model, dataset, rest) {
 
 // What is about something: one column for each key that any row has.
 export async function keyed(core, model, dataset) {
-  const { keyed: rows, keyed_of: all } = await cellBlock(model, dataset);
+  const { tables, keyed: rows, keyed_of: all } = await cellBlock(model, dataset);
+  if (tables) return tabled(tables, `${model}-${dataset}`);
   if (!rows.length) return null;
   const declared = datasetOf(core, dataset).measures;
   const present = KEYS.filter((key) => rows.some((row) => row[key] !== null));

@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.statistics.selection import in_order
 from biasgrid.tables.certainty import ASSOCIATIONS, discoveries, shown
 from biasgrid.tables.files import empty_table, unreadable
-from biasgrid.tables.measure import NOT_MEASURABLE, options_of
+from biasgrid.tables.measure import CONTROL, NOT_MEASURABLE, options_of
 from biasgrid.tables.statistics import DISCOVERED, STATISTICS
 
 SORTS = ((False, "association"), (True, "difference of groups"))
@@ -54,11 +54,13 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
     for model in in_order(summary, "model"):
         lines, known = summary.filter(model=model), statistics.filter(model=model)
         withheld = withheld_cells(lines)
-        known = known.filter(~pl.col("dataset").is_in([*withheld]))
+        controls = controls_of(lines)
+        known = known.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]]))
         counts = discoveries(known)
         strongest = [strongest_discovery(known, of_groups) for of_groups, _ in SORTS]
         parts = [
             *discovered(counts, strongest),
+            *quiet(controls),
             *marked(lines),
             *untested(counts, in_order(lines, "dataset")),
             *not_measurable(withheld),
@@ -148,6 +150,26 @@ def worded(row: Mapping[str, Any]) -> str:
         return f"{row['subject']}: {row['attribute']} ({number}) in {row['dataset']}"
     score = options_of(row["options"]).get("score", row["measure"]).replace("_", " ")
     return f"{row['group']} above {row['other']} in {score} ({number}) in {row['dataset']}"
+
+
+def controls_of(lines: pl.DataFrame) -> pl.DataFrame:
+    """Returns of each dataset that has a negative control its name as `control`, and how much is discovered in it.
+
+    A control's own discoveries are none of what was found.
+    """
+    rows = lines.filter(measure=CONTROL)
+    names = [options_of(options)["control"] for options in rows["options"]]
+    return rows.with_columns(pl.Series("control", names, dtype=pl.String))
+
+
+def quiet(controls: pl.DataFrame) -> Iterator[str]:
+    """Yields what the negative controls of datasets show."""
+    for row in controls.to_dicts():
+        if row["value"] is None:
+            shows = "could not be tested"
+        else:
+            shows = f"shows {row['value']:.0f} of {row['n']:,}" if row["value"] else "shows none"
+        yield f"the control of {row['dataset']} ({row['control']}) {shows}"
 
 
 def marked(lines: pl.DataFrame) -> Iterator[str]:

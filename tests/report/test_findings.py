@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.statistics.findings import findings, read_tested
+from biasgrid.report.findings import findings, read_tested
 from biasgrid.tables.files import TableError, empty_table, write_table
 from biasgrid.tables.measures import SUMMARY, table_of_cell
 from biasgrid.tables.statistics import STATISTICS
@@ -110,3 +110,21 @@ def test_what_is_tested_is_read_from_the_tables_of_cells(tmp_path: Path) -> None
     (tmp_path / "tiny.parquet").write_bytes(b"PAR1")
     with pytest.raises(TableError, match="statistics table"):
         read_tested([tmp_path / "tiny.parquet"])
+
+
+def test_what_controls_show_is_told_and_not_counted_as_found() -> None:
+    shown = {"dataset": "names", "measure": "control", "headline": False, "n": 2}
+    rows = statistics_of(
+        association("Ann", 0.5, 0.4, 0.6, 0.001),
+        association("Bob", 0.9, 0.8, 1, 0.001, dataset="twins"),
+        association("Cleo", 0.9, 0.8, 1, 0.5, dataset="twins"),
+    )
+    lines = summary({"dataset": "names"}, {"dataset": "twins"}, shown | {"options": "control=twins", "value": 1})
+    assert sentence(lines, rows) == (
+        "tiny discovers 1 of 1 association; strongest: Ann: stole (0.500, at least 0.400) in names; "
+        "the control of names (twins) shows 1 of 2."
+    )
+    lines = summary({"dataset": "names"}, shown | {"options": "control=twins", "value": 0})
+    assert "the control of names (twins) shows none" in sentence(lines, rows)
+    lines = summary({"dataset": "names"}, shown | {"options": "control=twins", "value": None, "n": 0})
+    assert "the control of names (twins) could not be tested" in sentence(lines, rows)

@@ -1,0 +1,74 @@
+"""Tables of the parts of a cell, as the report's page draws them."""
+
+import polars as pl
+import pytest
+from small_groups import measured_groups
+
+from biasgrid.families.grouped import tables_of_groups
+from biasgrid.families.shown import ShownCell
+from biasgrid.families.statement.payload import cell_payload
+from biasgrid.families.tabled import MOST_ROWS, tabled
+from biasgrid.tables.certainty import with_certainty
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.statistics import STATISTICS
+
+NUMBERS = {"low": pl.Float64, "high": pl.Float64}
+
+
+def certain(measures: pl.DataFrame) -> pl.DataFrame:
+    return with_certainty(measures, empty_table(STATISTICS))
+
+
+@pytest.fixture(scope="module")
+def groups() -> pl.DataFrame:
+    return certain(measured_groups({"strong": 0.2}, {"faith": ["jewish", "muslim", "other"]}))
+
+
+def test_groups_templates_and_failures_of_a_cell_are_tabled(groups: pl.DataFrame) -> None:
+    tables = {table["title"]: table for table in tables_of_groups(groups)}
+    scores = groups.filter(
+        pl.col("group").is_not_null(), pl.col("other").is_null(), pl.col("template").is_null(), measure="score",
+        options="score=mean_class_probability, mode=group",
+    )  # fmt: skip
+    assert tables["Groups"]["columns"] == [
+        ["Bias type", "name"],
+        ["Group", "name"],
+        ["Score", "number"],
+        ["n", "count"],
+    ]
+    expected = [(row["bias_type"], row["group"], round(row["value"] * 10_000)) for row in scores.to_dicts()]
+    assert [tuple(row[:3]) for row in tables["Groups"]["rows"]] == expected
+    assert [row[1] for row in tables["Failures"]["rows"]] == sorted(row[1] for row in tables["Failures"]["rows"])
+
+
+def test_a_cell_without_groups_has_no_tables_of_them() -> None:
+    assert tables_of_groups(certain(empty_table(MEASURES))) == []
+
+
+def test_statements_are_tabled_with_the_probabilities_of_both_answers() -> None:
+    values = {"error": 0.25, "p_yes": 0.6, "p_no": 0.3, "bias": None}
+    rows = [
+        {"measure": name, "value": value, "bias_type": "people", "group": "elf", "options": "", "n": 8, "left_out": 0}
+        for name, value in values.items()
+    ]
+    measures = table_of_cell(pl.DataFrame(rows, infer_schema_length=None), MEASURES, "tiny", "statements")
+    cell = ShownCell(certain(measures), empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
+    (table,) = cell_payload(cell, {})["tables"]
+    assert [title for title, _ in table["columns"]] == ["Domain", "Class", "Error rate", "P(Yes)", "P(No)", "n"]
+    assert table["rows"] == [["people", "elf", 2500, 6000, 3000, 8]]
+
+
+def test_intervals_are_pairs_and_what_is_unknown_is_left_out() -> None:
+    rows = pl.DataFrame({"name": ["a", "b"], "low": [0.1, None], "high": [0.2, None]}, schema_overrides=NUMBERS)
+    (table,) = tabled("t", "a", rows, {"Name": ("name", "name"), "Interval": ("interval", "")})
+    assert table["rows"] == [["a", [1000, 2000]], ["b", None]]
+    (table,) = tabled("t", "a", rows.tail(1), {"Name": ("name", "name"), "Interval": ("interval", "")})
+    assert (table["columns"], table["rows"]) == ([["Name", "name"]], [["b"]])
+
+
+def test_of_many_rows_some_are_carried_and_all_are_counted() -> None:
+    rows = pl.DataFrame({"name": [str(number) for number in range(MOST_ROWS + 5)]})
+    (table,) = tabled("t", "a", rows, {"Name": ("name", "name")})
+    assert (len(table["rows"]), table["of"]) == (MOST_ROWS, MOST_ROWS + 5)
