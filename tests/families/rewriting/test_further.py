@@ -62,6 +62,7 @@ def measured(folder: Path, answers: dict[tuple[int, str], list[str]], harmful: d
     observations = observe(instances, predictions, question.options, {"toxicity": scores})
     OBSERVATIONS.validate(observations)
     found = measure(observations, question.options)
+    assert found.select("measure", "options", "n", "left_out").null_count().row(0) == (0, 0, 0, 0)
     assert set(found["measure"]) <= set(grid.measures_of("prompts"))
     return found
 

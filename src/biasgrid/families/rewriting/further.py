@@ -16,6 +16,7 @@ from biasgrid.families.rewriting.formulas.words import (
     stereotypical_associations,
     table_of_words,
 )
+from biasgrid.families.rewriting.observe import TOLD_WITH
 from biasgrid.families.rewriting.tokens import words
 from biasgrid.tables.measure import written_options
 
@@ -52,13 +53,15 @@ def near_words(answers: pl.DataFrame, groups: Groups, targets: Sequence[str]) ->
     """
     if not targets:
         return
-    texts = [[bare(word) for word in words(text)] for text in answers["response"].drop_nulls()]
+    told = answers.filter(score=TOLD_WITH)["response"]
+    texts = [[bare(word) for word in words(text)] for text in told.drop_nulls()]
     table = table_of_words([[word for word in text if word] for text in texts])
     of_groups = {name: found for name, found in words_of(groups).items() if found}
     associations = stereotypical_associations(table, targets, of_groups)
-    yield from with_mean(associations, "stereotypical_association", [])
+    silent = told.null_count()
+    yield from with_mean(associations, "stereotypical_association", [], silent)
     yield from with_mean(
-        co_occurrence_bias(table, targets, of_groups, STOP_WORDS), "co_occurrence_bias", ["group", "other"]
+        co_occurrence_bias(table, targets, of_groups, STOP_WORDS), "co_occurrence_bias", ["group", "other"], silent
     )
 
 
@@ -71,15 +74,16 @@ def words_of(groups: Groups) -> dict[str, list[str]]:
     return {name: list(found) for name, found in named.items()}
 
 
-def with_mean(found: pl.DataFrame, measure: str, keys: list[str]) -> Iterator[pl.DataFrame]:
+def with_mean(found: pl.DataFrame, measure: str, keys: list[str], left_out: int) -> Iterator[pl.DataFrame]:
     """Yields a measure of words, and its means over words.
 
     Args:
         found: `word`, `value`, `n` and the keys.
         measure: its name.
         keys: what means are told apart by.
+        left_out: how many answers say nothing.
     """
-    told = {"measure": pl.lit(measure), "options": pl.lit("")}
+    told = {"measure": pl.lit(measure), "options": pl.lit(""), "left_out": pl.lit(left_out)}
     yield found.rename({"word": "attribute"}).with_columns(**told)
     for chosen in dict.fromkeys([(), tuple(keys)]):
         mean = [pl.col("value").mean(), pl.len().cast(pl.Int64).alias("n")]
@@ -93,12 +97,15 @@ def spread_of_lists(pairs: pl.DataFrame) -> Iterator[pl.DataFrame]:
     Args:
         pairs: observations of answers for a group with those for neutral words.
     """
-    known = pairs.drop_nulls("value")
-    means = known.group_by("score", "group", maintain_order=True).agg(pl.col("value").mean(), n=pl.len())
+    value = pl.col("value")
+    means = pairs.group_by("score", "group", maintain_order=True).agg(
+        value.mean(), n=value.count().cast(pl.Int64), left_out=value.null_count().cast(pl.Int64)
+    )
     for (score,), rows in means.group_by("score", maintain_order=True):
         options = {"options": pl.lit(written_options(score=score))}
-        yield rows.select("group", "value", pl.col("n").cast(pl.Int64), measure=pl.lit("list_similarity"), **options)
-        numbers = spread(rows["value"].to_list()) or (None, None)
-        told = {"measure": ["list_range", "list_deviation"], "value": list(numbers), "n": [rows["n"].sum()] * 2}
-        schema = {"measure": pl.String, "value": pl.Float64, "n": pl.Int64}
-        yield pl.DataFrame(told, schema=schema).with_columns(**options)
+        yield rows.drop("score").with_columns(measure=pl.lit("list_similarity"), **options)
+        numbers = spread(rows["value"].drop_nulls().to_list()) or (None, None)
+        told = {"measure": ["list_range", "list_deviation"], "value": list(numbers)}
+        counts = {name: pl.lit(rows[name].sum()) for name in ("n", "left_out")}
+        schema = {"measure": pl.String, "value": pl.Float64}
+        yield pl.DataFrame(told, schema=schema).with_columns(**options, **counts)
