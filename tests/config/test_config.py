@@ -72,7 +72,11 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
             "inference.precision: 'bfloat61' (did you mean 'bfloat16'?); expected one of auto, bfloat16, float16, float32",
         ),
         ("scoring", "unqvoer", "scoring: 'unqvoer' (did you mean 'unqover'?); expected one of exact, unqover"),
-        ("models/answers/task", "fill-masks", "'fill-masks' (did you mean 'fill-mask'?); expected one of fill-mask"),
+        (
+            "models/answers/task",
+            "fill-masks",
+            "'fill-masks' (did you mean 'fill-mask'?); expected one of feature-extraction, fill-mask",
+        ),
         (
             "models/answers/variant",
             "qa-newsq",

@@ -57,7 +57,7 @@ def changed_by(package: Path, path: str, old: str, new: str) -> set[tuple[str, .
 
 
 @pytest.mark.parametrize(
-    "path", ["families/another/expand.py", "tables/answers/vector.py", "plots/cells/another.py", "models/another.py"]
+    "path", ["families/another/expand.py", "tables/answers/another.py", "plots/cells/another.py", "models/another.py"]
 )
 def test_another_family_answer_kind_figure_or_back_end_runs_nothing_again(package: Path, path: str) -> None:
     assert changed_by(package, path, "", "VALUE = 1\n") == set()
