@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_rewriting import groups_of
+from small_rewriting import LISTS, groups_of
 
 from biasgrid.families.rewriting.files.groups import read_groups
 from biasgrid.families.rewriting.rewriter import Rewriter
@@ -60,6 +60,13 @@ def test_what_is_rewritten_twice_is_rewritten_once(words: list[str]) -> None:
         once = GENDER.rewritten(text, place)
         assert GENDER.rewritten(once, place) == once
     assert GENDER.rewritten("The book is blue.", 0) == "The book is blue."
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in LISTS.glob("*.yaml")))
+def test_files_of_words_have_no_fault_and_a_neutral_word_in_each_row(name: str) -> None:
+    groups = groups_of(name)
+    assert groups.has_neutral
+    assert len(groups.names) >= 2
 
 
 ROWS = "bias_type: b\ngroups: [cats, dogs]\n"

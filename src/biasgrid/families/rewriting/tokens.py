@@ -57,7 +57,7 @@ def words(text: str) -> list[str]:
             continue
         for part in PART.findall(sentence, 0, last.start()):
             found += within(part)
-        found += tokenizer().tokenize(last[0])
+        found += at_end(last[0])
     return found
 
 
@@ -65,6 +65,12 @@ def words(text: str) -> list[str]:
 def within(part: str) -> tuple[str, ...]:
     """Splits what stands between white space, but not last in a sentence."""
     return tuple(tokenizer().tokenize(part + NEXT)[:-1])
+
+
+@lru_cache(maxsize=2**16)
+def at_end(part: str) -> tuple[str, ...]:
+    """Splits what stands last in a sentence."""
+    return tuple(tokenizer().tokenize(part))
 
 
 @cache
