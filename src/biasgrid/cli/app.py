@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from biasgrid.cli.card import card
 from biasgrid.cli.compare import compare
 from biasgrid.cli.exchange import exports, imports
 from biasgrid.cli.explain import explain
@@ -27,6 +28,7 @@ app.add_typer(exports, name="export")
 app.command()(explain)
 app.command()(compare)
 app.command()(gate)
+app.command()(card)
 ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
 WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]

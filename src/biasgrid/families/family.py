@@ -61,11 +61,7 @@ class DatasetSection(Section):
         "the gender of their words alone), `none`, or lists of template numbers from 0, such as `[[0, 1], [2, 3]]`",
     )
     sensitive: bool = Field(True, description="whether the report hides its attributes and sentences until asked")
-    control_of: Name | None = Field(
-        None,
-        description="a dataset of the same family whose negative control it is: asked alike, but with nothing to find "
-        "(see docs/controls.md)",
-    )
+    control_of: Name | None = Field(None, description="the dataset whose control it is, see docs/controls.md")
     figures: list[Name] = Field(default_factory=list, description="names of figures of plugins to draw besides")
 
 

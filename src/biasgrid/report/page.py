@@ -58,15 +58,24 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
 
 def page_template() -> Template:
     """Loads the page's template, in which every value is escaped."""
-    environment = Environment(
+    return environment(autoescape=True).get_template("page.html")
+
+
+def environment(autoescape: bool) -> Environment:
+    """Returns what loads templates.
+
+    Args:
+        autoescape: whether every value is escaped, as in HTML.
+    """
+    loading = Environment(
         loader=PackageLoader("biasgrid.report", "assets"),
-        autoescape=True,
+        autoescape=autoescape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = number
-    return environment.get_template("page.html")
+    loading.filters["number"] = number
+    return loading
 
 
 def number(value: float | None, decimals: int = 3) -> str:

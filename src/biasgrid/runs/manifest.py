@@ -30,7 +30,8 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
         config_file: its name.
 
     Returns:
-        The facts of `tables.provenance.provenance`, and `title`, `word_lists` (digests by dataset and variant),
+        The facts of `tables.provenance.provenance`, and `title`, `results` (the folder), `datasets` (see
+        `asked_of`), `word_lists` (digests by dataset and variant),
         `models` (records by name), `cells` (see `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all
         outputs, by their paths below the folder of results).
 
@@ -45,6 +46,8 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
     return provenance(
         digest_of,
         title=config.title,
+        results=config.results,
+        datasets={dataset: asked_of(config, dataset) for _, dataset in config.cells()},
         word_lists={name: read_provenance(path)["word_lists"] for name, path in variants.items()},
         models={model: read_record(path) for model, path in records.items() if path.exists()},
         cells=cells,
@@ -56,6 +59,12 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
         config_file=config_file,
         files=digests_of(layout.results, layout.made),
     )
+
+
+def asked_of(config: Config, dataset: str) -> dict[str, Any]:
+    """Returns the title of a dataset, what it is about, in words, and whose control it is."""
+    section, family = config.datasets[dataset], config.family(dataset)
+    return {"title": section.title, "about": [*family.about(config, dataset)], "control_of": section.control_of}
 
 
 def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:

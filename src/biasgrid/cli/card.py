@@ -1,0 +1,33 @@
+"""The command that writes what a model card says of a model's bias."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from biasgrid.cli.told import told_errors
+
+
+def card(
+    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    model: Annotated[str, typer.Option(help="name of the model")],
+    out: Annotated[Path | None, typer.Option(help="file to write to, in place of the terminal")] = None,
+) -> None:
+    """Writes a section for a model card in Markdown, behind evaluation results in the hub's format (model-index)."""
+    from biasgrid.files import write_text
+    from biasgrid.report.card import card_of
+    from biasgrid.runs.results import Results
+    from biasgrid.statistics.findings import findings, read_tested
+
+    with told_errors():
+        made = Results(results)
+        summary, manifest = made.summary(), made.manifest()
+        level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
+        found = findings(summary, read_tested(sorted(results.glob("statistics/*/*.parquet"))))
+        written = str(card_of(model, summary, manifest, level, {one.model: one.sentence for one in found}))
+        if out is not None:
+            write_text(out, written)
+    if out is None:
+        typer.echo(written)

@@ -1,0 +1,122 @@
+"""What a model card says of a model's bias: Markdown, and evaluation results in the hub's format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from huggingface_hub import EvalResult, ModelCard, ModelCardData
+
+from biasgrid.faults import Fault, InputError, unknown_names
+from biasgrid.report.page import environment, number
+from biasgrid.tables.measure import CONTROL
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a card is made of.
+
+    Attributes:
+        model: the model's name in the config.
+        summary: its rows of the summary (schema `SUMMARY`).
+        manifest: what the run has made.
+        level: the coverage of intervals.
+        finding: what was found of it, in a sentence.
+    """
+
+    model: str
+    summary: pl.DataFrame
+    manifest: Mapping[str, Any]
+    level: float
+    finding: str
+
+    @property
+    def cells(self) -> dict[str, Mapping[str, Any]]:
+        """What the manifest says of its cells, by dataset."""
+        return {cell["dataset"]: cell for cell in self.manifest["cells"] if cell["model"] == self.model}
+
+    @property
+    def datasets(self) -> dict[str, Mapping[str, Any]]:
+        """What was asked, by dataset: `title`, `about` and `control_of`."""
+        return {name: self.manifest["datasets"][name] for name in self.cells}
+
+
+def card_of(
+    model: str, summary: pl.DataFrame, manifest: Mapping[str, Any], level: float, found: Mapping[str, str]
+) -> ModelCard:
+    """Makes a card.
+
+    Args:
+        model: the model's name in the config.
+        summary: schema `SUMMARY`, of all models.
+        manifest: what the run has made.
+        level: the coverage of intervals.
+        found: what was found of each model, in a sentence.
+
+    Returns:
+        The card, whose text is Markdown behind metadata in YAML.
+
+    Raises:
+        InputError: there is no such model, or the manifest is older than cards.
+    """
+    faults = list(unknown_names("--model", "", [model], summary["model"].unique(maintain_order=True).to_list()))
+    if "datasets" not in manifest:
+        faults.append(Fault("manifest.json", "", "does not say what was asked", "one of this version: run again"))
+    if faults:
+        raise InputError(faults)
+    card = Card(model, summary.filter(model=model), manifest, level, found[model])
+    data = ModelCardData(model_name=model, eval_results=list(results(card)))
+    return ModelCard(f"---\n{data.to_yaml()}\n---\n{text(card)}")
+
+
+def results(card: Card) -> Iterator[EvalResult]:
+    """Yields the headlines that have a value, with intervals as arguments of their metrics."""
+    for row in card.summary.filter("headline").drop_nulls("value").iter_rows(named=True):
+        known = {name: row[name] for name in ("low", "high", "floor", "frames", "n") if row[name] is not None}
+        yield EvalResult(
+            task_type=card.cells[row["dataset"]]["task"],
+            dataset_type=f"biasgrid/{row['dataset']}",
+            dataset_name=card.datasets[row["dataset"]]["title"],
+            dataset_config=row["bias_type"],
+            metric_type=row["measure"],
+            metric_name=row["measure"].replace("_", " "),
+            metric_value=row["value"],
+            metric_config=row["options"] or None,
+            metric_args=known | ({"level": card.level} if "low" in known else {}),
+        )
+
+
+def text(card: Card) -> str:
+    """Returns the Markdown."""
+    rows = card.summary.filter("headline").to_dicts()
+    controls = card.summary.filter(measure=CONTROL).to_dicts()
+    flags = card.summary.filter(~pl.col("headline"), pl.col("measure") != CONTROL).drop_nulls("flag")
+    record = card.manifest["models"].get(card.model, {})
+    return (
+        environment(autoescape=False)
+        .get_template("card.md")
+        .render(
+            card=card,
+            rows=[row | {"interval": interval(row)} for row in rows],
+            controls=[row | {"name": row["options"].partition("=")[2]} for row in controls],
+            flags=flags.select("dataset", "flag").unique(maintain_order=True).to_dicts(),
+            source=record.get("checkpoint") or record.get("folder"),
+            revision=record.get("revision") or record.get("weights"),
+            precisions=distinct(cell.get("precision") for cell in card.cells.values()),
+            manifest=card.manifest,
+        )
+    )
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """Words what is known of a number beside its value."""
+    if row["low"] is not None:
+        return f"{number(row['low'])} to {number(row['high'])}"
+    return f"floor {number(row['floor'])}" if row["floor"] is not None else "\N{EN DASH}"
+
+
+def distinct(values: Iterator[Any]) -> Sequence[Any]:
+    """Returns the distinct values that are there, in order."""
+    return list(dict.fromkeys(value for value in values if value is not None))

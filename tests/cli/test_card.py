@@ -1,0 +1,101 @@
+"""The section of a model card: Markdown, and evaluation results as the hub reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import ModelCard
+from small_measures import table_of
+from typer.testing import CliRunner
+
+from biasgrid.cli.app import app
+from biasgrid.tables.files import write_table
+from biasgrid.tables.measures import SUMMARY
+
+runner = CliRunner()
+DASH = "\N{EN DASH}"
+NAMED = {"kind": "LM", "label": "a", "options": "", "left_out": 0, "n": 32, "headline": True, "dataset": "gender"}
+LOUD = "the control shows associations too (names: 1 of 8 discovered): read the difference, not the value"
+ROWS: list[dict[str, Any]] = [
+    {"model": "new", "measure": "mu", "value": 0.2, "floor": 0.1, "frames": 4},
+    {"model": "new", "measure": "mu_excess", "value": 0.17, "low": 0.1, "high": 0.24, "frames": 4},
+    {"model": "new", "measure": "strength"},
+    {"model": "new", "measure": "control", "options": "control=names", "value": 1.0, "flag": LOUD, "headline": False},
+    {"model": "new", "measure": "templates", "value": 4.0, "flag": "four templates only", "headline": False},
+    {"model": "old", "measure": "mu", "value": 0.1},
+]
+ASKED = {"title": "Gender", "about": ["Who does what."], "control_of": None}
+MANIFEST = {
+    "biasgrid": "0.1.0",
+    "libraries": {"torch": "2"},
+    "config": "c" * 64,
+    "config_file": "config/c.yaml",
+    "results": "results/c",
+    "word_lists": {"gender/qa": "0123456789abcdef"},
+    "datasets": {"gender": ASKED},
+    "models": {"new": {"checkpoint": "someone/new", "revision": "abc123"}},
+    "cells": [
+        {"dataset": "gender", "model": name, "instances_made": 512, "task": "fill-mask", "precision": "float32"}
+        for name in ("new", "old")
+    ],
+}
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    write_table(table_of(SUMMARY, ROWS, **NAMED), tmp_path / "summary.parquet", SUMMARY, {"statistics": {"level": 0.9}})
+    (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
+    return tmp_path
+
+
+def card(results: Path, *arguments: str) -> tuple[int, str]:
+    result = runner.invoke(app, ["card", str(results), *arguments])
+    return result.exit_code, result.output
+
+
+def test_the_hub_reads_what_was_measured(results: Path) -> None:
+    code, _ = card(results, "--model", "new", "--out", str(results / "card.md"))
+    assert code == 0
+    data = ModelCard.load(results / "card.md").data
+    assert data.model_name == "new"
+    found = {one.metric_type: one for one in data.eval_results}
+    assert [*found] == ["mu", "mu_excess"]
+    excess = found["mu_excess"]
+    assert (excess.metric_value, excess.dataset_name, excess.task_type) == (0.17, "Gender", "fill-mask")
+    assert excess.metric_args == {"low": 0.1, "high": 0.24, "level": 0.9, "frames": 4, "n": 32}
+    assert found["mu"].metric_args == {"floor": 0.1, "frames": 4, "n": 32}
+
+
+def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(results: Path) -> None:
+    code, told = card(results, "--model", "new")
+    assert code == 0
+    for line in (
+        "- **Gender** (`gender`, 512 instances). Who does what.",
+        "| gender |  | mu_excess | 0.170 | 0.100 to 0.240 | 4 | 32 |",
+        "| gender |  | mu | 0.200 | floor 0.100 | 4 | 32 |",
+        f"| gender |  | strength | {DASH} | {DASH} | {DASH} | 32 |",
+        f"- `gender`, `names`: {LOUD}.",
+        "- `gender`: four templates only.",
+        "| revision or digest of the weights | abc123 |",
+        "| word lists | gender/qa 0123456789abcdef |",
+        "snakemake --configfile config/c.yaml --cores all",
+        "biasgrid card results/c --model new",
+    ):
+        assert line in told.splitlines()
+    assert "| dataset | bias type | measure | value | 90 % interval |" in told
+    assert "No control was run" in card(results, "--model", "old")[1]
+
+
+def test_bad_input_is_told(results: Path) -> None:
+    code, told = card(results, "--model", "nwe")
+    assert code == 1
+    assert "unknown name 'nwe' (did you mean 'new'?)" in told
+    (results / "manifest.json").write_text(
+        json.dumps({name: MANIFEST[name] for name in MANIFEST if name != "datasets"})
+    )
+    code, told = card(results, "--model", "new")
+    assert code == 1
+    assert "manifest.json: does not say what was asked; expected one of this version: run again" in told
