@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from compared_cells import cell_of, write_results
+from documents import read_document
 from typer.testing import CliRunner
 from worlds import centred, world
 
@@ -150,3 +153,17 @@ def test_the_command_says_what_is_not_there(results: Path, tmp_path: Path) -> No
     )
     assert "expected a run that has finished" in told(str(tmp_path), "strong", "weak", code=1)
     assert "there is no folder" in told(str(results), str(tmp_path / "none"), code=1)
+
+
+def test_the_worked_example_prints_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    document = read_document("docs/comparison.md")
+    code, printed = (re.search(rf"^```{kind}\n(.*?)^```$", document, re.M | re.S)[1] for kind in ("python", "text"))  # type: ignore[index]
+    names: dict[str, Any] = {}
+    exec(code, names)  # The document's own.
+    assert capsys.readouterr().out == printed
+    # The first subject of two models has these associations, the others lack them.
+    values = [np.array([frames, [-each for each in frames]])[:, None] for frames in (names["first"], names["second"])]
+    cells = [cell_of(name, each) for name, each in zip(("first", "second"), values, strict=True)]
+    row = compare_models("world", cells, Settings()).comparisons.filter(subject="subject 0", attribute="attribute 0")
+    told = "difference: {difference:.3f} ({low:.3f} to {high:.3f})".format(**row.row(0, named=True))
+    assert told == printed.splitlines()[-1]

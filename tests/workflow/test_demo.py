@@ -16,6 +16,7 @@ from biasgrid.config import parse_config
 from biasgrid.runs.layout import Layout
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.tables.answers import schema_of
+from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
@@ -71,6 +72,19 @@ def pairs(results: Path) -> pl.DataFrame:
     for dataset, model in cells:
         strengths.setdefault(dataset, {})[model] = model.split("-")[0]
     return measured_and_planted(measures, planted, strengths)
+
+
+def test_models_of_unlike_strength_are_told_apart_and_those_without_bias_are_not(results: Path):
+    rows = read_table(results / "comparisons/gender.parquet", COMPARISONS)
+    associations = rows.filter(measure="gamma").drop_nulls(["subject", "attribute"])
+    pairs = associations.group_by("model", "other_model")
+    found = {pair: (part["q"] <= 0.05).sum() for pair, part in pairs}
+    for kind in ("qa", "lm"):
+        assert found[f"weak-{kind}", f"strong-{kind}"] >= 0.9 * 32
+        assert found[f"none-{kind}", f"weak-{kind}"] >= 0.9 * 32
+    assert found["none-qa", "none-lm"] == 0
+    refused = rows.filter(model="none-qa", other_model="none-llm")["reason"].unique().to_list()
+    assert refused == ["scored in different ways: exact and logits"]
 
 
 def test_planted_associations_are_measured(pairs: pl.DataFrame):
