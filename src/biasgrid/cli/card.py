@@ -18,8 +18,8 @@ def card(
     """Writes a section for a model card in Markdown, behind evaluation results in the hub's format (model-index)."""
     from biasgrid.files import write_text
     from biasgrid.report.card import card_of
+    from biasgrid.report.findings import findings, read_tested
     from biasgrid.runs.results import Results
-    from biasgrid.statistics.findings import findings, read_tested
 
     with told_errors():
         made = Results(results)
