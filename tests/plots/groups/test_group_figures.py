@@ -78,6 +78,19 @@ def test_scores_and_quartiles_are_those_of_the_table(measures: pl.DataFrame) -> 
     assert shown.to_dicts() == [values]
 
 
+def test_scores_have_intervals_where_they_are_known(measures: pl.DataFrame) -> None:
+    one = (pl.col("model") == "strong") & (pl.col("group") == "jewish") & (pl.col("measure") == "score")
+    known = measures.with_columns(
+        low=pl.when(one).then(0.1), high=pl.when(one).then(0.3), frames=pl.when(one).then(pl.lit(7, pl.Int64))
+    )
+    drawn = group_scores.figure(known, FEELINGS)
+    assert drawn.data.drop_nulls("low").select("group", "model", "low", "high").rows() == [
+        ("jewish", "BERT large", 0.1, 0.3)
+    ]
+    assert "95 % over 7 frames" in drawn.labels.subtitle
+    assert "there are too few frames" in group_scores.figure(measures, FEELINGS).labels.subtitle
+
+
 def test_groups_of_the_same_name_have_rows_of_their_own(measures: pl.DataFrame) -> None:
     data = group_scores.figure(measures, FEELINGS).data
     rows = data.select("bias_type", "group", "row").unique().sort("row", descending=True)

@@ -20,6 +20,7 @@ from plotnine import (
 )
 
 from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.plots.drawing.certain import interval_lines, over_frames
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.readable import groups_left_out, ordered, readable_groups
 from biasgrid.plots.drawing.theme import biasgrid_theme, empty_figure, legend_below, legend_height, palette, shapes
@@ -27,7 +28,8 @@ from biasgrid.statistics.groups import main_score, order_groups, scores_of_group
 
 CAPTION = (
     "The score of every group: each mark is a model's score over all cases and identity terms, each bar the "
-    "middle half of the cases. Cases differ from each other, whatever group is named, so bars that overlap do not "
+    "middle half of the cases, and each thin line the interval over other templates like these. Cases differ "
+    "from each other, whatever group is named, so bars that overlap do not "
     "say that groups are treated alike: compare the marks of one model within a panel, and see the next figure. "
     "A high score is good or bad for a group as the texts are, which the sentences show."
 )
@@ -79,6 +81,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     return (
         ggplot(points, aes("value", "y", color="model"))
         + geom_segment(aes(x="lower", xend="upper", yend="y"), size=0.9, alpha=0.45)
+        + interval_lines(points, "y")
         + geom_point(aes(shape="model"), size=1.8, fill="none", stroke=0.7)
         + facet_grid("bias_type", scales="free_y", space="free_y")
         + scale_y_continuous(
@@ -89,7 +92,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + legend_below(labels, WIDTH, "color", "shape")
         + labs(
             title=heading,
-            subtitle="mark: over all cases; bar: the middle half of the cases" + groups_left_out(order, shown),
+            subtitle="mark: over all cases; bar: the middle half of the cases; thin line: "
+            f"{over_frames(points, context.level)}{groups_left_out(order, shown)}",
             x=SCORE_NAMES[main_score(measures)],
             y="group",
             color="model",
