@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 PATIENCE = 60
 """Seconds that a page may take on a loaded machine; tests measure no times."""
@@ -34,7 +34,7 @@ class Shown:
         complaints: what it asked for, logged as an error or was refused by its policy: nothing, where all is well.
     """
 
-    def __init__(self, started: Browser, file: Path, address: str = "", **options: Any) -> None:
+    def __init__(self, started: Browser | BrowserContext, file: Path, address: str = "", **options: Any) -> None:
         """Opens a file at an address, such as `#/run`; `options` are those of the browser's page."""
         self.file = file
         self.page: Page = started.new_page(**options)

@@ -223,11 +223,7 @@ def test_the_page_names_the_files_of_figures(measures: pl.DataFrame) -> None:
     files = {name: Path("results/plots/feelings", f"{name}.svg") for name in ("group_scores", "failure_curve")}
     figures = [ReportFigure(name, "feelings", file, f"Caption of {name}.") for name, file in files.items()]
     page = Page(report_of(RUN, figures, measures=measures))
-    told = [
-        {"file": str(file), "dataset": "feelings", "caption": f"Caption of {name}."} for name, file in files.items()
-    ]
-    assert page.blocks["core"]["figures"] == told
-    assert "figures for papers in results/plots" in page.text
+    assert all(f"{file}: Caption of {name}." in page.text for name, file in files.items())
 
 
 def test_names_of_groups_and_sentences_are_no_markup(measures: pl.DataFrame) -> None:

@@ -35,8 +35,8 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
         # Made by this package alone; what others wrote is within blocks, in letters and digits.
         script=Markup(script()),
         style=Markup(style()),
-        blocks=blocks(run, tables, figures),
-        plots=next((str(figure.svg.parent.parent) for figure in figures), ""),
+        blocks=blocks(run, tables),
+        figures=figures,
         models={model.name: model for model in run.models},
         titles={dataset.name: dataset.title for dataset in run.datasets},
         scorings=in_order(tables.summary.drop_nulls("scoring"), "scoring"),

@@ -17,7 +17,7 @@ from biasgrid.references import exists, load, stage
 from biasgrid.report.content import headlines
 from biasgrid.report.examples import examples_of
 from biasgrid.report.findings import findings
-from biasgrid.report.run import ReportDataset, ReportFigure, ReportRun, ReportTables
+from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.certainty import of_wholes, with_certainty
 from biasgrid.tables.measures import MEASURE_KEYS
 
@@ -29,7 +29,7 @@ PARTS_COMPARED = ("subject", "attribute", "bias_type", "group", "other", "templa
 BYTES = 2**20
 
 
-def blocks(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> dict[str, str]:
+def blocks(run: ReportRun, tables: ReportTables) -> dict[str, str]:
     """Returns the blocks of the page by their ids; the same tables give the same bytes.
 
     Evidence is carried as far as `run.megabytes` allow: as many examples of each cell, those that matter most.
@@ -37,7 +37,7 @@ def blocks(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]
     cells = cells_of(tables)
     datasets = {dataset.name: dataset for dataset in run.datasets}
     shared = {name: dataset_payload(of, cells) for name, of in datasets.items()}
-    packed = {"core": packed_block(core(run, tables, figures))}
+    packed = {"core": packed_block(core(run, tables))}
     if run.settings:
         packed["config"] = packed_block(run.settings)
     packed |= {f"dataset/{name}": packed_block(each) for name, each in shared.items() if each}
@@ -64,7 +64,7 @@ def cells_of(tables: ReportTables) -> dict[tuple[str, str], ShownCell]:
     return cells
 
 
-def core(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> dict[str, Any]:
+def core(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
     """Returns what the grid shows, and what every page needs."""
     return {
         "title": run.title,
@@ -75,7 +75,6 @@ def core(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) 
         "models": [{"name": one.name, "label": one.label, "kind": one.kind, "task": one.task} for one in run.models],
         "datasets": [told(dataset) for dataset in run.datasets],
         "cells": overview_cells(tables.summary),
-        "figures": [{"file": str(each.svg), "dataset": each.dataset, "caption": each.caption} for each in figures],
     }
 
 

@@ -39,7 +39,7 @@ const PAGES = {
     return [];
   },
   run: () => {
-    showStatic("run", "planted", "published");
+    showStatic("run", "planted", "published", "figures");
     return runPage(core);
   },
 };
@@ -68,7 +68,7 @@ async function draw() {
   showStatic();
   const page = await pageOf(names);
   if (String(names) !== String(parts())) return;
-  replace(app, page ?? unknown());
+  replace(app, [page ?? unknown()]);
   drawn.cell = page && names[0] === "cell" ? String(names.slice(0, 3)) : null;
   for (const each of document.querySelectorAll("header nav a")) {
     if (each.getAttribute("href") === `#/${names?.[0] ?? ""}`) each.setAttribute("aria-current", "page");

@@ -67,5 +67,5 @@ function square(found, small, y, x) {
   const place = { role: "gridcell", tabindex: "-1", "data-y": y, "data-x": x };
   if (found === null) return h("td", { ...place, class: "none", "aria-label": "not asked" }, small ? "" : "–");
   const classes = [found.level < 0 ? "away" : "towards", `level-${Math.abs(found.level)}`, found.doubtful ? "doubtful" : ""].join(" ");
-  return h("td", { ...place, class: classes, "aria-label": found.label }, small ? "" : found.text);
+  return h("td", { ...place, class: classes, "aria-label": small ? found.label : `${found.text}: ${found.label}` }, small ? "" : found.text);
 }

@@ -17,13 +17,7 @@ export async function runPage(core) {
     h("p", {}, "This page was made from a config that it carries. With it, the same version and the same word lists, these commands make it anew:"),
     command(`snakemake --cores all --configfile ${quoted(core.config)}`), command(`biasgrid summary ${quoted(core.results)}`),
     config === null ? null : button("Download the config", () => save("config.json", `${JSON.stringify(config, null, 2)}\n`, "application/json"), { class: "tool" }));
-  return [box, figures(core)];
-}
-
-function figures(core) {
-  if (!core.figures.length) return null;
-  const items = core.figures.map((each) => h("li", {}, h("code", {}, each.file), `: ${each.caption}`));
-  return h("details", {}, h("summary", {}, "Figures for papers: their files in the folder of results"), h("ul", {}, items));
+  return box;
 }
 
 export function datasetPage(core, dataset) {

@@ -60,7 +60,7 @@ function cell(column, row) {
 }
 
 export function scroll(label, ...children) {
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, ...children);
+  return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": label }, ...children);
 }
 
 export function csvButton(file, rows) {
