@@ -24,6 +24,8 @@ FLOORS = [
     {"families", "models", "plots"},
     {"config", "report"},
     {"runs"},
+    # What begins with a model in place of a config.
+    {"trial"},
     # Files of other projects.
     {"apes", "genderbench", "unqover"},
     # What scripts and notebooks import.

@@ -14,6 +14,7 @@ from biasgrid.cli.exchange import exports, imports
 from biasgrid.cli.explain import explain
 from biasgrid.cli.gate import gate
 from biasgrid.cli.told import Commands, console, told_errors
+from biasgrid.cli.trial import init, try_model
 from biasgrid.faults import UserError
 from biasgrid.version import __version__
 
@@ -29,6 +30,8 @@ app.command()(explain)
 app.command()(compare)
 app.command()(gate)
 app.command()(card)
+app.command()(init)
+app.command("try")(try_model)
 ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
 WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -193,26 +196,10 @@ def summary(
     results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
 ) -> None:
     """Prints what was measured, a line per cell and bias type, what was found, and where the report is."""
-    from biasgrid.cli.summary import finding_lines, flag_lines, summary_tables
-    from biasgrid.report.findings import findings, read_tested
-    from biasgrid.tables.files import read_provenance, read_table
-    from biasgrid.tables.measures import SUMMARY
-    from biasgrid.tables.summary import flags_of
+    from biasgrid.cli.summary import tell_summary
 
-    path = results / "summary.parquet"
     with told_errors():
-        if not path.exists():
-            raise UserError(
-                f"there is no {path}: the run of that folder has not finished, or has not begun; `biasgrid status "
-                "CONFIG` tells how far it is"
-            )
-        measured = read_table(path, SUMMARY)
-        level = read_provenance(path).get("statistics", {}).get("level", 0.95)
-        found = findings(measured, read_tested(sorted(results.glob("statistics/*/*.parquet"))))
-    console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level))
-    console.print(flag_lines(flags_of(measured).to_dicts()))
-    console.print(finding_lines(found))
-    console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
+        tell_summary(results)
 
 
 @app.command()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from biasgrid.cli.narrow import empty_table, fitted
+from biasgrid.cli.told import console
+from biasgrid.faults import UserError
 from biasgrid.report.findings import Finding
 
 Row = Mapping[str, Any]
@@ -114,3 +117,32 @@ def finding_lines(findings: Iterable[Finding]) -> Text:
     for finding in findings:
         lines.append(f"  {finding.sentence}\n", "not bold")
     return lines
+
+
+def tell_summary(results: Path) -> None:
+    """Prints what was measured, what was found, and where the report is.
+
+    Args:
+        results: the folder of results.
+
+    Raises:
+        UserError: nothing was measured there yet.
+    """
+    from biasgrid.report.findings import findings, read_tested
+    from biasgrid.tables.files import read_provenance, read_table
+    from biasgrid.tables.measures import SUMMARY
+    from biasgrid.tables.summary import flags_of
+
+    path = results / "summary.parquet"
+    if not path.exists():
+        raise UserError(
+            f"there is no {path}: the run of that folder has not finished, or has not begun; `biasgrid status CONFIG` "
+            "tells how far it is"
+        )
+    measured = read_table(path, SUMMARY)
+    level = read_provenance(path).get("statistics", {}).get("level", 0.95)
+    found = findings(measured, read_tested(sorted(results.glob("statistics/*/*.parquet"))))
+    console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level))
+    console.print(flag_lines(flags_of(measured).to_dicts()))
+    console.print(finding_lines(found))
+    console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)

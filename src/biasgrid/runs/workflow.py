@@ -8,6 +8,18 @@ from biasgrid.faults import UserError
 from biasgrid.runs.results import Results
 
 
+def workflow_folder() -> Path:
+    """Returns the folder of the workflow: its Snakefile, `config/` and `word_lists/`.
+
+    Raises:
+        UserError: it is not beside the package.
+    """
+    folder = Path(__file__).parents[3]
+    if not (folder / "Snakefile").is_file():
+        raise UserError(f"there is no Snakefile in {folder}; expected biasgrid installed from its repository")
+    return folder
+
+
 def run_config(config: str | Path, cores: int | None = None, snakefile: str | Path | None = None) -> Results:
     """Runs a config to the end and returns its results; what is there already is not made again.
 
@@ -24,9 +36,9 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
 
     from biasgrid.config import parse_config, read_config
 
-    file = Path(snakefile or Path(__file__).parents[3] / "Snakefile")
+    file = Path(snakefile or workflow_folder() / "Snakefile")
     if not file.is_file():
-        raise UserError(f"there is no {file}; expected biasgrid installed from its repository, or `snakefile=PATH`")
+        raise UserError(f"there is no {file}; expected the workflow there")
     results = parse_config(read_config(config), str(config)).results
     # By the arguments of the command line, because these alone read the profile beside the Snakefile.
     line = ["--snakefile", str(file), "--configfile", str(config), "--cores", str(cores or "all")]

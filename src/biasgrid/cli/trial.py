@@ -1,0 +1,128 @@
+"""The commands that begin with a model in place of a config."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from biasgrid.cli.told import console, told_errors
+from biasgrid.faults import UserError
+
+if TYPE_CHECKING:
+    from biasgrid.trial.model import Tried
+
+BAD_INPUT = 2
+SECONDS_AROUND = 45
+"""What a run takes besides the model's answers: questions, measures, intervals, figures and the report."""
+NOTES = {
+    "limit": "cut to the time: without it, and with `sample: all`, the whole is asked, and nothing a second time",
+    "word_lists": "CONTENT WARNING: these hold stereotypes, because they measure them",
+}
+Datasets = Annotated[str, typer.Option("--on", help="datasets, with commas between: gender,religion")]
+Labels = Annotated[str, typer.Option(help="classes of a classifier: negative=LABEL_0,positive=LABEL_1")]
+ServedName = Annotated[str | None, typer.Option("--name", help="what a server calls the model")]
+Key = Annotated[str | None, typer.Option("--key", help="the variable of the environment that has a server's key")]
+
+
+def try_model(
+    model: Annotated[str, typer.Argument(help="a folder, a repository of the hub, or the address of a server")],
+    on: Datasets = "",
+    minutes: Annotated[float, typer.Option(min=0.1, help="how long it may take, about")] = 2,
+    labels: Labels = "",
+    name: ServedName = None,
+    key: Key = None,
+    folder: Annotated[Path, typer.Option(help="where the config goes")] = Path(),
+) -> None:
+    """Measures one model in minutes: which bias it shows, how sure that is, and a config to go on with.
+
+    Without --on the first dataset is asked that is for a model of this task.
+    """
+    from biasgrid.cli.summary import tell_summary
+    from biasgrid.runs.workflow import workflow_folder
+    from biasgrid.trial.cut import cut
+    from biasgrid.trial.stages import run_in_stages
+
+    with told_errors(BAD_INPUT):
+        tried = looked_at([model], labels, name, key)
+        (one,) = tried
+        config = folder / f"try-{one.name}.yaml"
+        content, fitting = starter_of(tried, folder / "results" / f"try-{one.name}", on or "first")
+        content = cut(content, max(60 * minutes - SECONDS_AROUND, 5))
+        again = f"snakemake --cores all --configfile {config}"
+        save(config, content, [f"Made by `biasgrid try {model}`. After a change: {again}"])
+    asked = ", ".join(content["datasets"])
+    console.print(f"{one.section['label']}: {one.task}, asked about {asked}", highlight=False)
+    with told_errors():
+        run_in_stages(config, workflow_folder() / "Snakefile", os.cpu_count() or 1, typer.echo)
+        tell_summary(Path(content["results"]))
+    others = [dataset for dataset in fitting if dataset not in content["datasets"]]
+    typer.echo(f"Config: {config}; {again} goes on after a change, such as without `limit`.")
+    if others:
+        typer.echo(f"Others that are for it: --on {','.join(others)}")
+
+
+def init(
+    models: Annotated[str, typer.Option(help="folders or repositories of the hub, with commas between")],
+    on: Datasets = "",
+    labels: Labels = "",
+    config: Annotated[Path, typer.Option("--config", help="the file to write")] = Path("config.yaml"),
+) -> None:
+    """Writes a config for models of your own, with every dataset that is for them."""
+    with told_errors(BAD_INPUT):
+        if config.exists():
+            raise UserError(f"there is a {config} already; expected --config with another name")
+        content, fitting = starter_of(looked_at(models.split(","), labels, None, None), config.parent / "results", on)
+        head = [
+            "The models and datasets of a grid; config/README.md explains every key.",
+            f"Look first: biasgrid validate {config}; biasgrid plan {config}",
+            f"Run: snakemake --cores all --configfile {config}",
+            f"Datasets that are for these models: {', '.join(fitting)}",
+        ]
+        save(config, content, head)
+    typer.echo(f"{config}: {len(content['models'])} models, {len(content['datasets'])} datasets")
+
+
+def looked_at(models: Sequence[str], labels: str, name: str | None, key: str | None) -> list[Tried]:
+    """Looks at models.
+
+    Raises:
+        UserError: one cannot be asked, or two have one name.
+    """
+    from biasgrid.trial.model import look_at
+
+    meant = [part.partition("=") for part in labels.split(",") if part]
+    if not all(equals for _, equals, _ in meant):
+        raise UserError(f"--labels {labels}; expected pairs such as negative=LABEL_0,positive=LABEL_1")
+    tried = [look_at(model, {own: theirs for own, _, theirs in meant}, name, key) for model in models]
+    if len({one.name for one in tried}) < len(tried):
+        raise UserError(
+            f"models that end in one name: {', '.join(models)}; expected names that differ in their last part"
+        )
+    return tried
+
+
+def starter_of(tried: Sequence[Tried], results: Path, on: str) -> tuple[dict[str, Any], list[str]]:
+    """Makes a config's content, and names all datasets that are for the models; `first` chooses the first of them."""
+    from biasgrid.runs.workflow import workflow_folder
+    from biasgrid.trial.starter import starter
+
+    root = workflow_folder()
+    if on != "first":
+        return starter(root, str(results), tried, [name for name in on.split(",") if name])
+    _, fitting = starter(root, str(results), tried, [])
+    content, _ = starter(root, str(results), tried, fitting[:1])
+    return content, fitting
+
+
+def save(config: Path, content: dict[str, Any], head: Sequence[str]) -> None:
+    """Writes a config, once it is known to have no faults."""
+    from biasgrid.config import parse_config
+    from biasgrid.files import write_text
+    from biasgrid.trial.starter import written
+
+    parse_config(content, str(config))
+    write_text(config, written(content, head, NOTES))
