@@ -16,6 +16,8 @@ from biasgrid.tables.statistics import DISCOVERED, STATISTICS
 
 SORTS = ((False, "association"), (True, "difference of groups"))
 """What is tested one by one: whether it is of bias types, and how it is called."""
+STRONGEST = "strongest"
+"""How the parts of sentences begin that name subjects and attributes."""
 LEAST_FRAMES = 2
 """Of fewer frames nothing can be tested."""
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -113,7 +115,7 @@ def discovered(counts: pl.DataFrame, strongest: Sequence[Mapping[str, Any]]) -> 
             plural = name.replace(" ", "s ", 1) if " " in name else f"{name}s"
             yield f"discovers {found:,} of {tested:,} {name if tested == 1 else plural}"
             if best:
-                yield f"strongest: {worded(best)}"
+                yield f"{STRONGEST}: {worded(best)}"
 
 
 def strongest_discovery(statistics: pl.DataFrame, of_groups: bool) -> dict[str, Any]:

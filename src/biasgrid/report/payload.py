@@ -16,7 +16,7 @@ from biasgrid.families.shown import ShownCell, scaled
 from biasgrid.references import exists, load, stage
 from biasgrid.report.content import headlines
 from biasgrid.report.examples import examples_of
-from biasgrid.report.findings import findings
+from biasgrid.report.findings import STRONGEST, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.certainty import of_wholes, with_certainty
 from biasgrid.tables.measures import MEASURE_KEYS
@@ -79,10 +79,16 @@ def core(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
 
 
 def findings_of(run: ReportRun, tables: ReportTables) -> list[dict[str, Any]]:
-    """Returns what was found of each model, in a sentence behind its label."""
+    """Returns what was found of each model: a label, and the parts of a sentence with whether they may hold texts."""
     labels = {model.name: f"{model.label} ({model.kind})" for model in run.models}
     found = findings(tables.summary, tables.statistics)
-    return [{"label": labels.get(each.model, each.model), "text": f"{'; '.join(each.parts)}."} for each in found]
+    return [
+        {
+            "label": labels.get(each.model, each.model),
+            "parts": [[part, part.startswith(STRONGEST)] for part in each.parts],
+        }
+        for each in found
+    ]
 
 
 def told(dataset: ReportDataset) -> dict[str, Any]:

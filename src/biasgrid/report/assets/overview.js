@@ -3,6 +3,7 @@
 import {address, capital, count, h, interval, link, name, number, select} from "./dom.js";
 import {cellOf, headline, real} from "./data.js";
 import {csvButton, scroll} from "./table.js";
+import {veiled} from "./veil.js";
 
 const OWN = "";
 const choice = { measure: OWN, kind: "", dataset: "", sorted: null, down: true };
@@ -45,7 +46,7 @@ function wholeness(core) {
 
 function findings(core) {
   if (!core.findings.length) return null;
-  const items = core.findings.map((each) => h("li", {}, h("strong", {}, name(each.label)), ` ${each.text}`));
+  const items = core.findings.map((each) => h("li", {}, h("strong", {}, name(each.label)), each.parts.map(([text, hidden], place) => [place ? "; " : " ", hidden ? veiled(text) : text]), "."));
   return h("section", { class: "findings" }, h("h3", {}, "What was found"), h("ul", {}, items));
 }
 
