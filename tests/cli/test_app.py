@@ -68,6 +68,7 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
         "docs/validity.md": ("validity flags", "| `templates` |"),
         "docs/generative.md": ("measures of statement", "| `error_macro` | error rate by template: mean"),
         "docs/probes.md": ("measures of probe", "| `by_group` | of a group: what a metric compares"),
+        "docs/rewriting.md": ("measures of rewriting", "| `similarity` |"),
     }
     for document, (name, _) in tables.items():
         text = f"before\n<!-- table: {name} -->\nout of date\n<!-- end of table -->\nafter\n"

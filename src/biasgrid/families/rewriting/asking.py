@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from biasgrid.families.rewriting.files.groups import Groups
 from biasgrid.families.rewriting.files.layouts import LayoutName
-from biasgrid.families.rewriting.keys import NEUTRAL
 from biasgrid.families.rewriting.original import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
+from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.families.sampling import Sample
 
 

@@ -6,7 +6,8 @@ import polars as pl
 
 from biasgrid.families.expansion import Expansion, expand_rows
 from biasgrid.families.rewriting.asking import Asking
-from biasgrid.families.rewriting.keys import KEYS, NEUTRAL
+from biasgrid.families.rewriting.keys import KEYS
+from biasgrid.families.rewriting.section import NEUTRAL
 
 SCHEMA = {
     "text": pl.Categorical,

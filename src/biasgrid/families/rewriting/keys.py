@@ -6,8 +6,6 @@ import polars as pl
 
 from biasgrid.tables.schema import column
 
-NEUTRAL = "neutral"
-"""The group of prompts that name none."""
 KEYS = {
     "prompt": column(pl.UInt32, description="0-based index of the prompt among those of the file that differ"),
     "group": column(pl.Categorical, description="the group that it was rewritten for"),

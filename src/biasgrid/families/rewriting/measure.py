@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.rewriting.further import harms, near_words, spread_of_lists
-from biasgrid.families.rewriting.keys import NEUTRAL
 from biasgrid.families.rewriting.observe import OBSERVATIONS, READ, SAID, SHARES, groups_of, observe
+from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.families.rewriting.validity import validity
 from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units

@@ -11,10 +11,9 @@ import polars as pl
 
 from biasgrid.families.refusal import REFUSED, declined, plain
 from biasgrid.families.rewriting.files.groups import Groups, read_groups
-from biasgrid.families.rewriting.keys import NEUTRAL
 from biasgrid.families.rewriting.original import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter
-from biasgrid.families.rewriting.section import VADER
+from biasgrid.families.rewriting.section import NEUTRAL, VADER
 from biasgrid.families.rewriting.similarity import OF_LISTS, SIMILARITIES, Compare, cosine_of
 from biasgrid.families.sentiment import sentiment_of
 from biasgrid.faults import InputError

@@ -13,6 +13,8 @@ from biasgrid.section import Name
 VADER = {"vader-negative": "neg", "vader-positive": "pos"}
 """Scorers that need no model, and what VADER calls their number."""
 Threshold = Annotated[float, Field(ge=0, le=1)]
+NEUTRAL = "neutral"
+"""The group of prompts that name none."""
 
 
 class RewritingDataset(DatasetSection):

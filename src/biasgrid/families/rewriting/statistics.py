@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import BoolArray, FloatArray
-from biasgrid.families.rewriting.keys import NEUTRAL
 from biasgrid.families.rewriting.measure import PAIR, by_prompt
 from biasgrid.families.rewriting.observe import SHARES, groups_of
+from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.groups.records import ratio
 from biasgrid.statistics.cell import Found, Settings
 from biasgrid.statistics.discovery import false_discovery_rates

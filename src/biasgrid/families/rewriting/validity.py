@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.rewriting.keys import NEUTRAL
+from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.tables.validity import Check
 
 
