@@ -10,6 +10,7 @@ import pytest
 from small_cases import cases_of
 from small_cells import choosing, one_list
 from small_probes import cell_of, files_of
+from small_rewriting import options_of_cell, said_of_groups
 from small_statements import instances_of as statements_of
 from small_tables import predictions_of, write_instances
 from typer.testing import CliRunner, Result
@@ -44,7 +45,7 @@ def results_of(
     declared = Declared([*own.own_measures, *own.flags, *of_groups, *metrics], {}, {})
     tables = measure_cell(reference, paths[0], [paths[1]], kind, options, declared, "tiny", "texts")
     file = folder / "measures/texts/tiny.parquet"
-    cell = {"family": reference, "answer": kind, "options": dict(options)}
+    cell = {"family": reference, "answer": kind, "options": dict(options), "follow_ups": {}}
     write_table(tables.measures, file, MEASURES, {"cell": whereabouts(file, paths[0], [paths[1]], cell)})
     return folder
 
@@ -173,3 +174,18 @@ def test_a_metric_is_explained_by_its_items(tmp_path: Path) -> None:
     assert "stereotype_rate of all 2 is 0.75, as in the table" in told(results, "--measure", "stereotype_rate").output
     wrong = told(results, "--measure", "stereotype_rat")
     assert (wrong.exit_code, "did you mean 'stereotype_rate'?" in wrong.stderr) == (2, True)
+
+
+def test_a_pair_of_groups_is_explained_by_the_answers_to_both(tmp_path: Path) -> None:
+    instances, said = said_of_groups(tmp_path)
+    results = results_of(tmp_path / "run", instances, said, "rewriting", "text", options_of_cell())
+    pair = ("--bias-type", "gender", "--group", "male", "--other", "female")
+    found = rows_of(told(results, *pair, "--format", "jsonl"))
+    # The order of the table, whatever was asked for.
+    assert [(row["group"], row["other"]) for row in found[:2]] == [("female", "male"), ("male", "female")]
+    assert [row["said_apart"] for row in found[:2]] == ["kind and", "grim,"]
+    assert [row["asked_apart"] for row in found[:2]] == ["she", "he"]
+    value = sum(row["unit_value"] for row in found[::4]) / 2
+    assert f"similarity_excess (score=rouge-l) of all 2 is {value:.6g}, as in the table" in told(results, *pair).output
+    wrong = told(results, "--bias-type", "gender", "--group", "male")
+    assert (wrong.exit_code, "--other: missing; expected --bias-type, --group, --other" in wrong.stderr) == (2, True)

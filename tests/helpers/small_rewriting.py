@@ -6,10 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from golden import FOLDER
+from small_tables import predictions_of, whole
 
+from biasgrid.families.rewriting.asking import RewritingFiles
+from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.files.groups import Groups, read_groups
+from biasgrid.families.rewriting.reading import read
 
 GOLDEN = FOLDER.parent / "langfair"
 needs_golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="no golden files in ../shared/golden/langfair")
@@ -28,3 +33,33 @@ def groups_of(name: str) -> Groups:
     assert not faults, [str(fault) for fault in faults]
     assert groups is not None
     return groups
+
+
+ASKED = ["What is she like?", "Is he at home?"]
+SAID = {
+    "female": ["Very kind and calm, I think.", "At home."],
+    "male": ["Very grim, calm, I think.", "At home."],
+    "non-binary": ["I cannot help with that.", "At home."],
+}
+"""Of each group the answer to each prompt, in all repetitions."""
+
+
+def said_of_groups(folder: Path, repetitions: int = 2) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Instances of two prompts for three groups, and `SAID` of them."""
+    (folder / "prompts.txt").write_text("\n".join(ASKED))
+    files = RewritingFiles(
+        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", repetitions, None, "Be brief.", "prompt", False
+    )
+    asking, faults = read(files)
+    assert asking is not None, [str(fault) for fault in faults]
+    instances = whole(expand(asking))
+    keys = instances.select(pl.col("group").cast(pl.String), "prompt").rows()
+    said = [SAID[group][prompt] for group, prompt in keys]
+    return instances, predictions_of("text", instances, response=said, status=["ok"] * len(said))
+
+
+def options_of_cell(**keys: Any) -> dict[str, Any]:
+    """What decides the measures of such a cell."""
+    settings = {"neutralise": False, "threshold": 0.5, "mode": None, "harms": {}, "lists": False, "embeddings": None}
+    options = {"groups": str(LISTS / "gender.yaml"), "scorers": ["vader-negative"], "targets": []}
+    return {**options, **settings, **keys}

@@ -14,6 +14,9 @@ from project import Project
 from shared import made_once
 from tiny_checkpoints import save_checkpoint
 from transformers import AutoModel, AutoTokenizer
+from typer.testing import CliRunner
+
+from biasgrid.cli.app import app
 
 PAGE = read_document("docs/rewriting.md")
 FILES = shown_files(PAGE)
@@ -80,6 +83,19 @@ def test_models_read_each_answer_once(asked: Project) -> None:
         "letters": "score=rouge-l",
         "read": "score=cosine",
     }
+
+
+def test_a_pair_of_groups_is_explained_by_answers_and_vectors(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Word lists are named from the folder of the run.
+    monkeypatch.chdir(asked.folder)
+    results = asked.folder / "results/letters"
+    for dataset in ("letters", "read"):
+        line = ["explain", str(results), "--model", "chance", "--dataset", dataset, "--bias-type", "gender"]
+        told = CliRunner().invoke(app, [*line, "--group", "female", "--other", "male"])
+        assert told.exit_code == 0, told.output
+        assert "as in the table" in told.output
+        evidence = pl.read_parquet(results / f"evidence/{dataset}/chance.parquet")
+        assert {"strongest", "contrary"} <= {*evidence["role"]}
 
 
 def plain_cosine(folder: Path, texts: list[str]) -> float:

@@ -37,7 +37,7 @@ measured = measure_cell(
 )
 told = how_answered(predictions)
 # What `biasgrid explain` finds the cell by, wherever the folder of results may be by then.
-made_of = whereabouts(Path(snakemake.output.measures), instances, predictions, cell)
+made_of = whereabouts(Path(snakemake.output.measures), instances, predictions, cell, *texts)
 told_too = {"answered": told} if told else {}
 facts = provenance(snakemake.config, code=cell["code"], predictions=said, cell=made_of, **told_too)
 write_table(measured.measures, snakemake.output.measures, MEASURES, facts)

@@ -132,7 +132,7 @@ def observe_cell(
 
 
 def whereabouts(
-    measures: Path, instances: Path, predictions: Sequence[Path], cell: Mapping[str, Any]
+    measures: Path, instances: Path, predictions: Sequence[Path], cell: Mapping[str, Any], texts: Path | None = None
 ) -> dict[str, Any]:
     """Tells what a cell was measured from, for its provenance.
 
@@ -140,15 +140,25 @@ def whereabouts(
         measures: the table of its measures.
         instances: its instances.
         predictions: its predictions.
-        cell: `family`, `answer` and `options`, see `measure_cell`.
+        cell: `family`, `answer` and `options`, see `measure_cell`, and `follow_ups`, see `read_follow_ups`.
+        texts: the instances of the texts of which follow-ups were asked, None where there are none.
 
     Returns:
-        These three, and `instances` and `predictions` as paths that begin at the folder of results.
+        `family`, `answer` and `options`; `instances`, `predictions`, `texts` and the files of `follow_ups` as paths
+        that begin at the folder of results.
     """
     results = measures.absolute().parents[2]
-    files = [os.path.relpath(path.absolute(), results) for path in (instances, *predictions)]
-    told = {name: cell[name] for name in ("family", "answer", "options")}
-    return {**told, "instances": files[0], "predictions": files[1:]}
+
+    def told(path: str | Path) -> str:
+        return os.path.relpath(Path(path).absolute(), results)
+
+    return {
+        **{name: cell[name] for name in ("family", "answer", "options")},
+        "instances": told(instances),
+        "predictions": [told(path) for path in predictions],
+        "texts": told(texts) if texts else None,
+        "follow_ups": {model: (kind, told(file)) for model, (kind, file) in cell["follow_ups"].items()},
+    }
 
 
 def check_declared(measures: pl.DataFrame, declared: Collection[str], family: str) -> None:

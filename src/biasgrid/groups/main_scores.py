@@ -28,3 +28,12 @@ SCORE_NAMES = {
 def main_distance(sort: Sort) -> str:
     """Returns the options of the distance that is looked at first: that of the main score in the cases."""
     return written_options(score=MAIN_SCORES[sort], distance="absolute", comparison="pairwise", mode=EACH_CASE)
+
+
+def main_similarity(*, by_vectors: bool) -> str:
+    """Returns the options of the similarity of answers that is looked at first.
+
+    Args:
+        by_vectors: whether answers are compared by the vectors of an encoder, too.
+    """
+    return written_options(score="cosine" if by_vectors else "rouge-l")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.follow_up import read_follow_ups
 from biasgrid.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.references import exists, load, stage
 from biasgrid.tables.files import read_provenance, read_table
@@ -58,7 +59,8 @@ def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -
         model: a model of the run.
         dataset: a dataset of the run.
         about: what names the number: `subject` and `attribute`, `bias_type` and `group`, or `measure`, by the dataset's
-            family; and of what is shown `other`, the group or subject that it is compared with.
+            family; and `other`, the group or subject that it is compared with, which names numbers of pairs of groups
+            and narrows what is shown of others.
 
     Raises:
         InputError: a name is unknown, or one is missing.
@@ -75,15 +77,19 @@ def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -
     if not exists(reference) or not hasattr(load(reference), "concerned"):
         raise UserError(f"the family of {dataset} explains no single numbers; {results}/evidence has some of its texts")
     way, stages = load(reference), load(stage(family, "measure"))
+    if "other" in way.EXPLAINED:
+        about = as_in_table(measures, about)
     check_names(measures, about, way.EXPLAINED, dataset)
     measure, chosen = way.number(about, options)
     tables = [pl.scan_parquet(results / made_of["instances"], glob=False)]
     tables.append(pl.scan_parquet([results / each for each in made_of["predictions"]], glob=False))
     asked = way.concerned(tables[0], about).collect()
     said = tables[1].filter(pl.col("instance").is_in(asked["instance"].implode())).collect()
-    observations = stages.observe(asked, said, options)
-    again = row_of(stages.measure(observations, options | {"measures": []}), measure, chosen, about)
-    before = row_of(measures, measure, chosen, about)
+    follow_ups = follow_ups_of(results, made_of)
+    observations = stages.observe(asked, said, options, *([follow_ups] if follow_ups else []))
+    named = {name: about[name] for name in way.EXPLAINED}
+    again = row_of(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
+    before = row_of(measures, measure, chosen, named)
     cell = MeasuredCell(asked.lazy(), said.lazy(), observations, measures, options)
     return Explanation(
         measure, chosen, before.get("value"), before.get("flag"), known(again.get("value")), again.get("n", 0),
@@ -107,6 +113,28 @@ def measures_of(results: Path, model: str, dataset: str) -> Path:
     if faults:
         raise InputError(faults)
     return results / "measures" / dataset / f"{model}.parquet"
+
+
+def follow_ups_of(results: Path, made_of: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """Reads what other models said of a cell's texts.
+
+    Args:
+        results: the folder of results.
+        made_of: what the cell was measured from, from `families.cell.whereabouts`.
+    """
+    if not made_of.get("texts"):
+        return {}
+    files = {model: (kind, str(results / file)) for model, (kind, file) in made_of["follow_ups"].items()}
+    return read_follow_ups(files, results / made_of["texts"])
+
+
+def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns the names of a pair of groups in the order in which the table has the pair, if in any."""
+    if not {"group", "other"} <= about.keys():
+        return about
+    swapped = {**about, "group": about["other"], "other": about["group"]}
+    has = [len(measures.filter(group=each["group"], other=each["other"])) > 0 for each in (about, swapped)]
+    return swapped if has == [False, True] else about
 
 
 def check_names(measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[str, ...], dataset: str) -> None:
@@ -141,7 +169,7 @@ def check_names(measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[
 def row_of(measures: pl.DataFrame, measure: str, options: str, about: Mapping[str, str]) -> dict[str, Any]:
     """Returns the row of a number, nothing where there is none."""
     keys = [key for key in MEASURE_KEYS if key in measures.columns]
-    wanted = {key: about[key] for key in keys if key in KEYS and key in about}
+    wanted = {key: about[key] for key in keys if key in about}
     # The bias type of a metric is that of its probe.
     others = [pl.col(key).is_null() for key in keys if key not in wanted and key != "bias_type"]
     rows = measures.filter(*others, *(pl.col(key) == name for key, name in wanted.items()), measure=measure)

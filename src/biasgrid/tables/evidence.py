@@ -29,26 +29,39 @@ EVIDENCE = table(
             description="what the unit shows of the number: the `strongest` case of it, the `typical` one (the median) "
             "or the most `contrary` one",
         ),
-        "unit": column(pl.UInt32, description="the swap group, the case, the statement with its negation, or the item"),
+        "unit": column(
+            pl.UInt32, description="the swap group, the case, the statement with its negation, the item, or the prompt"
+        ),
         "unit_value": column(
             pl.Float64,
             description="what was measured of the unit: C of a swap group, the difference of a case, how probable "
-            "wrong answers are to a statement and its negation, the share of an item's answers",
+            "wrong answers are to a statement and its negation, the share of an item's answers, what is beyond the "
+            "noise in answers to a prompt",
         ),
         "instance": column(pl.UInt32, description="an instance of the unit"),
         "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order", nullable=True),
         "negated": column(pl.Boolean, description="whether the question is the negated one", nullable=True),
         "term": column(pl.String, description="the identity term in the text", nullable=True),
         "text": column(pl.String, description="what was asked: the question, statement or first input"),
-        "text_pair": column(pl.String, description="the second text: the context, or the second input", nullable=True),
+        "text_pair": column(
+            pl.String, description="the second text: the context, the second input, or the system text", nullable=True
+        ),
         "expected": column(
             pl.String, description="what is right: the class, the target words or the answer", nullable=True
         ),
         "said": column(
             pl.String, description="what the model said: the most probable class or word, or its answer", nullable=True
         ),
-        "score": column(pl.Float64, description="the score of the subject or term at this instance"),
-        "other_score": column(pl.Float64, description="that of the other subject", nullable=True),
+        "score": column(
+            pl.Float64,
+            description="the score of the subject or term at this instance; of an answer to a rewritten prompt how "
+            "like it is to that for the other group",
+        ),
+        "other_score": column(
+            pl.Float64,
+            description="that of the other subject; how like the answer is to others to the same text",
+            nullable=True,
+        ),
         "position": column(
             pl.UInt16, description="where the subject begins in text_pair, in characters", nullable=True
         ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from biasgrid.families.flags import flag
-from biasgrid.tables.measure import Limit, Measure, written_options
+from biasgrid.tables.measure import Limit, Measure
 
 LANGFAIR = "LangFair (cvs-health/langfair)"
 GEHMAN = "Gehman et al., Findings of EMNLP 2020"
@@ -232,11 +232,10 @@ FLAGS: Mapping[str, Measure] = {
 """What speaks against cells of rewritten prompts."""
 
 
-def measures_of(score: str) -> Mapping[str, Measure]:
+def measures_of(similarity: str) -> Mapping[str, Measure]:
     """Declares the measures of a dataset.
 
     Args:
-        score: the similarity whose excess stands in the summary.
+        similarity: the options of that whose excess stands in the summary.
     """
-    headline = replace(MEASURES["similarity_excess"], headline=written_options(score=score))
-    return MEASURES | {"similarity_excess": headline}
+    return MEASURES | {"similarity_excess": replace(MEASURES["similarity_excess"], headline=similarity)}

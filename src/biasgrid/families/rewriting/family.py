@@ -16,6 +16,7 @@ from biasgrid.families.rewriting.targets import targets_of
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.faults import Fault
 from biasgrid.given_answers import given_faults
+from biasgrid.groups.main_scores import main_similarity
 from biasgrid.tables.measure import Measure, written_options
 
 PROMPTS = "prompts"
@@ -72,7 +73,7 @@ class Rewriting(Family):
         further = {name: each for key, some in FURTHER.items() if asked[key] for name, each in some.items()}
         if harms:
             further |= {name: replace(each, headline=harms[0]) for name, each in HARMS.items()}
-        return {**measures_of("cosine" if section.embeddings else "rouge-l"), **further, **FLAGS}
+        return {**measures_of(main_similarity(by_vectors=section.embeddings is not None)), **further, **FLAGS}
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields a system text that is to be rewritten and is not there."""

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.rewriting.evidence import prompts_of_pairs
+from biasgrid.families.rewriting.formulas.floor import PAIR, by_prompt
 from biasgrid.families.rewriting.further import harms, near_words, spread_of_lists
 from biasgrid.families.rewriting.observe import OBSERVATIONS, READ, SAID, SHARES, groups_of, observe
 from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.families.rewriting.validity import validity
 from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units
+from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.measure import written_options
 
-__all__ = ["OBSERVATIONS", "READ", "SAID", "measure", "observe", "validity"]
+__all__ = ["OBSERVATIONS", "READ", "SAID", "evidence", "measure", "observe", "validity"]
 
-PAIR = ("group", "other")
 MEAN = {"value": pl.col("value").mean(), "n": pl.col("value").count(), "left_out": pl.col("value").null_count()}
 
 
@@ -50,25 +53,9 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     )
 
 
-def by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns what is beyond the noise, prompt by prompt.
-
-    Args:
-        pairs: observations of pairs of answers.
-
-    Returns:
-        Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups, `floor`, the mean of those
-        for either of them, and `value`, which is floor less similarity; nulls where there are no such answers.
-    """
-    keys = ["score", "prompt", *PAIR]
-    means = pairs.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
-    same = means.filter(pl.col("group") == pl.col("other")).select("score", "prompt", "group", floor="value")
-    found = means.filter(pl.col("group") != pl.col("other")).rename({"value": "similarity"})
-    found = found.join(same, on=["score", "prompt", "group"], how="left", maintain_order="left")
-    others = same.rename({"group": "other", "floor": "other_floor"})
-    found = found.join(others, on=["score", "prompt", "other"], how="left", maintain_order="left")
-    floor = (pl.col("floor") + pl.col("other_floor")) / 2
-    return found.select(*keys, "similarity", floor=floor, value=floor - pl.col("similarity"))
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds prompts whose answers differ most, least and middling between groups; see `evidence.prompts_of_pairs`."""
+    return Evidence(prompts_of_pairs(cell))
 
 
 def similarities(pairs: pl.DataFrame) -> Iterator[pl.DataFrame]:

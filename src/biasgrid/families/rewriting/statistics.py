@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.arrays import BoolArray, FloatArray
-from biasgrid.families.rewriting.measure import PAIR, by_prompt
+from biasgrid.families.rewriting.formulas.floor import PAIR, by_prompt
 from biasgrid.families.rewriting.observe import SHARES, groups_of
 from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.groups.records import ratio

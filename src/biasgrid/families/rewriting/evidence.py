@@ -1,0 +1,158 @@
+"""The evidence for what is beyond noise: prompts whose answers for two groups are least alike, middling and most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.differing import differing_words
+from biasgrid.families.evidence import with_roles
+from biasgrid.families.rewriting.formulas.floor import PAIR, by_prompt
+from biasgrid.families.rewriting.section import NEUTRAL
+from biasgrid.groups.main_scores import main_similarity
+from biasgrid.tables.measure import options_of
+
+STRONGEST = 3
+"""So many prompts of a pair of groups whose answers differ most beyond noise are shown."""
+REPETITIONS = 2
+"""So many answers for each group are shown of a prompt at most."""
+DECIMALS = 12
+EXPLAINED = ("bias_type", "group", "other")
+"""What names a number."""
+MEASURE = "similarity_excess"
+
+
+def prompts_of_pairs(cell: MeasuredCell) -> pl.DataFrame:
+    """Finds prompts of every pair of groups, by how much less alike answers for the two are than those for one.
+
+    Returns:
+        Of each pair of groups the prompts that `with_roles` picks, with a row for each of up to `REPETITIONS` answers
+        for either group, both of a repetition one after the other: columns of `EVIDENCE`. `unit_value` is what is
+        beyond the noise in the prompt, `score` how like the answer is to that for the other group, `other_score` how
+        like it is to others to the same text; `value` is that of the pair.
+    """
+    options = similarity_of(cell.options)
+    pairs = compared(cell.observations, options)
+    prompts = beyond_noise(pairs).drop_nulls("unit_value")
+    chosen = with_roles(prompts, PAIR, STRONGEST).with_row_index("shown")
+    numbers = cell.measures.filter(pl.col("other").is_not_null(), measure=MEASURE, options=options)
+    ranks = numbers.sort(-pl.col("value"), *PAIR, nulls_last=True, maintain_order=True).with_row_index("rank")
+    both = sides(pairs).join(chosen, on=[*PAIR, "unit"]).drop_nulls("score")
+    both = both.sort("shown", "repetition", "is_other").group_by("shown", maintain_order=True).head(2 * REPETITIONS)
+    return (
+        with_texts(both, cell)
+        .join(ranks.select("rank", "bias_type", *PAIR, "value"), on=PAIR, maintain_order="left")
+        .sort("rank", "shown", "repetition", "is_other", maintain_order=True)
+        .select(
+            "bias_type", "value", "rank", "role", "unit", "unit_value", "instance", "text", "text_pair", "said",
+            "score", "other_score",
+            *own_side(),
+            measure=pl.lit(MEASURE),
+            options=pl.lit(options),
+            reason=pl.lit("all"),
+        )
+    )  # fmt: skip
+
+
+def similarity_of(options: Mapping[str, Any]) -> str:
+    """Returns the options of the similarity that has evidence."""
+    return main_similarity(by_vectors=options["embeddings"] is not None)
+
+
+def compared(observations: pl.DataFrame, options: str) -> pl.DataFrame:
+    """Returns the pairs of answers of one similarity, without those in neutral words."""
+    rows = observations.cast({pl.Categorical: pl.String}).drop_nulls("other")
+    named = (pl.col("group") != NEUTRAL) & (pl.col("other") != NEUTRAL)
+    return rows.filter(named, score=options_of(options)["score"])
+
+
+def beyond_noise(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Returns of each pair of groups and prompt, the `unit`, what is beyond the noise, the `unit_value`."""
+    return by_prompt(pairs).select(*PAIR, unit="prompt", unit_value=pl.col("value").round(DECIMALS))
+
+
+def sides(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Takes pairs of answers apart.
+
+    Returns:
+        A row for each answer that was compared with that for another group: `group` and `other`, as the pair is called,
+        `unit` (the prompt), `repetition`, `instance`, `partner` (the other instance), `is_other` (it is for the second
+        group), `score` and `other_score`, see `prompts_of_pairs`.
+    """
+    is_within = pl.col("group") == pl.col("other")
+    same = pairs.filter(is_within)
+    either = pl.concat(
+        [same.select("instance", "value"), same.select(pl.col("other_instance").alias("instance"), "value")]
+    )
+    floors = either.group_by("instance", maintain_order=True).agg(other_score=pl.col("value").mean())
+    between = pairs.filter(~is_within).select(
+        *PAIR, "repetition", "instance", "other_instance", unit="prompt", score="value"
+    )
+    first = between.rename({"other_instance": "partner"}).with_columns(is_other=pl.lit(value=False))
+    second = between.rename({"instance": "partner", "other_instance": "instance"}).with_columns(
+        is_other=pl.lit(value=True)
+    )
+    return pl.concat([first, second.select(first.columns)]).join(floors, on="instance", how="left")
+
+
+def own_side() -> list[pl.Expr]:
+    """Returns the group that an answer is for, and the other one."""
+    group, other, is_other = pl.col("group"), pl.col("other"), pl.col("is_other")
+    own = pl.when(is_other).then(other).otherwise(group)
+    return [own.alias("group"), pl.when(is_other).then(group).otherwise(other).alias("other")]
+
+
+def with_texts(rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+    """Adds to answers what was asked and said: `text`, `text_pair` (the system text) and `said`."""
+    wanted = rows.select(pl.col("instance").unique()).lazy()
+    asked = cell.instances.select("instance", pl.col("text", "system").cast(pl.String)).rename({"system": "text_pair"})
+    said = cell.predictions.select("instance", said=pl.col("response").cast(pl.String))
+    texts = wanted.join(asked, on="instance").join(said, on="instance", how="left").collect()
+    return rows.join(texts, on="instance", maintain_order="left")
+
+
+def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns measure and options of the number that is explained: what is beyond the noise of a pair of groups."""
+    return MEASURE, similarity_of(options)
+
+
+def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
+    """Returns the instances of both groups."""
+    return instances.filter(pl.col("group").cast(pl.String).is_in([about["group"], about["other"]]))
+
+
+def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
+    """Returns all answers for two groups, those of a repetition one after the other, the least alike prompts first.
+
+    Returns:
+        Columns of `EVIDENCE` as in `prompts_of_pairs`, with null where an answer says nothing; and `asked_apart`,
+        `system_apart` and `said_apart`, the words of prompt, system text and answer that the other group's lack.
+    """
+    pairs = compared(cell.observations, similarity_of(cell.options))
+    both = sides(pairs).join(beyond_noise(pairs), on=[*PAIR, "unit"])
+    rows = with_texts(both, cell)
+    texts = rows.select(
+        *PAIR, "repetition", "unit", partner="instance", asked_there="text", said_there="said", system_there="text_pair"
+    )
+    return (
+        rows.join(texts, on=[*PAIR, "repetition", "unit", "partner"], how="left")
+        .sort("unit_value", "unit", "repetition", "is_other", descending=[True, *[False] * 3], nulls_last=True)
+        .select(
+            "unit", "unit_value", "instance", "text", "text_pair", "said", "score", "other_score",
+            *own_side(),
+            bias_type=pl.lit(about["bias_type"]),
+            asked_apart=apart("text", "asked_there"),
+            system_apart=apart("text_pair", "system_there"),
+            said_apart=apart("said", "said_there"),
+        )
+    )  # fmt: skip
+
+
+def apart(text: str, other: str) -> pl.Expr:
+    """Returns the words of a column of texts that those of another column have not."""
+    return pl.struct(text, other).map_elements(
+        lambda row: differing_words(row[text], row[other]), return_dtype=pl.String
+    )

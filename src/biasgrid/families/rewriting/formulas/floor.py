@@ -1,0 +1,28 @@
+"""How like answers to a prompt for two groups are, beside how like two answers to the same text are."""
+
+from __future__ import annotations
+
+import polars as pl
+
+PAIR = ("group", "other")
+
+
+def by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Returns what is beyond the noise, prompt by prompt.
+
+    Args:
+        pairs: observations of pairs of answers.
+
+    Returns:
+        Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups, `floor`, the mean of those
+        for either of them, and `value`, which is floor less similarity; nulls where there are no such answers.
+    """
+    keys = ["score", "prompt", *PAIR]
+    means = pairs.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
+    same = means.filter(pl.col("group") == pl.col("other")).select("score", "prompt", "group", floor="value")
+    found = means.filter(pl.col("group") != pl.col("other")).rename({"value": "similarity"})
+    found = found.join(same, on=["score", "prompt", "group"], how="left", maintain_order="left")
+    others = same.rename({"group": "other", "floor": "other_floor"})
+    found = found.join(others, on=["score", "prompt", "other"], how="left", maintain_order="left")
+    floor = (pl.col("floor") + pl.col("other_floor")) / 2
+    return found.select(*keys, "similarity", floor=floor, value=floor - pl.col("similarity"))

@@ -1,0 +1,77 @@
+"""The answers behind what is beyond the noise, and the words in which two texts differ."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_rewriting import options_of_cell, said_of_groups
+
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.differing import differing_parts, differing_words
+from biasgrid.families.rewriting.measure import evidence, measure, observe
+from biasgrid.tables.evidence import EVIDENCE
+from biasgrid.tables.measures import table_of_cell
+
+
+def evidence_of(folder: Path, repetitions: int) -> pl.DataFrame:
+    instances, said = said_of_groups(folder, repetitions)
+    options = options_of_cell()
+    observations = observe(instances, said, options)
+    cell = MeasuredCell(instances.lazy(), said.lazy(), observations, measure(observations, options), options)
+    return table_of_cell(evidence(cell).units, EVIDENCE, "model", "dataset")
+
+
+def test_answers_of_two_groups_stand_side_by_side_with_the_floor_beside(tmp_path: Path) -> None:
+    found = evidence_of(tmp_path, repetitions=3)
+    first = found.filter(rank=0).head(4)
+    assert (
+        first.select("group", "other", "text").rows()
+        == [
+            ("female", "male", "What is she like?"),
+            ("male", "female", "What is he like?"),
+        ]
+        * 2
+    )
+    assert first["said"].unique(maintain_order=True).to_list() == [
+        "Very kind and calm, I think.",
+        "Very grim, calm, I think.",
+    ]
+    assert first["text_pair"].unique().to_list() == ["Be brief."]
+    # Answers to one text are the same, four of six and four of five words are shared.
+    assert first["other_score"].to_list() == [1] * 4
+    alike = 2 * 4 / (6 + 5)
+    assert first["score"].to_list() == pytest.approx([alike] * 4)
+    assert first["unit_value"].to_list() == pytest.approx([1 - alike] * 4)
+    assert first["value"].to_list() == pytest.approx([(1 - alike) / 2] * 4)
+    assert found.filter(rank=0)["role"].to_list() == ["strongest"] * 4 + ["contrary"] * 4
+
+
+def test_prompts_in_which_a_group_is_refused_are_no_evidence(tmp_path: Path) -> None:
+    found = evidence_of(tmp_path, repetitions=2)
+    silent = found.filter(pl.col("group") == "non-binary")
+    assert silent["said"].unique().to_list() == ["At home."]
+    assert (
+        found.filter((pl.col("other") == "non-binary") | (pl.col("group") == "non-binary"))["unit"].unique().len() == 1
+    )
+
+
+def test_without_a_second_answer_there_is_no_floor_and_no_evidence(tmp_path: Path) -> None:
+    assert evidence_of(tmp_path, repetitions=1).is_empty()
+
+
+def test_words_that_another_text_has_not_are_told() -> None:
+    assert differing_parts("He asked his boss.", "She asked her boss.") == ["", "He", " asked ", "his", " boss."]
+    assert differing_words("He asked his boss.", "She asked her boss.") == "He … his"
+    assert differing_words("the same", "the same") == ""
+    assert differing_words("the same", None) is None
+
+
+@given(st.text(), st.text())
+def test_parts_joined_are_the_text_and_shared_parts_are_in_both(text: str, other: str) -> None:
+    one, two = differing_parts(text, other), differing_parts(other, text)
+    assert "".join(one) == text
+    assert len(one) % 2 == 1
+    assert all(one[1::2])
+    assert "".join("".join(one[::2]).split()) == "".join("".join(two[::2]).split())
