@@ -10,6 +10,7 @@ from project import ROOT
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.probe.family import FAMILY as PROBES
 from biasgrid.families.probe.family import FIGURES as FIGURES_OF_PROBES
+from biasgrid.families.rewriting.family import FIGURES as FIGURES_OF_PROMPTS
 from biasgrid.families.statement.family import FIGURES as FIGURES_OF_STATEMENTS
 from biasgrid.families.underspecified.family import CLUSTERS, FAMILY
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
@@ -20,7 +21,7 @@ from biasgrid.runs.figures import CONTROLS, PLANTED
 
 FIGURES = (
     *(*FAMILY.grid_figures, *OWN_FIGURES, CLUSTERS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS),
-    *(*PROBES.grid_figures, *FIGURES_OF_PROBES, PLANTED, CONTROLS),
+    *(*PROBES.grid_figures, *FIGURES_OF_PROBES, *FIGURES_OF_PROMPTS, PLANTED, CONTROLS),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from biasgrid.families.family import Family, Grid, Question
 from biasgrid.families.rewriting.asking import Asking, RewritingFiles
@@ -21,6 +21,7 @@ from biasgrid.tables.measure import Measure, written_options
 
 PROMPTS = "prompts"
 """The one variant of a dataset."""
+FIGURES = ("answer_pairs",)
 
 
 class Rewriting(Family):
@@ -74,6 +75,10 @@ class Rewriting(Family):
         if harms:
             further |= {name: replace(each, headline=harms[0]) for name, each in HARMS.items()}
         return {**measures_of(main_similarity(by_vectors=section.embeddings is not None)), **further, **FLAGS}
+
+    def figures(self, dataset: Any) -> Sequence[str]:
+        """Names the figure of pairs of groups."""
+        return FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields a system text that is to be rewritten and is not there."""
