@@ -18,8 +18,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(INSTALLED)
-	$(BIN)/snakemake --cores all --configfile config/demo.yaml --quiet rules host
-	$(BIN)/biasgrid summary results/demo
+	$(BIN)/biasgrid demo
 
 test: $(INSTALLED)
 	$(PYTEST)

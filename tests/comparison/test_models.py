@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from compared_cells import cell_of, write_results
 from documents import read_document
+from rich.console import Console
 from typer.testing import CliRunner
 from worlds import centred, world
 
@@ -117,7 +118,10 @@ def test_runs_are_compared_however_they_were_scored() -> None:
 
 
 def told(*arguments: str, code: int = 0) -> str:
-    result = CliRunner().invoke(app, ["compare", *arguments])
+    with pytest.MonkeyPatch.context() as patch:
+        # However wide the terminal was when the package was imported.
+        patch.setattr("biasgrid.cli.compare.console", Console(width=1000))
+        result = CliRunner().invoke(app, ["compare", *arguments])
     assert result.exit_code == code, result.output
     return result.output
 

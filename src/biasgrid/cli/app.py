@@ -14,7 +14,7 @@ from biasgrid.cli.exchange import exports, imports
 from biasgrid.cli.explain import explain
 from biasgrid.cli.gate import gate
 from biasgrid.cli.told import Commands, console, told_errors
-from biasgrid.cli.trial import init, try_model
+from biasgrid.cli.trial import demo, init, try_model
 from biasgrid.faults import UserError
 from biasgrid.version import __version__
 
@@ -30,6 +30,7 @@ app.command()(explain)
 app.command()(compare)
 app.command()(gate)
 app.command()(card)
+app.command()(demo)
 app.command()(init)
 app.command("try")(try_model)
 ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,17 +53,34 @@ def try_model(
         config = folder / f"try-{one.name}.yaml"
         content, fitting = starter_of(tried, folder / "results" / f"try-{one.name}", on or "first")
         content = cut(content, max(60 * minutes - SECONDS_AROUND, 5))
-        again = f"snakemake --cores all --configfile {config}"
+        snakefile = workflow_folder() / "Snakefile"
+        elsewhere = "" if Path("Snakefile").exists() else f" --snakefile {snakefile}"
+        again = f"snakemake --cores all --configfile {config}{elsewhere}"
         save(config, content, [f"Made by `biasgrid try {model}`. After a change: {again}"])
     asked = ", ".join(content["datasets"])
     console.print(f"{one.section['label']}: {one.task}, asked about {asked}", highlight=False)
     with told_errors():
-        run_in_stages(config, workflow_folder() / "Snakefile", os.cpu_count() or 1, typer.echo)
+        run_in_stages(config, snakefile, os.cpu_count() or 1, typer.echo)
         tell_summary(Path(content["results"]))
     others = [dataset for dataset in fitting if dataset not in content["datasets"]]
     typer.echo(f"Config: {config}; {again} goes on after a change, such as without `limit`.")
     if others:
         typer.echo(f"Others that are for it: --on {','.join(others)}")
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="where it goes; the workflow's files are copied there")] = Path(),
+) -> None:
+    """Makes the demo: tiny models with a planted bias, measured from word lists to report. No network, no GPU."""
+    from biasgrid.cli.summary import tell_summary
+    from biasgrid.runs.workflow import set_up
+    from biasgrid.trial.stages import run_in_stages
+
+    with told_errors(BAD_INPUT):
+        set_up(folder)
+    with told_errors(), contextlib.chdir(folder):
+        run_in_stages(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, typer.echo)
+        tell_summary(Path("results/demo"))
 
 
 def init(

@@ -1,11 +1,17 @@
-"""Runs a config from a script or notebook, through Snakemake's own interface."""
+"""The workflow's files, and its run from a script or notebook through Snakemake's own interface."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from biasgrid.faults import UserError
 from biasgrid.runs.results import Results
+
+PACKAGE = Path(__file__).parents[1]
+SHIPPED = PACKAGE / "shipped"
+"""Where an installed package has the workflow's files; in a repository they stand at its root."""
+FILES = ("Snakefile", "config", "envs", "profiles", "reference", "rules", "word_lists", "workflow")
 
 
 def workflow_folder() -> Path:
@@ -14,10 +20,31 @@ def workflow_folder() -> Path:
     Raises:
         UserError: it is not beside the package.
     """
-    folder = Path(__file__).parents[3]
+    folder = SHIPPED if SHIPPED.is_dir() else PACKAGE.parents[1]
     if not (folder / "Snakefile").is_file():
-        raise UserError(f"there is no Snakefile in {folder}; expected biasgrid installed from its repository")
+        raise UserError(f"there is no Snakefile in {folder}; expected biasgrid from a wheel or from its repository")
     return folder
+
+
+def set_up(folder: Path) -> None:
+    """Copies the workflow's files into a folder, so that they can be changed there; one that has them stays as it is.
+
+    Raises:
+        UserError: the folder has something else in the place of one of them.
+    """
+    if (folder / "Snakefile").is_file():
+        return
+    files = [file for file in sorted(workflow_folder().iterdir()) if file.name in FILES]
+    if taken := [file.name for file in files if (folder / file.name).exists()]:
+        raise UserError(
+            f"{folder} has {', '.join(taken)} but no Snakefile; expected an empty folder, or biasgrid's own"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        if file.is_dir():
+            shutil.copytree(file, folder / file.name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(file, folder / file.name)
 
 
 def run_config(config: str | Path, cores: int | None = None, snakefile: str | Path | None = None) -> Results:

@@ -9,16 +9,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shlex import join
 
 from biasgrid.faults import UserError
 
 STAGES = {
+    "plant": "plants bias in texts",
+    "train": "trains models on them",
     "fetch": "looks at the model",
     "able": "looks at what the server can do",
     "expand": "writes the questions",
     "predict": "asks the model",
     "measure": "measures",
     "statistics": "computes intervals",
+    "compare": "compares models",
     "plot": "draws",
     "report": "writes the report",
 }
@@ -39,10 +43,10 @@ def run_in_stages(config: Path, snakefile: Path, cores: int, tell: Callable[[str
     Raises:
         UserError: the run failed; with its last lines.
     """
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(snakefile), "--cores", str(cores)]
+    command = ["snakemake", "--snakefile", str(snakefile), "--cores", str(cores), "--configfile", str(config)]
     started, lines = time.monotonic(), list[str]()
     process = subprocess.Popen(
-        [*command, "--configfile", str(config)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, "-m", *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
         for line, stage in stages_in(process):
@@ -55,8 +59,7 @@ def run_in_stages(config: Path, snakefile: Path, cores: int, tell: Callable[[str
         process.wait()
         raise
     if process.wait():
-        again = f"snakemake --cores {cores} --configfile {config}"
-        raise UserError(f"{''.join(lines)}the run failed; what is done is kept: mend that, and go on with `{again}`")
+        raise UserError(f"{''.join(lines)}the run failed; what is done is kept: mend that, and go on: {join(command)}")
 
 
 def stages_in(process: subprocess.Popen[str]) -> Iterator[tuple[str, str | None]]:
