@@ -56,11 +56,13 @@ def test_the_manifest_counts_what_was_made(results: Path):
 
 
 def test_the_command_line_prints_it(results: Path):
-    printed = CliRunner().invoke(app, ["provenance", str(results / "summary.parquet")])
-    assert json.loads(printed.output) == read_provenance(results / "summary.parquet")
-    refused = CliRunner().invoke(app, ["provenance", str(results / "summary.csv")])
+    # The table stands beside its CSV.
+    for name in ("summary.parquet", "summary.csv"):
+        printed = CliRunner().invoke(app, ["provenance", str(results / name)])
+        assert json.loads(printed.output) == read_provenance(results / "summary.parquet")
+    refused = CliRunner().invoke(app, ["provenance", str(results / "manifest.json")])
     assert refused.exit_code == 1
-    assert "summary.csv: not a table" in refused.output
+    assert "manifest.json: not a table" in refused.output
 
 
 @pytest.mark.parametrize(

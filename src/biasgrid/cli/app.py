@@ -244,6 +244,9 @@ def provenance(
     from biasgrid.tables.files import read_provenance
 
     with told_errors():
+        # A CSV has no place for it; its table stands beside it.
+        beside = file.with_suffix(".parquet")
+        file = beside if file.suffix == ".csv" and beside.exists() else file
         if file.suffix != ".parquet":
             raise UserError(
                 f"{file}: not a table; expected a .parquet file of the results, where each table says who made it "
