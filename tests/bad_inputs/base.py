@@ -12,6 +12,7 @@ LISTS = {
     "templates/people-lm.txt": "[subj1] met [subj2].\tWho [act] was [mask].\tWho [act:neg] was [mask].\n",
     "subjects/people.txt": "[subj] x | Ann\n[subj] y | Bea\n[subj] y | Eve\n",
     "attributes/people.txt": "[act] a | cooks\n[act:neg] a | never cooks\n[act] b | sings\n[act:neg] b | never sings\n",
+    "stereotypes/people.txt": "cooks | x\nsings | y\n",
     "fillers/people.txt": "Here is a text.\n",
 }
 """Word lists of underspecified questions."""
@@ -103,6 +104,7 @@ def config() -> dict[str, Any]:
                 "subjects": ["subjects/people.txt"],
                 "attributes": "attributes/people.txt",
                 "pronouns": {"x": "she", "y": "he"},
+                "stereotypes": "stereotypes/people.txt",
                 "shards": 2,
                 "limit": {"templates": 3},
                 "sample": {"units": 3, "seed": 2},

@@ -238,6 +238,19 @@ FORMS = [
     bad("word_lists/templates/people-qa.txt", swap("[subj2]", "Bea"), "people-qa.txt, line 1"),
     bad("word_lists/templates/people-qa.txt", swap("[act]", "[deed]"), "[deed]"),
     bad("word_lists/templates/people-lm.txt", swap("[mask]", "it"), "people-lm.txt, line 1"),
+    bad(
+        "word_lists/stereotypes/people.txt", swap("cooks", "coks"), "line 1: unknown attribute 'coks' (did you mean 'co"
+    ),
+    bad(
+        "word_lists/stereotypes/people.txt", swap("| y", "| z"), "line 2: unknown group 'z'", "a cluster of the dataset"
+    ),
+    bad(
+        "word_lists/stereotypes/people.txt",
+        swap("sings", "cooks"),
+        "line 2: attribute 'cooks' stands already in line 1",
+    ),
+    bad("word_lists/stereotypes/people.txt", swap(" |", ""), "line 1: 'cooks x'; expected an attribute and the group"),
+    bad("datasets.people.stereotypes", "stereotypes/none.txt", "none.txt: cannot be read"),
     bad("word_lists/fillers/people.txt", "One.\nTwo.\n", "2 lines; expected exactly one line"),
     bad("word_lists/pack/groups.json", swap('"teen"', '"kid"'), '"kid" stands 2 times; expected every term once'),
     bad("word_lists/pack/groups.json", swap('"teen"', '"Kid"'), 'the term "Kid" is "kid" but for case or normal form'),

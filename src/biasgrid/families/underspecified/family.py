@@ -11,6 +11,7 @@ from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.families.underspecified import declared, faults
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
+from biasgrid.families.underspecified.stereotypes.lists import form_faults, groups_named, unknown_faults
 from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
 from biasgrid.faults import Fault
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
@@ -42,7 +43,7 @@ class Underspecified(Family):
         "unqover": Format("biasgrid.unqover.commands:import_file", "biasgrid.unqover.commands:export_cell")
     }
     sorts: ClassVar = dict.fromkeys(ANSWERS, "subjects")
-    own_measures: ClassVar = {**declared.OWN, **declared.COVERAGE}
+    own_measures: ClassVar = {**declared.OWN, **declared.STEREOTYPES, **declared.COVERAGE}
     flags = declared.FLAGS
     expected = "a `variant` for underspecified datasets"
 
@@ -58,6 +59,8 @@ class Underspecified(Family):
         if is_generative(entry.variant):
             # Options are letters, whose probabilities are read in one way.
             settings = {}
+        if section.stereotypes:
+            options["stereotypes"] = groups_named(Path(grid.word_lists, section.stereotypes))
         row_bytes = ROW_BYTES.get(entry.task, 0)
         if entry.task == "fill-mask" and dump is None:
             pronouns = PRONOUNS if section.pronouns else []
@@ -108,14 +111,22 @@ class Underspecified(Family):
         yield from faults.faults(grid, source)
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields comparisons of groups that cannot be computed of selected datasets."""
+        """Yields comparisons of groups that cannot be computed of selected datasets, and what is no stereotype."""
         for name in grid.run.datasets:
             if section := faults.datasets_of(grid).get(name):
+                # Without the folder of lists this is said of the folder, once.
+                if section.stereotypes and Path(grid.word_lists).is_dir():
+                    yield from form_faults(Path(grid.word_lists, section.stereotypes))
                 yield from combination_faults(source, name, "subjects", section.measures or (), classes=0)
 
     def list_faults(self, grid: Grid, dataset: str, variant: str, lists: WordLists) -> Iterator[Fault]:
-        """Yields clusters without a pronoun where pronouns are asked for, and samples that are none or too large."""
+        """Yields clusters without a pronoun where pronouns are asked for, and samples that are none or too large.
+
+        What a file of stereotypes names and the dataset does not have is a fault as well.
+        """
         section, design = faults.datasets_of(grid)[dataset], design_of(lists)
+        if section.stereotypes:
+            yield from unknown_faults(Path(grid.word_lists, section.stereotypes), lists)
         sample, key = section.sample_of(variant), f"datasets.{dataset}.sample"
         if is_generative(variant):
             yield from size_faults(key, sample, design.instances, "swap groups of four")

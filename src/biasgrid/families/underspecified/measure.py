@@ -20,6 +20,7 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, answered, compare_subjects
 from biasgrid.families.underspecified.evidence import evidence_of_associations
 from biasgrid.families.underspecified.records import records_of_subjects
+from biasgrid.families.underspecified.stereotypes.agreement import agreement
 from biasgrid.families.underspecified.validity import validity
 from biasgrid.groups.measure import measure_groups
 from biasgrid.tables.evidence import Evidence
@@ -61,7 +62,8 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     Args:
         observations: from `observe`.
         options: `measures`, the comparisons of subjects as groups, see `groups.measure.measure_groups`, and unless
-            there are none `failure_threshold`, at which failure rates are looked at besides.
+            there are none `failure_threshold`, at which failure rates are looked at besides; `stereotypes`, if the
+            dataset says whom they name, see `agreement.named_sides`.
 
     Returns:
         Columns of the schema `MEASURES`: what is said of subjects and attributes, sorted by measure and keys, and
@@ -71,6 +73,8 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     measures = measures_of_all(observations if len(known) == len(observations) else known, observations)
     if options.get("task") in WITHOUT_ANSWERS:
         measures = pl.concat([measures, coverage(observations, known)], how="diagonal")
+    if "stereotypes" in options:
+        measures = pl.concat([measures, agreement(observations, options["stereotypes"])], how="diagonal")
     measures = measures.sort("measure", *PART_KEYS).with_columns(options=pl.lit(""))
     if options["measures"] == [] or known.is_empty():
         return measures

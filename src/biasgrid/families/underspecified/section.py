@@ -63,6 +63,11 @@ class UnderspecifiedDataset(DatasetSection):
     measures: list[GroupMeasure] | None = Field(
         [], description="comparisons of the subjects as groups, beside the family's own measures; null for all"
     )
+    stereotypes: str | None = Field(
+        None,
+        description="file of attributes, each with the group that its stereotype names: asks how far models agree with "
+        "it (see docs/datasets.md)",
+    )
     failure_threshold: float = Field(
         0.1, ge=0, le=1, description="a case fails where its groups' scores differ by more; for `measures`"
     )

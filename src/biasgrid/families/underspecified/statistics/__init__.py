@@ -14,7 +14,9 @@ from biasgrid.families.underspecified.records import records_of_subjects
 from biasgrid.families.underspecified.statistics.parts import TESTED, statistics_of_parts
 from biasgrid.families.underspecified.statistics.sources import effects_of, frames_of_cell, variances_of
 from biasgrid.families.underspecified.statistics.sums import Groups
-from biasgrid.families.underspecified.statistics.whole import statistics_of_whole
+from biasgrid.families.underspecified.statistics.whole import means_of_groups, statistics_of_whole
+from biasgrid.families.underspecified.stereotypes import AGREEMENT
+from biasgrid.families.underspecified.stereotypes.agreement import named_sides
 from biasgrid.statistics.cell import Found, Settings
 from biasgrid.statistics.of_groups.table import statistics_of_groups
 
@@ -40,6 +42,8 @@ def statistics(
     whole, gamma = statistics_of_whole(groups, {name: known[name].to_numpy() for name in OF_GROUPS}, settings)
     effects = effects_of(gamma, prior, q_of_associations(parts))
     tables = [parts, whole]
+    if "stereotypes" in options:
+        tables.append(statistics_of_agreement(known, options["stereotypes"], settings))
     if options.get("measures", []) != []:
         asked = options["measures"], options["failure_threshold"]
         tables.append(statistics_of_groups(records_of_subjects(known), *asked, settings))
@@ -49,6 +53,25 @@ def statistics(
         frames=frames_of_cell(groups, gamma, known["template"].to_numpy()),
         by_template=by_template(known),
     )
+
+
+def statistics_of_agreement(
+    observations: pl.DataFrame, stereotypes: Mapping[str, str], settings: Settings
+) -> pl.DataFrame:
+    """Returns rows of `STATISTICS` of the agreement with stereotypes, none where nothing of them was answered.
+
+    Args:
+        observations: from `comparisons.compare_subjects`, those that were answered.
+        stereotypes: see `agreement.named_sides`.
+        settings: frames, level and the like.
+    """
+    sides = named_sides(observations, stereotypes)
+    asked = observations.filter(pl.Series(sides != 0))
+    if asked.is_empty():
+        return pl.DataFrame()
+    groups = Groups.of(asked, settings.frames)
+    rows = means_of_groups(groups, AGREEMENT, sides[sides != 0] * groups.comparison, (-1, 1), settings)
+    return rows.with_columns(options=pl.lit(""))
 
 
 def q_of_associations(parts: pl.DataFrame) -> FloatArray:

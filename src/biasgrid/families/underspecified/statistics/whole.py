@@ -88,7 +88,7 @@ def statistics_of_whole(
     of_cell = [{"over": "templates", "method": UNKNOWN, **row, "n": n, "frames": groups.frames} for row in rows]
     tables = [
         pl.DataFrame(of_cell),
-        *(means_of_groups(groups, name, each, settings) for name, each in of_groups.items()),
+        *(means_of_groups(groups, name, each, (0, 1), settings) for name, each in of_groups.items()),
     ]
     return pl.concat(tables, how="diagonal_relaxed").with_columns(options=pl.lit("")), gamma
 
@@ -128,22 +128,28 @@ def without_row(without: FloatArray) -> dict[str, Any]:
     return {name: column.to_list()[0] for name, column in without_columns(without).items()}
 
 
-def means_of_groups(groups: Groups, measure: str, values: FloatArray, settings: Settings) -> pl.DataFrame:
-    """Returns rows of a mean over all swap groups."""
+def means_of_groups(
+    groups: Groups, measure: str, values: FloatArray, within: tuple[float, float], settings: Settings
+) -> pl.DataFrame:
+    """Returns rows of a mean over all swap groups, whose intervals are cut to a range.
+
+    Frames of which there is no swap group say nothing.
+    """
     by_frame = left_out_of(groups.frame, values, groups.frames)
-    templates = as_source(by_frame)
+    asked = np.bincount(groups.frame, minlength=groups.frames) > 0
+    templates = as_source(by_frame[asked])
     lists = list(sources_of_lists(groups, values))
     attributes = as_source(left_out_of(groups.attribute, values, len(groups.attributes)))
     sources = {"templates": [templates], "subjects": lists, "all": [templates, *lists, attributes]}
     mean = float(values.mean())
     rows = []
     for over, some in sources.items():
-        low, high = ends(np.array([mean]), half_width(some, settings.alpha), (0, 1))
+        low, high = ends(np.array([mean]), half_width(some, settings.alpha), within)
         known, method = not np.isnan(low[0]), "combined" if len(some) > 1 else "jackknife t"
         row = {"measure": measure, "over": over, "value": mean, "low": low[0], "high": high[0]}
         if len(some) == 1 and known:
             row |= {"se": float(np.sqrt(some[0].variance[0])), "df": some[0].df[0]}
-        counted = {"n": len(values), "frames": groups.frames, "method": method if known else UNKNOWN}
+        counted = {"n": len(values), "frames": int(asked.sum()), "method": method if known else UNKNOWN}
         rows.append(row | counted | (without_row(by_frame[None]) if over == "templates" else {}))
     return pl.DataFrame(rows)
 
