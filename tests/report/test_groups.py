@@ -10,11 +10,11 @@ from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, case_examples, measured_groups, planted_slants
 from small_measures import measures_of
 
+from biasgrid.families.shown import examples_of
 from biasgrid.families.underspecified.declared import ABOUT, MEASURES
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.report.content import MeasureTable, dataset_section
-from biasgrid.report.examples import examples_of
 from biasgrid.report.published import read_published
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.statistics.groups import pairwise_options

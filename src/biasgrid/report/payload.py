@@ -12,10 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.shown import ShownCell, scaled
+from biasgrid.families.shown import ShownCell, examples_of, scaled
 from biasgrid.references import exists, load, stage
 from biasgrid.report.content import headlines
-from biasgrid.report.examples import examples_of
 from biasgrid.report.findings import STRONGEST, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.certainty import of_wholes, with_certainty

@@ -102,6 +102,7 @@ export function reasonOf(example) {
 }
 
 function unitTable(unit) {
+  const [own, other] = unit.scores ?? ["Score", unit.other ? `Score of ${unit.other}` : "Other score"];
   const columns = [
     { title: "Group", value: (row) => row.group },
     { title: "Term", value: (row) => row.term },
@@ -109,8 +110,8 @@ function unitTable(unit) {
     { title: "Second text", value: (row) => plain(row.text_pair), cell: (row) => veiled(row.text_pair) },
     { title: "Expected", value: (row) => plain(row.expected), cell: (row) => veiled(row.expected) },
     { title: "Said", value: (row) => plain(row.said), cell: (row) => veiled(row.said) },
-    { title: "Score", numeric: true, value: (row) => real(row.score), cell: (row) => number(real(row.score)) },
-    { title: unit.other ? `Score of ${unit.other}` : "Other score", numeric: true, value: (row) => real(row.other_score), cell: (row) => number(real(row.other_score)) },
+    { title: own, numeric: true, value: (row) => real(row.score), cell: (row) => number(real(row.score)) },
+    { title: other, numeric: true, value: (row) => real(row.other_score), cell: (row) => number(real(row.other_score)) },
   ].filter((column) => unit.rows.some((row) => (column.value(row) ?? null) !== null));
   const place = unit.template === null ? "" : `, template ${unit.template}`;
   return table(`${capital(unit.role)}: ${number(real(unit.value))}${place}`, columns, unit.rows, { file: "sentences" });

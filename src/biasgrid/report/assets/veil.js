@@ -31,13 +31,17 @@ export function about(dataset) {
   state.open = dataset !== undefined && dataset.sensitive === false;
 }
 
+// A text is a string, or a list of its parts, of which every other one is marked.
+const whole = (text) => (Array.isArray(text) ? text.join("") : text);
+const marked = (text) => (Array.isArray(text) ? text.map((part, place) => (place % 2 ? h("mark", {}, part) : part)) : text);
+
 export function veiled(text) {
   if (text === null || text === undefined) return "–";
-  if (shown()) return name(text);
-  const width = `${Math.max(2, Math.min(60, text.length))}ch`;
+  if (shown()) return name(marked(text));
+  const width = `${Math.max(2, Math.min(60, whole(text).length))}ch`;
   return h("span", { class: "veil", vars: { "--width": width } }, h("span", { class: "unseen" }, "hidden text"));
 }
 
 export function plain(text) {
-  return shown() || text === null || text === undefined ? text : "hidden text";
+  return shown() || text === null || text === undefined ? whole(text) : "hidden text";
 }

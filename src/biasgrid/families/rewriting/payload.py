@@ -1,0 +1,122 @@
+"""What the page of a cell of rewritten prompts shows beside its numbers as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.differing import differing_parts
+from biasgrid.families.rewriting.declared import FURTHER, MEASURES
+from biasgrid.families.shown import ShownCell, examples_of
+from biasgrid.families.tabled import Columns, of_keys, side_by_side, tabled
+
+SIMILAR = ("similarity", "similarity_excess")
+ENDS = ("refused", "empty", "cut_short", "cut_by_scorer")
+TITLES = {name: each.title.capitalize() for some in (MEASURES, *FURTHER.values()) for name, each in some.items()}
+GROUP: Columns = {"Group": ("name", "group")}
+PAIR: Columns = {**GROUP, "Compared with": ("name", "other")}
+MEASURED: Columns = {"Measure": ("name", "title"), "By": ("name", "by")}
+NUMBERS: Columns = {"Value": ("number", "value"), "Interval": ("interval", ""), "n": ("count", "n")}
+BESIDE = ("text", "text_pair", "said")
+SCORES = ("Like the other group's", "Like others to the text")
+"""What the scores of an answer are."""
+
+
+def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns tables of pairs of groups, of how answers end, of scores and of words; see `families.shown.Payload`."""
+    by = pl.col("options").str.replace("score=", "", literal=True)
+    rows = cell.measures.with_columns(title=pl.col("measure").replace_strict(TITLES, default=None), by=by)
+    words, whole = rows.filter(pl.col("attribute").is_not_null()), rows.filter(pl.col("attribute").is_null())
+    of_pairs, of_groups = of_keys(whole, "group", "other"), of_keys(whole, "group")
+    return {
+        "tables": [
+            *tabled(
+                "Pairs of groups",
+                "How alike answers to a prompt for two groups are, how alike two answers to one text are (the noise "
+                "floor), and how much less alike the former are, prompt by prompt.",
+                with_floors(of_pairs, of_groups),
+                {
+                    "By": ("name", "by"), **PAIR, "Similarity": ("number", "similarity"),
+                    "Noise floor": ("number", "floor"), "Beyond noise": ("number", "excess"),
+                    "Interval": ("interval", "excess "), "q": ("number", "excess q"), "Prompts": ("count", "excess n"),
+                },
+            ),
+            *tabled(
+                "How answers end",
+                "Shares of the answers for a group that decline, are empty or are cut; those that decline or are empty "
+                "have no similarity or score.",
+                side_by_side(of_groups, ["group"], ENDS),
+                {
+                    **GROUP, "Refused": ("number", "refused"), "Interval": ("interval", "refused "),
+                    "Empty": ("number", "empty"), "Cut short": ("number", "cut_short"),
+                    "Cut by the scorer": ("number", "cut_by_scorer"), "Answers": ("count", "refused n"),
+                },
+            ),
+            *tabled(
+                "Scores of groups",
+                "What scorers say of the answers for a group, and how alike two answers to one text are.",
+                of_groups.filter(~pl.col("measure").is_in(ENDS)),
+                {**MEASURED, **GROUP, **NUMBERS},
+            ),
+            *tabled(
+                "Scores of pairs",
+                "How far scores of answers for two groups are apart; a distance is above 0 for noise, which its floor "
+                "tells.",
+                of_pairs.filter(~pl.col("measure").is_in(SIMILAR)),
+                {
+                    **MEASURED, **PAIR, **NUMBERS, "Floor": ("number", "floor"), "p": ("number", "p"),
+                    "q": ("number", "q"),
+                },
+            ),
+            *tabled(
+                "Words",
+                "How unevenly words stand near the words of groups.",
+                words.sort(-pl.col("value"), nulls_last=True, maintain_order=True),
+                {"Word": ("text", "attribute"), "Measure": ("name", "title"), **PAIR, **NUMBERS},
+            ),
+        ]
+    }  # fmt: skip
+
+
+def with_floors(of_pairs: pl.DataFrame, of_groups: pl.DataFrame) -> pl.DataFrame:
+    """Puts similarities of pairs beside their floors.
+
+    Args:
+        of_pairs: the numbers of pairs of groups.
+        of_groups: those of groups.
+
+    Returns:
+        `by`, `group`, `other`, `similarity`, `floor` (the mean of those of both groups), `excess`, and of that
+        `low`, `high`, `q` and `n`, as `excess low` and so on; what is surest to be beyond the noise first.
+    """
+    keys = ["by", "group", "other"]
+    own = of_pairs.filter(measure="similarity").select(*keys, similarity="value")
+    excess = of_pairs.filter(measure="similarity_excess").select(
+        *keys, pl.col("low", "high", "q", "n").name.prefix("excess "), excess="value"
+    )
+    floors = of_groups.filter(measure="similarity_floor").select("by", "group", own="value")
+    others = floors.rename({"group": "other", "own": "theirs"})
+    rows = own.join(excess, on=keys, how="left", maintain_order="left")
+    rows = rows.join(floors, on=["by", "group"], how="left", maintain_order="left")
+    rows = rows.join(others, on=["by", "other"], how="left", maintain_order="left")
+    rows = rows.with_columns(floor=(pl.col("own") + pl.col("theirs")) / 2)
+    return rows.sort("excess q", -pl.col("excess"), nulls_last=True, maintain_order=True)
+
+
+def evidence(cell: ShownCell, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the answers behind numbers, each in the parts in which it differs from that for the other group."""
+    examples = examples_of(cell.examples)
+    for unit in (unit for example in examples for unit in example["units"]):
+        unit["scores"] = SCORES
+        # The answers of a repetition stand one after the other.
+        for one, other in zip(unit["rows"][::2], unit["rows"][1::2], strict=True):
+            for name in BESIDE:
+                one[name], other[name] = apart(one[name], other[name]), apart(other[name], one[name])
+    return examples
+
+
+def apart(text: str | None, other: str | None) -> list[str] | str | None:
+    """Returns the parts of a text, see `differing_parts`; the text itself where there is no other."""
+    return text if text is None or other is None else differing_parts(text, other)

@@ -1,0 +1,103 @@
+"""What the page shows of rewritten prompts: pairs beside the floor, how answers end, and texts side by side."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from browser import Shown
+from playwright.sync_api import Browser
+from report_tables import report_of
+from small_rewriting import options_of_cell, said_of_groups
+
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.rewriting.declared import FLAGS, MEASURES
+from biasgrid.families.rewriting.measure import evidence, measure, observe
+from biasgrid.families.rewriting.payload import cell_payload
+from biasgrid.families.rewriting.payload import evidence as texts_of
+from biasgrid.families.shown import ShownCell
+from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
+from biasgrid.tables.certainty import with_certainty
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import MEASURES as MEASURES_TABLE
+from biasgrid.tables.measures import table_of_cell
+from biasgrid.tables.statistics import STATISTICS
+
+RUN = ReportRun(
+    title="Letters",
+    config="config/letters.yaml",
+    versions={},
+    models=[ReportModel("writer", "Chat", "Writer", "text-generation", "someone/writer", "abc123")],
+    datasets=[
+        ReportDataset(
+            "letters", "Letters", (), {**MEASURES, **FLAGS}, {"prompts": 12},
+            family="rewriting", reference="biasgrid.families.rewriting",
+        )
+    ],
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
+    """What is measured of two prompts for three groups, and the answers behind it."""
+    instances, said = said_of_groups(tmp_path_factory.mktemp("cell"))
+    options = options_of_cell()
+    observations = observe(instances, said, options)
+    measures = measure(observations, options)
+    units = evidence(MeasuredCell(instances.lazy(), said.lazy(), observations, measures, options)).units
+    return {
+        "measures": table_of_cell(measures, MEASURES_TABLE, "writer", "letters"),
+        "examples": table_of_cell(units, EVIDENCE, "writer", "letters"),
+    }
+
+
+@pytest.fixture(scope="module")
+def cell(tables: dict[str, pl.DataFrame]) -> ShownCell:
+    measures = with_certainty(tables["measures"], empty_table(STATISTICS))
+    return ShownCell(measures, tables["examples"], empty_table(EVIDENCE_PARTS))
+
+
+def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: ShownCell) -> None:
+    shown = {table["title"]: table for table in cell_payload(cell, {})["tables"]}
+    pairs = shown["Pairs of groups"]
+    titles = [title for title, _ in pairs["columns"]]
+    rows = [dict(zip(titles, row, strict=True)) for row in pairs["rows"]]
+    (alike,) = [row for row in rows if (row["By"], row["Group"], row["Compared with"]) == ("rouge-l", "female", "male")]
+    similarity = (1 + 2 * 4 / (6 + 5)) / 2
+    numbers = {"Similarity": similarity, "Noise floor": 1, "Beyond noise": 1 - similarity}
+    assert {name: alike[name] for name in numbers} == {name: round(10_000 * value) for name, value in numbers.items()}
+    ends = shown["How answers end"]
+    refused = [title for title, _ in ends["columns"]].index("Refused")
+    assert {row[0]: row[refused] for row in ends["rows"]} == {"female": 0, "male": 0, "non-binary": 5000}
+    assert {"Scores of groups", "Scores of pairs"} < shown.keys()
+
+
+def test_texts_are_carried_in_the_parts_in_which_they_differ(cell: ShownCell) -> None:
+    first = texts_of(cell, {})[0]
+    one, other = first["units"][0]["rows"][:2]
+    assert first["about"] == ["gender", "female", "male"]
+    assert (one["text"], other["text"]) == (["What is ", "she", " like?"], ["What is ", "he", " like?"])
+    assert (one["said"][1], other["said"][1]) == ("kind and", "grim,")
+    assert one["text_pair"] == ["Be brief."]
+
+
+@pytest.fixture
+def shown(chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path) -> Iterator[Shown]:
+    path = tmp_path / "index.html"
+    path.write_text(report_of(RUN, **tables), encoding="utf-8")
+    report = Shown(chromium, path, "#/cell/writer/letters").drawn()
+    yield report
+    assert report.complaints == []
+    report.page.close()
+
+
+def test_words_that_differ_are_marked_where_texts_are_asked_for(shown: Shown) -> None:
+    assert "Noise floor" in shown.text
+    hidden = shown.page.inner_html("#app")
+    assert "grim" not in hidden
+    assert "<mark>" not in hidden
+    shown.press("t")
+    marked = [each.inner_text() for each in shown.page.query_selector_all("#app td mark")]
+    assert {"she", "he", "kind and", "grim,"} <= {*marked}
+    assert "Very grim, calm, I think." in shown.text
