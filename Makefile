@@ -36,6 +36,8 @@ lint: $(INSTALLED)
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/snakemake --lint --configfile config/demo.yaml
 	$(BIN)/snakemake --lint
+	if command -v node > /dev/null; then for module in $$(find src/biasgrid/report/assets -name '*.js'); do \
+		node --input-type=module --check < $$module || { echo $$module; exit 1; }; done; fi
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from biasgrid.report.page import build_report
+from biasgrid.report.page import INDEX, build_report
 from biasgrid.report.published import PUBLISHED
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.tables.comparison import COMPARISONS
@@ -33,6 +33,11 @@ NOTHING = {name: empty_table(schema) for name, schema in SCHEMAS.items()} | {
 
 def report_of(run: ReportRun, figures: Sequence[ReportFigure] = (), **tables: pl.DataFrame) -> str:
     """Builds the report of some tables; the others have no rows, but the summary, which is that of the measures."""
+    return pages_of(run, figures, **tables)[INDEX]
+
+
+def pages_of(run: ReportRun, figures: Sequence[ReportFigure] = (), **tables: pl.DataFrame) -> dict[str, str]:
+    """Builds all pages of a report, as `report_of` does."""
     summary = {"summary": summary_of(run, tables["measures"])} if "measures" in tables else {}
     return build_report(run, ReportTables(**(NOTHING | summary | tables)), figures)
 

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from browser import Shown
 from playwright.sync_api import Browser
-from report_tables import report_of
-from small_groups import THRESHOLD, case_examples, measured_groups
+from report_tables import pages_of, report_of
+from small_groups import THRESHOLD, case_examples, measured_groups, planted_slants
 
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
@@ -150,3 +150,64 @@ def test_nothing_that_could_run_what_others_wrote_stands_in_the_script(file: Pat
     forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(")
     script = file.read_text(encoding="utf-8").rpartition('<script type="module">')[2]
     assert [word for word in (*forbidden, "XMLHttpRequest", "import(") if word in script] == []
+
+
+def test_what_is_larger_than_a_page_may_be_stands_in_a_page_of_each_dataset(
+    chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    names = ("feelings", "moods")
+    of_both = {
+        name: pl.concat([table.with_columns(dataset=pl.lit(each)) for each in names]) for name, table in tables.items()
+    }
+    run = replace(RUN, datasets=[replace(RUN.datasets[0], name=name) for name in names], megabytes=0.001)
+    pages = pages_of(run, **of_both)
+    assert list(pages) == ["index.html", "dataset-feelings.html", "dataset-moods.html"]
+    assert all(f'id="cell/mild/{name}"' in pages[f"dataset-{name}.html"] for name in names)
+    assert 'id="cell/' not in pages["index.html"]
+    for name, text in pages.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    index = Shown(chromium, tmp_path / "index.html").drawn()
+    for name in ("moods", "feelings"):
+        index.page.click(f'a.box[href$="strong/{name}"]')
+        index.page.wait_for_url(f"**/dataset-{name}.html#/cell/strong/{name}")
+        assert "All numbers of this cell" in index.drawn().text
+        index.go("#/")
+    assert index.complaints == []
+    index.page.close()
+
+
+def test_a_page_is_no_larger_than_it_may_be(tables: dict[str, pl.DataFrame]) -> None:
+    megabytes = len(report_of(RUN, **tables).encode()) / 10**6
+    pages = pages_of(replace(RUN, megabytes=megabytes - 1e-6), **tables)
+    assert list(pages) == ["index.html"]
+    assert len(pages["index.html"].encode()) < megabytes * 10**6
+    assert 'id="evidence/' not in pages["index.html"]
+
+
+def test_failures_are_drawn_as_a_curve_of_each_bias_type(
+    chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    family = {"family": "counterfactual", "reference": "biasgrid.families.counterfactual"}
+    run = replace(RUN, datasets=[replace(RUN.datasets[0], **family)])
+    (tmp_path / "index.html").write_text(report_of(run, **tables), encoding="utf-8")
+    report = Shown(chromium, tmp_path / "index.html", "#/cell/strong/feelings").drawn()
+    assert len(report.page.query_selector_all("polyline.curve")) == len(BIAS_TYPES)
+    rates = tables["measures"].filter(pl.col("template").is_null(), measure="failure_rate", model="strong")
+    rates = rates.filter(pl.col("options").str.starts_with("difference=mean"))
+    assert len(report.page.query_selector_all(".curves circle")) == len(rates) > len(BIAS_TYPES)
+    assert report.complaints == []
+    report.page.close()
+
+
+def test_what_was_planted_has_a_page_where_there_is_any(
+    chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    run = replace(RUN, strengths={"feelings": {"strong": "strong"}})
+    planted = planted_slants({"strong": 0.2}, BIAS_TYPES)
+    (tmp_path / "index.html").write_text(report_of(run, planted=planted, **tables), encoding="utf-8")
+    report = Shown(chromium, tmp_path / "index.html").drawn()
+    assert "Planted and measured" in report.click('nav a[href="#/planted"]').text
+    assert "Planted and measured" not in report.go("#/run").text
+    assert "names nothing" in report.go("#/published").text
+    assert report.complaints == []
+    report.page.close()

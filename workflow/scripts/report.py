@@ -23,7 +23,7 @@ from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
 
-page = build_report(
+pages = build_report(
     run=gather_run(
         records={Path(path).stem: read_record(path) for path in snakemake.input.records},
         imported=[Path(path) for path in snakemake.input.imported],
@@ -44,4 +44,8 @@ page = build_report(
     ),
     figures=gather_figures(dict(zip(map(Path, snakemake.input.figures), snakemake.params.figures, strict=True))),
 )
-write_text(snakemake.output[0], page)
+folder = Path(snakemake.output[0]).parent
+for stale in folder.glob("dataset-*.html"):
+    stale.unlink()
+for name, page in pages.items():
+    write_text(folder / name, page)

@@ -58,6 +58,7 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
             "The share of cases in which groups differ by more than a threshold.",
             rates.with_columns(threshold=threshold()).sort("bias_type", "threshold", maintain_order=True),
             {**KIND, "Threshold": ("number", "threshold"), "Share": ("number", "value"), **INTERVAL},
+            curve=("Bias type", "Threshold", "Share"),
         ),
     ]  # fmt: skip
 

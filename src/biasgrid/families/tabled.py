@@ -16,7 +16,9 @@ Columns = Mapping[str, tuple[Kind, str]]
 MOST_ROWS = 1000
 
 
-def tabled(title: str, about: str, rows: pl.DataFrame, columns: Columns) -> list[dict[str, Any]]:
+def tabled(
+    title: str, about: str, rows: pl.DataFrame, columns: Columns, curve: tuple[str, str, str] | None = None
+) -> list[dict[str, Any]]:
     """Makes a table that the page draws as it is.
 
     Args:
@@ -24,10 +26,12 @@ def tabled(title: str, about: str, rows: pl.DataFrame, columns: Columns) -> list
         about: what it shows, in a sentence.
         rows: what it shows, of which `MOST_ROWS` are carried.
         columns: its columns; those that hold nothing are left out.
+        curve: the titles of what is drawn above it as a curve: that of a name, each of which has a curve, and those of
+            the numbers along the curve and up; a column `Interval` is drawn around it.
 
     Returns:
-        The table: `title`, `about`, `of` (how many rows there are), `columns` (title and kind) and `rows`; none where
-        there are no rows.
+        The table: `title`, `about`, `of` (how many rows there are), `columns` (title and kind), `rows` and `curve`;
+        none where there are no rows.
     """
     if rows.is_empty():
         return []
@@ -41,6 +45,7 @@ def tabled(title: str, about: str, rows: pl.DataFrame, columns: Columns) -> list
             "of": len(rows),
             "columns": [[heading, columns[heading][0]] for heading in kept],
             "rows": [list(row) for row in zip(*(values[heading] for heading in kept), strict=True)],
+            "curve": curve,
         }
     ]
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from biasgrid.report.assets import policy, script, style
 from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, planted_rows
-from biasgrid.report.payload import blocks
+from biasgrid.report.payload import blocks, fitting, packed_block
 from biasgrid.report.published import published_rows
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.statistics.selection import in_order
 
+INDEX = "index.html"
+MEGABYTE = 10**6
 
-def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> str:
+
+def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> dict[str, str]:
     """Builds the report.
 
     Args:
@@ -24,36 +28,58 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
         figures: the saved figures, in the order of the report.
 
     Returns:
-        The page; it refers to nothing outside of itself and names no date, so that the same run gives the same
-        page.
+        By its file name the page `INDEX`, which refers to nothing outside of itself; where its numbers alone are
+        larger than `run.megabytes`, a page of the cells of each dataset beside it, to which it leads. They name no
+        date, so that the same run gives the same pages.
     """
+    template, content, told = page_template(), content_of(run, tables, figures), blocks(run, tables)
+
+    def page(datasets: Iterable[str], split: Mapping[str, str]) -> str:
+        held = {**told.shared, **split}
+        evidence: dict[str, list[dict[str, Any]]] = {}
+        for dataset in datasets:
+            held |= told.columns[dataset]
+            evidence |= told.evidence[dataset]
+        room = limit - len(template.render(content, blocks=held).encode())
+        return template.render(content, blocks=held | fitting(evidence, max(room, 0)))
+
+    limit = run.megabytes * MEGABYTE
+    whole = page(told.columns, {})
+    if len(whole.encode()) <= limit:
+        return {INDEX: whole}
+    files = {dataset: f"dataset-{dataset}.html" for dataset in told.columns}
+    leading = {here: {"split": packed_block({"here": here, "files": files})} for here in (None, *files)}
+    return {INDEX: page((), leading[None])} | {file: page([name], leading[name]) for name, file in files.items()}
+
+
+def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> dict[str, Any]:
+    """Returns what stands in the page without a script; see `build_report`."""
     declared = {dataset.name: dataset.measures for dataset in run.datasets}
     headline_columns = {name: headlines(measures) for name, measures in declared.items()}
-    return page_template().render(
-        run=run,
-        policy=policy(),
+    return {
+        "run": run,
+        "policy": policy(),
         # Made by this package alone; what others wrote is within blocks, in letters and digits.
-        script=Markup(script()),
-        style=Markup(style()),
-        blocks=blocks(run, tables),
-        figures=figures,
-        models={model.name: model for model in run.models},
-        titles={dataset.name: dataset.title for dataset in run.datasets},
-        scorings=in_order(tables.summary.drop_nulls("scoring"), "scoring"),
-        about=list(dict.fromkeys(paragraph for dataset in run.datasets for paragraph in dataset.about)),
-        definitions=definitions(declared.values()),
-        grid=measure_tables(tables.summary, tables.measures, headline_columns),
-        sections={name: dataset_section(name, measures, vars(tables)) for name, measures in declared.items()},
-        controls={
+        "script": Markup(script()),
+        "style": Markup(style()),
+        "figures": figures,
+        "models": {model.name: model for model in run.models},
+        "titles": {dataset.name: dataset.title for dataset in run.datasets},
+        "scorings": in_order(tables.summary.drop_nulls("scoring"), "scoring"),
+        "about": list(dict.fromkeys(paragraph for dataset in run.datasets for paragraph in dataset.about)),
+        "definitions": definitions(declared.values()),
+        "grid": measure_tables(tables.summary, tables.measures, headline_columns),
+        "sections": {name: dataset_section(name, measures, vars(tables)) for name, measures in declared.items()},
+        "controls": {
             name: measure_tables(
                 tables.summary, tables.measures, {of: headline_columns[of] for of in (name, *controls)}
             )
             for name in declared
             if (controls := run.controls.of(name))
         },
-        planted=planted_rows(tables.measures, tables.planted, declared, run.strengths),
-        published=published_rows(tables.summary, tables.measures, tables.published),
-    )
+        "planted": planted_rows(tables.measures, tables.planted, declared, run.strengths),
+        "published": published_rows(tables.summary, tables.measures, tables.published),
+    }
 
 
 def page_template() -> Template:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from bisect import bisect
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -25,30 +25,45 @@ MOST_KEYED = 2000
 NUMBERS = ("value", "low", "high", "floor", "p", "q")
 COMPARED = ("value", "other_value", "difference", "low", "high", "q")
 PARTS_COMPARED = ("subject", "attribute", "bias_type", "group", "other", "template")
-BYTES = 2**20
+TAG = len('<script type="application/gzip" id=""></script>\n')
+"""So many bytes are around a block and its id."""
 
 
-def blocks(run: ReportRun, tables: ReportTables) -> dict[str, str]:
-    """Returns the blocks of the page by their ids; the same tables give the same bytes.
+@dataclass(frozen=True)
+class Blocks:
+    """What the page's script reads, by the ids of its blocks.
 
-    Evidence is carried as far as `run.megabytes` allow: as many examples of each cell, those that matter most.
+    Attributes:
+        shared: what every page has, packed.
+        columns: of each dataset the numbers of its cells, packed.
+        evidence: of each dataset the sentences that its cells may carry.
     """
+
+    shared: Mapping[str, str]
+    columns: Mapping[str, Mapping[str, str]]
+    evidence: Mapping[str, Mapping[str, list[dict[str, Any]]]]
+
+
+def blocks(run: ReportRun, tables: ReportTables) -> Blocks:
+    """Returns the blocks of the page; the same tables give the same bytes."""
     cells = cells_of(tables)
     datasets = {dataset.name: dataset for dataset in run.datasets}
-    shared = {name: dataset_payload(of, cells) for name, of in datasets.items()}
-    packed = {"core": packed_block(core(run, tables))}
+    common = {name: dataset_payload(of, cells) for name, of in datasets.items()}
+    shared = {"core": packed_block(core(run, tables))}
     if run.settings:
-        packed["config"] = packed_block(run.settings)
-    packed |= {f"dataset/{name}": packed_block(each) for name, each in shared.items() if each}
+        shared["config"] = packed_block(run.settings)
+    shared |= {f"dataset/{name}": packed_block(each) for name, each in common.items() if each}
     compared = tables.comparisons.partition_by("dataset", as_dict=True)
-    packed |= {f"compared/{name}": packed_block(compared_rows(rows)) for (name,), rows in compared.items()}
-    evidence = {}
+    columns: dict[str, dict[str, str]] = {name: {} for name in datasets}
+    evidence: dict[str, dict[str, list[dict[str, Any]]]] = {name: {} for name in datasets}
+    for (name,), rows in compared.items():
+        columns[name][f"compared/{name}"] = packed_block(compared_rows(rows))
     for (model, dataset), cell in cells.items():
-        family, common = family_of(datasets[dataset]), shared[dataset]
+        family = family_of(datasets[dataset])
         rows = tables.summary.filter(model=model, dataset=dataset)
-        packed[f"cell/{model}/{dataset}"] = packed_block(cell_block(cell, family, common, rows))
-        evidence[f"evidence/{model}/{dataset}"] = evidence_of(cell, family, common)
-    return packed | fitting(evidence, run.megabytes * BYTES - sum(map(len, packed.values())))
+        columns[dataset][f"cell/{model}/{dataset}"] = packed_block(cell_block(cell, family, common[dataset], rows))
+        evidence[dataset][f"evidence/{model}/{dataset}"] = evidence_of(cell, family, common[dataset])
+    return Blocks(shared, columns, evidence)
 
 
 def cells_of(tables: ReportTables) -> dict[tuple[str, str], ShownCell]:
@@ -171,24 +186,24 @@ def fitting(evidence: Mapping[str, list[dict[str, Any]]], room: float) -> dict[s
 
     Args:
         evidence: the examples of each cell, by the id of its block.
-        room: how many bytes they may take.
+        room: how many bytes they may take with what is around them.
     """
 
     def carrying(most: int) -> dict[str, str]:
         return {
             name: packed_block({"examples": examples[:most], "of": len(examples)})
             for name, examples in evidence.items()
-            if examples
+            if examples[:most]
         }
 
-    def size(most: int) -> int:
-        return sum(map(len, carrying(most).values()))
-
-    largest = max(map(len, evidence.values()), default=0)
-    everything = carrying(largest)
-    if sum(map(len, everything.values())) <= room:
-        return everything
-    return carrying(bisect(range(1, largest + 1), room, key=size))
+    most = max(map(len, evidence.values()), default=0)
+    while True:
+        packed = carrying(most)
+        size = sum(TAG + len(name) + len(block) for name, block in packed.items())
+        if size <= room or not most:
+            return packed
+        # Later examples are of fewer cells, and add less: this share of them is still too much, or just fits.
+        most = min(most - 1, int(most * room / size))
 
 
 def packed_block(value: Any) -> str:

@@ -6,8 +6,9 @@ import {about, shown, toggle} from "./veil.js";
 import {cellPage, views} from "./generic.js";
 import {comparePage} from "./compare.js";
 import {overview} from "./overview.js";
-import {datasetPage, runPage, showStatic} from "./run.js";
+import {datasetPage, runPage, showStatic, staticPage} from "./run.js";
 import {searchBox} from "./search.js";
+import {elsewhere} from "./split.js";
 import {subjectPage} from "./subject.js";
 
 const core = await block("core");
@@ -16,7 +17,10 @@ const app = document.getElementById("app");
 const drawn = { cell: null, count: 0 };
 
 const PAGES = {
-  "": () => overview(core, draw),
+  "": () => {
+    showStatic("controls");
+    return overview(core, draw);
+  },
   cell: async (model, dataset, ...rest) => {
     about(datasetOf(core, dataset));
     if (!cellOf(core, model, dataset)) return null;
@@ -34,14 +38,13 @@ const PAGES = {
     const dataset = datasetOf(core, key);
     return dataset ? datasetPage(core, dataset) : null;
   },
-  measures: () => {
-    showStatic("measures");
-    return [];
-  },
+  measures: () => staticPage("measures"),
   run: () => {
-    showStatic("run", "planted", "published", "figures");
+    showStatic("run", "figures");
     return runPage(core);
   },
+  planted: () => staticPage("planted"),
+  published: () => staticPage("published"),
 };
 
 function parts() {
@@ -63,6 +66,8 @@ async function pageOf(names) {
 
 async function draw() {
   const names = parts();
+  const other = elsewhere(names);
+  if (other !== null) return location.replace(other);
   about(undefined);
   if (await updated(names)) return done();
   showStatic();
@@ -102,7 +107,8 @@ function tools() {
     veil.textContent = shown() ? "Hide texts" : "Show texts";
     redraw();
   };
-  const pages = [["", "Grid"], ["measures", "Measures"], ["run", "Run"]];
+  const titles = [["", "Grid"], ["measures", "Measures"], ["planted", "Planted"], ["published", "Published"], ["run", "Run"]];
+  const pages = titles.filter(([page]) => !page || document.getElementById(page) !== null);
   const nav = h("nav", { "aria-label": "Pages" }, pages.map(([page, title]) => link(page ? address(page) : "#/", name(title))));
   const search = searchBox(core);
   addEventListener("keydown", (event) => {

@@ -1,6 +1,6 @@
 // Drawings of numbers; each number stands in a table, too.
 
-import {h, s} from "./dom.js";
+import {h, name, s} from "./dom.js";
 
 const WIDTH = 320;
 
@@ -31,4 +31,19 @@ export function scatter(title, rows, names) {
   const lines = [s("line", { x1: 10, y1: 160, x2: 310, y2: 160, class: "axis" }), s("line", { x1: 160, y1: 10, x2: 160, y2: 310, class: "axis" }), s("line", { x1: 10, y1: 310, x2: 310, y2: 10, class: "alike" })];
   const drawn = s("svg", { viewBox: "0 0 320 320", class: "scatter", role: "img", "aria-label": title }, lines, marks);
   return h("figure", {}, h("figcaption", {}, `${title}. Across: ${names[0]}, up: ${names[1]}, from −${far.toFixed(2)} to ${far.toFixed(2)}. On the line both are alike.`), drawn);
+}
+
+// Shares of one over what they depend on, from 0 to `far`: points of {x, y, ends} with their intervals as a band.
+export function curve([title, across, up], points, far) {
+  const [left, foot, wide, high] = [30, 120, 270, 110];
+  const at = (x, y) => `${left + (x / far) * wide},${foot - y * high}`;
+  const known = points.filter((point) => point.ends[0] !== null);
+  const band = [...known.map((point) => at(point.x, point.ends[0])), ...known.toReversed().map((point) => at(point.x, point.ends[1]))];
+  const axes = s("polyline", { points: `${at(0, 1)} ${at(0, 0)} ${at(far, 0)}`, class: "axis" });
+  const texts = [[left - 6, foot, "end", "0"], [left - 6, foot - high + 8, "end", "1"], [left, foot + 14, "middle", "0"], [left + wide, foot + 14, "middle", far.toFixed(2)]];
+  const ticks = texts.map(([x, y, anchor, text]) => s("text", { x, y, "text-anchor": anchor, class: "tick" }, text));
+  const marks = points.map((point) => s("circle", { cx: left + (point.x / far) * wide, cy: foot - point.y * high, r: 2.5, class: "dot" }, s("title", {}, `${across} ${point.x.toFixed(2)}: ${point.y.toFixed(3)}`)));
+  const drawn = s("svg", { viewBox: `0 0 ${WIDTH} 140`, role: "img", "aria-label": `${up} over ${across.toLowerCase()}: ${points.length} points` }, axes, ticks,
+    band.length ? s("polygon", { points: band.join(" "), class: "band" }) : null, s("polyline", { points: points.map((point) => at(point.x, point.y)).join(" "), class: "curve" }), marks);
+  return h("figure", {}, h("figcaption", {}, name(title), `${title ? ": " : ""}${up.toLowerCase()} over ${across.toLowerCase()}`), drawn);
 }

@@ -11,6 +11,12 @@ export function showStatic(...ids) {
   }
 }
 
+// Nothing where this report has no such section.
+export function staticPage(id) {
+  showStatic(id);
+  return document.getElementById(id) === null ? null : [];
+}
+
 export async function runPage(core) {
   const config = await block("config");
   const box = h("section", {}, h("h2", {}, "Reproduce"),

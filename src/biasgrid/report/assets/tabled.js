@@ -1,6 +1,7 @@
 // Tables that a family has made of the parts of a cell, drawn as they are.
 
 import {count, h, interval, name, number} from "./dom.js";
+import {curve} from "./chart.js";
 import {real} from "./data.js";
 import {table} from "./table.js";
 import {plain, veiled} from "./veil.js";
@@ -21,7 +22,18 @@ export function tabled(tables, file) {
       return { title, numeric, head: place === 0, value: (row) => value(row[place]), cell: (row) => cell(row[place]) };
     });
     const carried = one.rows.length < one.of ? ` The page carries ${count(one.rows.length)} of ${count(one.of)}.` : "";
-    return h("section", {}, h("h3", {}, one.title), h("p", { class: "soft" }, one.about, carried),
+    return h("section", {}, h("h3", {}, one.title), h("p", { class: "soft" }, one.about, carried), curves(one),
       table(one.title, columns, one.rows, { most: 200, file: `${file}-${one.title.toLowerCase().replaceAll(" ", "-")}` }));
   });
+}
+
+// A curve of each name that the rows have; one point is none.
+function curves(one) {
+  if (!one.curve) return null;
+  const [named, across, up, around] = [...one.curve, "Interval"].map((title) => one.columns.findIndex((column) => column[0] === title));
+  const ends = (row) => (around < 0 || row[around] === null ? [null, null] : row[around].map(real));
+  const rows = one.rows.filter((row) => row[across] !== null && row[up] !== null).map((row) => ({ of: named < 0 ? "" : row[named] ?? "", x: real(row[across]), y: real(row[up]), ends: ends(row) }));
+  const far = Math.max(...rows.map((row) => row.x), 1e-6);
+  const names = [...new Set(rows.map((row) => row.of))].map((of) => [of, rows.filter((row) => row.of === of)]);
+  return h("div", { class: "curves" }, names.map(([of, points]) => (points.length < 2 ? null : curve([of, one.curve[1], one.curve[2]], points, far))));
 }
