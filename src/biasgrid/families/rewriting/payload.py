@@ -36,7 +36,7 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
                 "Pairs of groups",
                 "How alike answers to a prompt for two groups are, how alike two answers to one text are (the noise "
                 "floor), and how much less alike the former are, prompt by prompt.",
-                with_floors(of_pairs, of_groups),
+                with_floors(of_pairs),
                 {
                     "By": ("name", "by"), **PAIR, "Similarity": ("number", "similarity"),
                     "Noise floor": ("number", "floor"), "Beyond noise": ("number", "excess"),
@@ -80,15 +80,14 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def with_floors(of_pairs: pl.DataFrame, of_groups: pl.DataFrame) -> pl.DataFrame:
+def with_floors(of_pairs: pl.DataFrame) -> pl.DataFrame:
     """Puts similarities of pairs beside their floors.
 
     Args:
         of_pairs: the numbers of pairs of groups.
-        of_groups: those of groups.
 
     Returns:
-        `by`, `group`, `other`, `similarity`, `floor` (the mean of those of both groups), `excess`, and of that
+        `by`, `group`, `other`, `similarity`, `floor` (that of the prompts that are compared), `excess`, and of that
         `low`, `high`, `q` and `n`, as `excess low` and so on; what is surest to be beyond the noise first.
     """
     keys = ["by", "group", "other"]
@@ -96,12 +95,8 @@ def with_floors(of_pairs: pl.DataFrame, of_groups: pl.DataFrame) -> pl.DataFrame
     excess = of_pairs.filter(measure="similarity_excess").select(
         *keys, pl.col("low", "high", "q", "n").name.prefix("excess "), excess="value"
     )
-    floors = of_groups.filter(measure="similarity_floor").select("by", "group", own="value")
-    others = floors.rename({"group": "other", "own": "theirs"})
     rows = own.join(excess, on=keys, how="left", maintain_order="left")
-    rows = rows.join(floors, on=["by", "group"], how="left", maintain_order="left")
-    rows = rows.join(others, on=["by", "other"], how="left", maintain_order="left")
-    rows = rows.with_columns(floor=(pl.col("own") + pl.col("theirs")) / 2)
+    rows = rows.with_columns(floor=pl.col("similarity") + pl.col("excess"))
     return rows.sort("excess q", -pl.col("excess"), nulls_last=True, maintain_order=True)
 
 

@@ -22,6 +22,7 @@ CAPTION = (
     "prompts like these; a dot is filled where it is told from noise (q at most 0.05). A difference need not be harm: "
     "the answers stand in the report."
 )
+PAIR = ["model", "group", "other"]
 SIDE_BY_SIDE = 5
 LONGEST_NAME = 44
 ROW = 0.19
@@ -36,31 +37,26 @@ def pairs_of(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `group`, `other`, `excess` (what is beyond the noise), `floor` (the mean of those of both groups),
-        `value`, `low` and `high` (the floor less what is beyond it and less the ends of its interval), `frames` and
-        `found` (told from noise).
+        `model`, `group`, `other`, `value` (how alike answers are), `excess` (what is beyond the noise), `floor` (the
+        sum of both, which is the floor of the prompts that are compared), `low` and `high` (the floor less the ends of
+        the interval of the excess), `frames` and `found` (told from noise).
     """
     similarity = main_similarity(by_vectors=main_similarity(by_vectors=True) in measures["options"])
     own = measures.filter(options=similarity)
-    floors = own.filter(pl.col("group").is_not_null(), measure="similarity_floor").drop_nulls("value")
-    floors = floors.select("model", "group", floor="value")
-    others = floors.rename({"group": "other", "floor": "other_floor"})
-    excess = own.filter(pl.col("other").is_not_null(), measure="similarity_excess").drop_nulls("value").drop("floor")
-    both = excess.join(floors, on=["model", "group"], maintain_order="left")
-    both = both.join(others, on=["model", "other"], maintain_order="left")
-    floor = (pl.col("floor") + pl.col("other_floor")) / 2
+    own = own.filter(pl.col("other").is_not_null()).drop_nulls("value")
+    alike = own.filter(measure="similarity").select(*PAIR, similarity="value")
+    both = own.filter(measure="similarity_excess").join(alike, on=PAIR, maintain_order="left")
+    floor = pl.col("similarity") + pl.col("value")
     return both.select(
-        "model",
-        "group",
-        "other",
+        *PAIR,
         "frames",
         floor=floor,
         excess="value",
-        value=floor - pl.col("value"),
+        value="similarity",
         low=floor - pl.col("high"),
         high=floor - pl.col("low"),
         found=(pl.col("q") <= DISCOVERED).fill_null(value=False),
-        similarity=pl.lit(options_of(similarity)["score"]),
+        score=pl.lit(options_of(similarity)["score"]),
     )
 
 
@@ -87,7 +83,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     points = ordered(points, model=panels, name=labels)
     columns = min(len(panels), SIDE_BY_SIDE)
     lines, beside = -(-len(panels) // columns), CHARACTER * max(map(len, labels))
-    similarity = rows["similarity"][0]
+    score = rows["score"][0]
     return (
         ggplot(points, aes("value", "name"))
         + geom_point(aes("floor"), shape="|", size=4, stroke=1.2, color=FAINT)
@@ -100,7 +96,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             title=heading,
             subtitle="grey: two answers to one text (floor); dot: answers for two groups, filled if told from noise\n"
             f"line: {over_frames(points, context.level)}{left_out(order, shown, 'pairs')}",
-            x=f"similarity: {NAMES.get(similarity, similarity)}; 1 is alike",
+            x=f"similarity: {NAMES.get(score, score)}; 1 is alike",
             y="pair of groups",
         )
         + biasgrid_theme(max(7.5, beside + 0.6 + 2.1 * columns), 1.6 + lines * (0.45 + ROW * max(len(shown), 3)))
