@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from browser import Shown
 from playwright.sync_api import Browser
-from report_tables import pages_of, report_of
+from report_tables import pages_of, report_of, summary_of
 from small_groups import THRESHOLD, case_examples, measured_groups, planted_slants
 
 from biasgrid.groups.declared import measures_of_groups
@@ -211,3 +211,15 @@ def test_what_was_planted_has_a_page_where_there_is_any(
     assert "names nothing" in report.go("#/published").text
     assert report.complaints == []
     report.page.close()
+
+
+def test_marks_stand_beside_their_numbers(chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+    marks = {name: pl.lit(mark) for name, mark in (("mark", "B"), ("best_mark", "A"), ("worst_mark", "C"))}
+    marked = summary_of(RUN, tables["measures"]).with_columns(**marks)
+    path = tmp_path / "index.html"
+    for summary, told in ((marked, True), (summary_of(RUN, tables["measures"]), False)):
+        path.write_text(report_of(RUN, **tables, summary=summary), encoding="utf-8")
+        report = Shown(chromium, path, "#/cell/strong/feelings").drawn()
+        cells = report.page.eval_on_selector_all("#app td", "cells => cells.map(each => each.textContent)")
+        assert ("A to C" in cells) is told
+        report.page.close()

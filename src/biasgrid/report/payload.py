@@ -18,7 +18,7 @@ from biasgrid.report.content import headlines
 from biasgrid.report.findings import STRONGEST, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.certainty import of_wholes, with_certainty
-from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.measures import MARKS, MEASURE_KEYS
 
 MOST_KEYED = 2000
 """So many numbers that are about parts of a cell are carried where its family has no view of its own."""
@@ -164,7 +164,8 @@ def cell_block(
     cell: ShownCell, family: ModuleType | None, shared: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
     """Returns what the page of a cell shows: its rows of the summary, and what its family tells of its parts."""
-    own = {"summary": [of_row(row, ("measure", "options", "bias_type", "n", "flag")) for row in summary.to_dicts()]}
+    told_of = ("measure", "options", "bias_type", "n", "flag", *MARKS)
+    own = {"summary": [of_row(row, told_of) for row in summary.to_dicts()]}
     if make := getattr(family, "cell_payload", None):
         told: dict[str, Any] = make(cell, shared)
         return own | told

@@ -37,8 +37,10 @@ async function checks(core, model, dataset) {
     { title: "Options", value: (row) => row.options || null },
     { title: "Bias type", value: (row) => row.bias_type },
     ...numbers(),
+    { title: "Mark", value: (row) => row.mark },
+    { title: "Best and worst mark in the interval", value: (row) => (row.best_mark === null ? null : `${row.best_mark} to ${row.worst_mark}`) },
     { title: "Flag", value: (row) => row.flag },
-  ];
+  ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
   return h("details", {}, h("summary", {}, "All numbers of this cell as a whole"), table("Numbers of the cell as a whole", columns, rows, { file: `${model}-${dataset}` }));
 }
 
