@@ -5,10 +5,15 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import settings
 from shards import Cell, asked
 from shared import made_once
 from tiny_checkpoints import instances_for, save_checkpoint
 from transformers import AutoTokenizer
+
+# Tests time nothing: how long an example takes is the machine's affair.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
