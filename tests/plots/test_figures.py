@@ -30,6 +30,7 @@ from biasgrid.plots.drawing.theme import save
 from biasgrid.references import load
 from biasgrid.statistics.recovery import measured_and_planted, recovery
 from biasgrid.statistics.selection import select_rows
+from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.planted import PLANTED
 
 
@@ -220,7 +221,7 @@ def test_the_same_figure_gives_the_same_bytes(
     files = []
     for run in ("first", "second"):
         paths = tmp_path / run / f"{name}.svg", tmp_path / run / f"{name}.png"
-        save(load(figures()[name]).figure(shown, context), *paths)
+        save(load(figures()[name]).figure(with_certainty(shown, context.table("statistics")), context), *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
     svg, png = files[0]

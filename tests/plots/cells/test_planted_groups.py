@@ -10,6 +10,7 @@ from biasgrid.plots.cells import planted
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import save
 from biasgrid.statistics.recovery import measured_and_planted, recovery
+from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.summary import ModelFacts
 
 MODELS = {
@@ -76,6 +77,6 @@ def test_the_figure_of_planted_groups_is_drawn_and_the_same_each_time(
     files = []
     for run in ("first", "second"):
         paths = [tmp_path / f"{run}.{ending}" for ending in ("svg", "png")]
-        save(planted.figure(measures, context), *paths)
+        save(planted.figure(with_certainty(measures, context.table("statistics")), context), *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]

@@ -8,6 +8,7 @@ from plotnine import (
     facet_wrap,
     geom_abline,
     geom_point,
+    geom_segment,
     geom_text,
     ggplot,
     labs,
@@ -15,16 +16,19 @@ from plotnine import (
     scale_shape_manual,
 )
 
+from biasgrid.plots.drawing.certain import THIN, over_frames
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.readable import ordered
 from biasgrid.plots.drawing.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
 from biasgrid.statistics.recovery import in_words, measured_and_planted, recovery
 from biasgrid.statistics.selection import in_order
+from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
     f"Models that were trained on texts with a known bias: what was measured against what was planted ({GAMMA} of a "
-    "subject and an attribute, the score of a group, the bias of a class), with the line on which both are equal. "
-    "Points on the line say that the whole chain from word lists to measures returns what was put in; they do "
+    "subject and an attribute, the score of a group, the bias of a class), with a dashed line where they are equal. "
+    "Upright lines are intervals over templates (of clusters of names over names as well), where a number has one. "
+    "Points on the dashed line say that the whole chain from word lists to measures returns what was put in; they do "
     "not say that real models' biases are measured as exactly, as those were never planted, or where these come from."
 )
 COLUMNS = 3
@@ -49,10 +53,13 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws what was measured against what was planted: a panel per dataset and kind, a colour per strength.
 
     Args:
-        measures: the measures of the trained models' cells (schema `MEASURES`).
+        measures: the measures of the trained models' cells, with certainty.
         context: what the figure says of datasets and models, and what was planted.
     """
     pairs = measured_and_planted(measures, context.planted, context.strengths)
+    keys = ["dataset", "model", "measure", "options", *MEASURE_KEYS]
+    ends = measures.select(*keys, "low", "high", "frames")
+    pairs = pairs.join(ends, on=keys, how="left", nulls_equal=True, maintain_order="left")
     pairs = pairs.join(context.facts(pairs), on="model", maintain_order="left").with_columns(
         panel=pl.format("{}, {}", pl.col("dataset").replace_strict(context.titles), "kind")
     )
@@ -60,9 +67,13 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     # Each panel has scales of its own, and so a corner of its own for its text.
     corner = pl.min("planted"), pl.max_horizontal(pl.max("planted", "measured")).alias("measured")
     texts = panel_texts(pairs).join(pairs.group_by("panel").agg(corner), on="panel", maintain_order="left")
+    known = ordered(pairs.drop_nulls(["low", "high"]), panel=panels, strength=strengths)
+    upright = aes("planted", "low", xend="planted", yend="high", color="strength")
+    intervals = [] if known.is_empty() else [geom_segment(upright, known, size=THIN, alpha=0.5)]
     return (
         ggplot(ordered(pairs, panel=panels, strength=strengths), aes("planted", "measured"))
         + geom_abline(slope=1, intercept=0, color=FAINT, linetype="dashed", size=0.6)
+        + intervals
         + geom_point(aes(color="strength", shape="strength"), size=1.8, fill="none", stroke=0.6)
         + geom_text(aes(label="text"), ordered(texts, panel=panels), ha="left", va="top", size=8, color=INK)
         + facet_wrap("panel", ncol=COLUMNS, scales="free")
@@ -70,7 +81,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_shape_manual(shapes(len(strengths)))
         + labs(
             title="Planted bias and measured bias",
-            subtitle="dashed: measured = planted",
+            subtitle=f"dashed: measured = planted; upright lines: {over_frames(pairs, context.level)}",
             x="planted",
             y="measured",
             color="strength",
