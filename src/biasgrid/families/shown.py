@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, Protocol
 
 import polars as pl
@@ -58,12 +57,19 @@ SCALE = 10_000
 
 
 def scaled(values: pl.Series | float | None) -> Any:
-    """Returns numbers as whole ten-thousandths, None where there is none: a list of those of a series."""
-    if isinstance(values, pl.Series):
-        whole = (values * SCALE).fill_nan(None)
-        # Floats that are infinite have no place in JSON.
-        return whole.set(~whole.is_finite().fill_null(value=True), None).round().cast(pl.Int64).to_list()
-    return None if values is None or not isfinite(values) else round(values * SCALE)
+    """Returns numbers as whole ten-thousandths, None where there is none: a list of those of a series.
+
+    The page shows three digits. What would end in 5 moves on to the side on which the number lies, so that rounding it
+    once more gives what rounding the number at once would.
+    """
+    if not isinstance(values, pl.Series):
+        return scaled(pl.Series([values], dtype=pl.Float64))[0]
+    exact = (values * SCALE).fill_nan(None)
+    # Floats that are infinite have no place in JSON.
+    exact = exact.set(~exact.is_finite().fill_null(value=True), None)
+    whole = exact.round()
+    between = (whole.abs() % 10 == 5).cast(pl.Float64)
+    return (whole + between * (exact - whole).sign()).cast(pl.Int64).to_list()
 
 
 def examples_of(examples: pl.DataFrame) -> list[dict[str, Any]]:

@@ -1,0 +1,26 @@
+"""Numbers of the report's page are small, and still what the tables round to."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from biasgrid.families.shown import SCALE, scaled
+
+
+@given(st.floats(-10, 10))
+def test_three_digits_are_those_of_the_number_itself(value: float) -> None:
+    whole = scaled(value)
+    assert abs(whole / SCALE - value) <= 1 / SCALE + 1e-12
+    # Where the number lies in the middle itself, either is right.
+    if abs(abs(value) * 1000 % 1 - 0.5) > 1e-6:
+        assert float(f"{whole / SCALE:.3f}") == float(f"{value:.3f}")
+
+
+def test_what_is_no_number_is_none() -> None:
+    assert scaled(pl.Series([0.22046, None, math.nan, math.inf, -0.22046])) == [2204, None, None, None, -2204]
+    assert scaled(None) is None
+    assert scaled(math.inf) is None
