@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import yaml
 from documents import read_document, shown_files, table_with, write_files
+from parsed_page import Page
 from project import Project
 from shared import made_once
 from tiny_checkpoints import save_classifier
@@ -91,6 +92,8 @@ def test_it_measures_what_it_shows(results: Path) -> None:
 def test_the_report_has_its_sentences(results: Path) -> None:
     evidence = read_table(results / "evidence/moods/sst2.parquet", EVIDENCE)
     assert set(evidence["said"]) <= {"negative", "positive"}
-    page = (results / "report/index.html").read_text()
-    assert "Content warning" in page
-    assert all(text in page for text in evidence["text"].head(3))
+    html = (results / "report/index.html").read_text()
+    assert "Content warning" in html
+    # They are hidden until asked for, and carried in a block of their own.
+    carried = str(Page(html).blocks["evidence/sst2/moods"])
+    assert all(text in carried for text in evidence["text"].head(3))
