@@ -11,6 +11,7 @@ if not workflow.overwrite_configfiles:
 
 include: "rules/common.smk"
 include: "rules/common_models.smk"
+include: "rules/common_measures.smk"
 include: "rules/common_report.smk"
 include: "rules/expand.smk"
 include: "rules/models.smk"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from biasgrid.config import digest_of_templates, frames_of_variant, load_word_lists, parse_config, read_config
+from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.faults import UserError
 from biasgrid.files import bring_to_present
 from biasgrid.jobs.code_digest import code_digest
@@ -17,11 +17,10 @@ from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.resubmission import tries
 from biasgrid.jobs.starter import begin_starter, forget_starter
 from biasgrid.models.back_ends import modules_of
-from biasgrid.references import exists, stage
+from biasgrid.references import stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.remembered import remember_configs
-from biasgrid.tables.measure import Declared
 from biasgrid.addresses import digest_of, shown
 
 # Given on the command line as well: settings of single keys, such as --config word_lists=FOLDER.
@@ -162,62 +161,6 @@ def answered(wildcards):
     )
 
 
-def measured(wildcards):
-    """How a cell is measured: what decides its measures, and what its predictions must say of themselves."""
-    family, question = family_of_dataset(wildcards), grid.question(wildcards.model, wildcards.dataset)
-    return dict(
-        family=family,
-        answer=question.answer,
-        declared=declared_measures(wildcards.dataset),
-        expected=grid.what_predictions_say(wildcards.model, wildcards.dataset),
-        options=dict(question.options),
-        follow_ups=follow_ups_of_cell(wildcards),
-        code=code_of("measure", stage(family, "keys"), stage(family, "measure")),
-    )
-
-
-def assessed(wildcards):
-    """How a cell's measures are assessed: what decides how sure they are."""
-    family, question = family_of_dataset(wildcards), grid.question(wildcards.model, wildcards.dataset)
-    return dict(
-        family=family,
-        answer=question.answer,
-        headlines=declared_measures(wildcards.dataset).headlines,
-        units=units_of_measures(wildcards.dataset),
-        options=dict(question.options),
-        follow_ups=follow_ups_of_cell(wildcards),
-        frames=frames_of_templates(wildcards.dataset, question.variant),
-        templates=templates_of_variant(wildcards.dataset, question.variant),
-        settings=grid.statistics.model_dump(),
-        code=code_of("statistics", *stages_of_statistics(family)),
-    )
-
-
-@cache
-def frames_of_templates(dataset, variant):
-    """The frame of each template of a dataset's variant."""
-    return frames_of_variant(grid, word_lists, dataset, variant)
-
-
-@cache
-def templates_of_variant(dataset, variant):
-    """A digest of what the templates of a dataset's variant say."""
-    return digest_of_templates(grid, word_lists, dataset, variant)
-
-
-@cache
-def units_of_measures(dataset):
-    """The units of a dataset's measures, but for validity flags; none of what no sampling would change."""
-    told = {name: measure for name, measure in grid.measures_of(dataset).items() if measure.limit is None}
-    return {name: measure.unit if measure.design else None for name, measure in told.items()}
-
-
-@cache
-def stages_of_statistics(family):
-    """The modules of a family that its statistics are made with."""
-    return [each for each in (stage(family, name) for name in ("keys", "measure", "statistics")) if exists(each)]
-
-
 def instances_of_cell(wildcards):
     """The instances that a model answers, or that its dump holds."""
     return layout.instances_of_cell(wildcards.dataset, wildcards.model)
@@ -226,17 +169,6 @@ def instances_of_cell(wildcards):
 def predictions_of_cell(wildcards):
     """The predictions of a cell: those of its dump or of all shards."""
     return layout.predictions_of_cell(wildcards.dataset, wildcards.model)
-
-
-def datasets_whose_observations_are(kept):
-    """A pattern of the datasets whose families keep what they observe as a table, or do not."""
-    return "|".join(name for name in grid.datasets if grid.family(name).keeps_observations == kept) or "none"
-
-
-@cache
-def declared_measures(dataset):
-    """What is declared of the measures of a dataset: names, headlines and limits."""
-    return Declared.of(grid.measures_of(dataset))
 
 
 def of_cells(file, *datasets):

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from table import GONE, swap
+from changes import GONE, swap
 from unqover_entries import BEA_ANN, Entries, mask_entries, source_entries, span_entries
 
 FILES: dict[str, Callable[[], Entries]] = {"source": source_entries, "spans": span_entries, "masks": mask_entries}

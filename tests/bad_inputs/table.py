@@ -6,38 +6,10 @@ is a value, text, bytes, or the result of a function of what stands there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
 from addresses import BEGINS, NO_ADDRESSES
 from base import FILLINGS, LISTS
-
-GONE = object()
-"""Takes a key away."""
-
-
-class Bad(NamedTuple):
-    """A bad input.
-
-    Attributes:
-        at: where it is: a key of the config, with dots, or the path of a file.
-        put: what stands there.
-        says: what the message must hold.
-    """
-
-    at: str
-    put: Any
-    says: tuple[str, ...]
-
-
-def bad(at: str, put: Any, *says: str) -> Bad:
-    return Bad(at, put, says)
-
-
-def swap(old: str, new: str) -> Callable[[str], str]:
-    """Replaces a text, once."""
-    return lambda text: text.replace(old, new, 1)
-
+from changes import GONE, Bad, bad, swap
+from prompted import PROBES, REWRITTEN
 
 F1 = {"score": "f1", "argument": "macro", "distance": "absolute", "comparison": "pairwise"}
 UNKNOWN = [
@@ -266,47 +238,6 @@ FORMS = [
     bad("word_lists/pack/templates.json", swap("The <group> likes", "He likes"), "templates.json"),
     bad("word_lists/pack/fillings/food.txt", "\n", "food"),
 ]
-YAML, TONE = "word_lists/probes/probe.yaml", "word_lists/probes/tone.yaml"
-CUTS = "[0, 0.5, 0.6, 0.75, 1]"
-PROBES = [
-    bad(YAML, swap("option-letter", "option-leter"), "evaluator", "'option-leter' (did you mean 'option-letter'?)"),
-    bad(YAML, swap("share-of-expected", "share-of-all"), "metric.rate", "'share-of-all'"),
-    bad(YAML, swap("{who}", "{whom}"), "line 3, question: unknown placeholder {whom} (did you mean 'who'?)"),
-    bad(YAML, swap("{who}", "{who"), "line 3, question", "has a brace that is no placeholder's"),
-    bad(YAML, swap("expected: bad", "expected: bed"), "line 7, items[1].expected: 'bed' (did you mean 'bad'?)"),
-    bad(YAML, swap("who: a man, ", ""), "line 7, items[1]: has no key 'who', which the question needs"),
-    bad(YAML, swap(", expected: bad", ""), "items[1]: has no key 'expected', which the metric 'rate' needs"),
-    bad(YAML, swap(" {options}", ""), "question", "lacks {options}"),
-    bad(YAML, swap("evaluator", "evaluater"), "evaluater: unknown key (did you mean 'evaluator'?)"),
-    bad(YAML, swap(CUTS, "[0, 0.5, 0.4, 0.75, 1]"), "marks"),
-    bad(YAML, swap(CUTS, "[0, 0.5, 1]"), "marks"),
-    bad(
-        YAML, swap(f"cuts: {CUTS}", "ranges: {A: [[0, 0.1]], B: [[0.2, 0.5]], C: [[0.5, 0.6]], D: [[0.6, 1]]}"), "hole"
-    ),
-    bad(
-        YAML,
-        swap(f"cuts: {CUTS}", "ranges: {A: [[0, 0.3]], B: [[0.2, 0.5]], C: [[0.5, 0.6]], D: [[0.6, 1]]}"),
-        "overlap",
-    ),
-    bad(YAML, swap("measure: rate", "measure: rat"), "unknown metric 'rat' (did you mean 'rate'?)"),
-    bad(YAML, b"title: [", "probe.yaml", "not YAML"),
-    bad(YAML, b"", "probe.yaml"),
-    bad(YAML, swap("Write", "Wr\u200bite"), "holds U+200B (ZERO WIDTH SPACE)"),
-    bad("datasets.probe.probe", "probes/no.yaml", "probes/no.yaml: cannot be read"),
-    bad("datasets.probe.sample", {"units": 3}, "sample.units: 3 units, but there are only 2 items"),
-    bad("datasets.probe.mode", "gender-bench", "datasets.probe.mode: 'gender-bench'"),
-    bad(TONE, swap("model: nice", "model: nise"), "datasets.tone: asks 'nise' (did you mean 'nice'?)"),
-    bad(
-        TONE, swap("model: nice", "model: moody"), "asks 'moody', which gives no `score` of texts; expected one of nice"
-    ),
-    bad("models.nice.scorer.labels", ["POS", "rude"], "classes ['NEG', 'POS'], without ['rude']", "`scorer.labels`"),
-    bad("models.nice.scorer.labels", [], "models.nice.scorer.labels: []; expected 1 or more entries"),
-    bad("models.nice.scorer.activation", "relu", "models.nice.scorer.activation: 'relu'; expected one of"),
-    bad("models.nice.scorer.join", "mean", "models.nice.scorer.join: 'mean'; expected one of"),
-    bad("models.nice.scorer", GONE, "models.nice.labels: {}; expected the names of the classes"),
-    bad("models.nice.labels", {"bad": "NEG", "good": "POS"}, "expected either `labels`, of a dataset's classes, or"),
-]
-"""Of probes and of scorers of their answers."""
 DAMAGED = "holds a model.safetensors that is damaged or cut off"
 CHECKPOINTS = [
     bad("models/tiny/config.json", b"{", "'models/tiny' holds a config.json that cannot be read"),
@@ -318,23 +249,5 @@ CHECKPOINTS = [
 ]
 ADDRESSED = [
     bad("models.published.predictions.people", {"url": address, "sha256": "a" * 64}, BEGINS) for address in NO_ADDRESSES
-]
-ASKED, WORDS, LETTERS = "word_lists/letters/prompts.jsonl", "word_lists/letters/groups.yaml", "datasets.letters"
-REWRITTEN = [
-    bad(ASKED, "", "prompts.jsonl: holds no prompts"),
-    bad(ASKED, swap('"prompt"', '"promt"'), "prompts.jsonl, line 1: no column 'prompt' (did you mean 'promt'?)"),
-    bad(ASKED, swap('"He asked for a raise."', "[1]"), "prompts.jsonl, line 1: [1]; expected a prompt"),
-    bad(
-        ASKED, swap("He asked", "They asked"), "no prompt of 2 has a word of a group; expected words of female, male in"
-    ),
-    bad(WORDS, swap("him, them", "him"), "line 5, words[1]: 2 words; expected 3, as other rows have"),
-    bad(WORDS, swap("her, him", "her, she"), "line 5, words[1]: 'she' is a word of female and of male"),
-    bad(WORDS, swap("female, male", "male, male"), "line 2, groups: 'male' stands twice; expected every group once"),
-    bad(f"{LETTERS}.scorers", ["moody"], "asks 'moody', which gives no `score` of texts; expected one of nice"),
-    bad(f"{LETTERS}.embeddings", "nice", "asks 'nice', which gives no `vector` of texts"),
-    bad(f"{LETTERS}.rewrite", "system", "letters.rewrite: system, but there is no system text"),
-    bad(f"{LETTERS}.sample", {"units": 5}, "letters.sample.units: 5 units, but there are only 1 prompts with words"),
-    bad(f"{LETTERS}.prompts", "letters/prompts.doc", "prompts.doc: the ending '.doc'; expected prompts"),
-    bad(f"{LETTERS}.repetition", 2, "letters.repetition: unknown key (did you mean 'repetitions'?)"),
 ]
 TABLE = [*PROBES, *REWRITTEN, *CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]

@@ -10,8 +10,9 @@ from typing import Any
 import base
 import pytest
 import yaml
+from changes import GONE, Bad
 from in_time import in_time
-from table import GONE, TABLE, Bad
+from table import TABLE
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
