@@ -70,7 +70,8 @@ def bisected(sizes: FloatArray, sources: Sequence[Source]) -> FloatArray:
     low, high = np.full(len(sizes), LEAST_LOG), np.zeros(len(sizes))
     for _ in range(STEPS):
         middle = (low + high) / 2
-        too_wide = half_width(sources, np.exp(middle)) > sizes
+        # Of far tails scipy gives NaN for a few degrees of freedom; there the width is beyond any size.
+        too_wide = np.logical_not(half_width(sources, np.exp(middle)) <= sizes)
         low, high = np.where(too_wide, middle, low), np.where(too_wide, high, middle)
     return np.exp((low + high) / 2)
 
