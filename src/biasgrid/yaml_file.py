@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
+from pydantic import ValidationError
 
 from biasgrid.characters import EXPECTED, hidden_within
 from biasgrid.faults import Fault, InputError
 from biasgrid.reading import HALF_CHARACTER, read_text
-from biasgrid.wording import at_line, written
+from biasgrid.wording import Content, as_fault, at_line, written
 
 MOST_NODES = 100_000
 Place = tuple[int | str, ...]
@@ -48,6 +49,21 @@ class Document(NamedTuple):
     def lines_but(self, keys: Iterable[str]) -> dict[Place, int]:
         """Returns the lines without those of some of the outermost keys, which others stand in place of."""
         return {place: line for place, line in self.lines.items() if place[:1] not in {(key,) for key in keys}}
+
+    def fault(self, file: str | Path, place: Place, problem: str, expected: str) -> Fault:
+        """Returns a fault of a value, with its line."""
+        return Fault(str(file), at_line(self.line_of(place), written(place)), problem, expected)
+
+    def checked(self, kind: type[Content], file: str | Path, context: Any = None) -> Content:
+        """Returns the content as a model of pydantic's.
+
+        Raises:
+            InputError: with every fault, each with its line.
+        """
+        try:
+            return kind.model_validate(self.content, context=context)
+        except ValidationError as error:
+            raise InputError(as_fault(one, str(file), self.line_of(one["loc"])) for one in error.errors()) from None
 
     def with_lines(self, faults: Iterable[Fault], file: str) -> Iterator[Fault]:
         """Yields faults with the line of the key that they name, or of the innermost one around it that is there."""

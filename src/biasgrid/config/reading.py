@@ -8,8 +8,6 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from biasgrid.config.references import measure_faults, model_faults, reference_faults
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
@@ -17,7 +15,6 @@ from biasgrid.families.family import Lists
 from biasgrid.faults import Fault, InputError
 from biasgrid.references import load, stage
 from biasgrid.statistics.frames import frames_of
-from biasgrid.wording import as_fault
 from biasgrid.yaml_file import Document, Place, read_yaml
 
 
@@ -74,12 +71,7 @@ def check(document: Document, source: str) -> Config:
     plugins = content.get("plugins") or []
     usable = isinstance(plugins, list) and all(isinstance(path, str) for path in plugins)
     registry = registry_of(plugins if usable else [], source)
-    try:
-        config = Config.model_validate(content, context=registry)
-    except ValidationError as error:
-        raise InputError(
-            as_fault(detail, source, document.line_of(detail["loc"])) for detail in error.errors()
-        ) from None
+    config = document.checked(Config, source, registry)
     # Each asks what makes sense only where the ones before have found nothing.
     for look in (model_faults, reference_faults, measure_faults):
         if faults := list(look(config, source)):

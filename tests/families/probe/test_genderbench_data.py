@@ -122,4 +122,4 @@ def test_files_that_a_log_stands_beside(tmp_path: Path) -> None:
     files.probe.write_text("log: log.jsonl\nnames: names.csv\n")
     assert "names.csv" in str(faults_of(files)[0])
     files.probe.write_text("log: log.jsonl\nname: names.csv\n")
-    assert "unknown key" in str(faults_of(files)[0])
+    assert "line 2, name: unknown key" in str(faults_of(files)[0])

@@ -21,7 +21,7 @@ from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.files.section import OPTIONS, PROMPTS
 from biasgrid.families.probe.files.texts import needed, placeholders, stray_brace
 from biasgrid.faults import Fault, nearest, one_of, shown
-from biasgrid.wording import at_line, written
+from biasgrid.wording import written
 from biasgrid.yaml_file import Place
 
 ROUND = "braces around the name of a key alone, such as {topic}"
@@ -41,8 +41,7 @@ class Checks:
 
     def fault(self, place: Place, problem: str, expected: str) -> Fault:
         """Returns a fault of a key or an item."""
-        where = at_line(self.probe.document.line_of(place), written(place))
-        return Fault(str(self.file), where, problem, expected)
+        return self.probe.document.fault(self.file, place, problem, expected)
 
     def all(self) -> Iterator[Fault]:
         """Yields all faults."""

@@ -10,8 +10,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from biasgrid.families.probe.files.evaluators import Words
 from biasgrid.families.probe.files.genderbench import probe_of_log
 from biasgrid.families.probe.files.genderbench.data import LogSection, read_data
@@ -19,7 +17,6 @@ from biasgrid.families.probe.files.own import ProbeClass, load_class
 from biasgrid.families.probe.files.section import PROMPTS, Keys, ProbeSection
 from biasgrid.faults import Fault, InputError, Problem
 from biasgrid.reading import read_text
-from biasgrid.wording import as_fault, checked
 from biasgrid.yaml_file import Document, read_yaml
 
 PROBE = "a probe in YAML, a Python file with its class, or a log of GenderBench"
@@ -105,12 +102,9 @@ def _load(path: Path, _version: tuple[int, int]) -> Loaded:
     else:
         document = read_yaml(path, PROBE, KEYS)
     if LOG_KEY in document.content:
-        section = checked(LogSection, document.content, str(path))
+        section = document.checked(LogSection, path)
         document = Document(probe_of_log(path.parent / section.log, read_data(path.parent, section)), {})
-    try:
-        head = ProbeSection.model_validate(document.content)
-    except ValidationError as error:
-        raise InputError(as_fault(one, str(path), document.line_of(one["loc"])) for one in error.errors()) from None
+    head = document.checked(ProbeSection, path)
     words, faults = words_of(path, head)
     probe = Probe(document, head, tuple(prompts_of(item, head.prompts) for item in head.items), words, own)
     return Loaded(probe, tuple(faults), probe.digest(code))

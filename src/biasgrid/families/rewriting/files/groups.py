@@ -10,12 +10,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from biasgrid.faults import Fault, InputError
 from biasgrid.reading import read_text
 from biasgrid.section import Section
-from biasgrid.wording import as_fault, at_line, written
 from biasgrid.yaml_file import Document, Place, read_yaml
 
 FILE = "groups and their words in YAML"
@@ -105,12 +104,10 @@ def read_groups(path: Path) -> tuple[Groups | None, list[Fault]]:
     """Reads groups and returns them with every fault that is in their file."""
     try:
         document = read_yaml(path, FILE, KEYS)
-        head = GroupFile.model_validate(document.content)
+        head = document.checked(GroupFile, path)
         people = people_of(path.parent / head.people) if head.people else ()
     except InputError as error:
         return None, error.faults
-    except ValidationError as error:
-        return None, [as_fault(one, str(path), document.line_of(one["loc"])) for one in error.errors()]
     faults = [*row_faults(path, document, head)]
     if faults:
         return None, faults
@@ -140,12 +137,8 @@ def people_of(path: Path) -> tuple[str, ...]:
 
 def row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
     """Yields rows of unequal lengths, empty words, names of groups that stand twice, and what needs `people`."""
-
-    def fault(place: Place, problem: str, expected: str) -> Fault:
-        return Fault(str(path), at_line(document.line_of(place), written(place)), problem, expected)
-
     for name in sorted({name for name in head.groups if head.groups.count(name) > 1}):
-        yield fault(("groups",), f"{name!r} stands twice", "every group once")
+        yield document.fault(path, ("groups",), f"{name!r} stands twice", "every group once")
     sections = {name: getattr(head, name) for name in CONDITIONS}
     rows = [((name, number), row) for name, section in sections.items() for number, row in enumerate(section)]
     if not rows:
@@ -155,12 +148,14 @@ def row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Faul
     for place, row in rows:
         if len(row) != allowed:
             names = [*head.groups, "neutral"][:allowed]
-            yield fault(place, f"{len(row)} words", f"{allowed}, as other rows have: one each for {', '.join(names)}")
+            expected = f"{allowed}, as other rows have: one each for {', '.join(names)}"
+            yield document.fault(path, place, f"{len(row)} words", expected)
         for number, cell in enumerate(row):
             if not cell or not all(word.strip("() *") for word in words_in(cell)):
-                yield fault((*place, number), "no word", "a word, or a list of words whose first one is written")
+                expected = "a word, or a list of words whose first one is written"
+                yield document.fault(path, (*place, number), "no word", expected)
     if head.before_person and not head.people:
-        yield fault(("before_person",), "no `people`", "`people`, a file of words for persons")
+        yield document.fault(path, ("before_person",), "no `people`", "`people`, a file of words for persons")
 
 
 def words_in(cell: Cell) -> list[str]:
@@ -223,15 +218,14 @@ def word_faults(path: Path, document: Document, groups: Groups) -> Iterator[Faul
                 rows.setdefault(word.lower(), []).append((number, row))
     for word, several in rows.items():
         place = several[-1][1].place
-        where = at_line(document.line_of(place), written(place))
         names = [groups.names[number] for number in dict.fromkeys(number for number, _ in several)]
         if len(names) > 1:
             problem = f"{word!r} is a word of {' and of '.join(names)}"
-            yield Fault(str(path), where, problem, f"a word of one group; ({word}) is written, but not looked for")
+            yield document.fault(path, place, problem, f"a word of one group; ({word}) is written, but not looked for")
             continue
         for condition in dict.fromkeys(row.condition for _, row in several):
             alike = [row for _, row in several if row.condition == condition]
             marked = sum(word in row.defaults for row in alike)
             if len(alike) > 1 and marked != 1:
                 problem = f"{word!r} stands in {len(alike)} rows, {marked} of them marked"
-                yield Fault(str(path), where, problem, f"{word}{DEFAULT} in the row that is meant by default")
+                yield document.fault(path, place, problem, f"{word}{DEFAULT} in the row that is meant by default")
