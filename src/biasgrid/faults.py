@@ -92,6 +92,12 @@ def nearest(value: str, allowed: Iterable[str]) -> str:
     return f" (did you mean {match[0]!r}?)" if match else ""
 
 
+def first_few(names: Sequence[str], most: int = 3) -> str:
+    """Writes the first of many names behind each other, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def unknown_names(source: str, key: str, names: Sequence[str], known: Iterable[str]) -> Iterator[Fault]:
     """Yields names that are not known, or stand twice.
 

@@ -9,7 +9,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from biasgrid.faults import UserError
+from biasgrid.faults import UserError, first_few
 from biasgrid.files import read_made
 
 if TYPE_CHECKING:
@@ -200,10 +200,8 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
         *(f"{tensor} is left over" for tensor in left_over(tensors, info["unexpected_keys"])),
     ]
     if problems:
-        more = f" and {len(problems) - 2} more" if len(problems) > 2 else ""
         raise ModelError(
-            f"{name}: the weights are not those of config.json ({', '.join(problems[:2])}{more}); expected "
-            "both from one model"
+            f"{name}: the weights are not those of config.json ({first_few(problems, 2)}); expected both from one model"
         )
 
 

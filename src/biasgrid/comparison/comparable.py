@@ -9,9 +9,7 @@ import numpy as np
 from biasgrid.arrays import BoolArray
 from biasgrid.comparison.cells import Cell
 from biasgrid.comparison.numbers import PARTS, Numbers
-
-NAMED = 3
-"""So many names are told of what only one of two models was asked about."""
+from biasgrid.faults import first_few
 
 
 def why_not(numbers: Numbers, cells: Sequence[Cell], one: int, other: int, *, scored_alike: bool) -> str | None:
@@ -46,8 +44,7 @@ def unlike_lists(numbers: Numbers, cells: Sequence[Cell], pair: tuple[int, int])
             for name in sorted({*own[key].cast(str).drop_nulls()} - {*others[key].cast(str).drop_nulls()})
         ]
         if alone:
-            more = f" and {len(alone) - NAMED} more" if len(alone) > NAMED else ""
-            parts.append(f"{', '.join(alone[:NAMED])}{more} of {cells[one].model} alone")
+            parts.append(f"{first_few(alone)} of {cells[one].model} alone")
     return f"asked about unlike lists: {'; '.join(parts) or 'other pairs of the same names'}"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from biasgrid.checkpoints.cost import load_backend
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
+from biasgrid.faults import first_few
 from biasgrid.runs.counts import UNKNOWN_TOKENS, checkpoint_folder, count_instances
 from biasgrid.runs.layout import Layout
 
@@ -75,9 +76,8 @@ def unknown_words(backend: Tokenizer, text: str) -> list[str]:
 def warnings_of(found: Iterable[Unread]) -> Iterator[str]:
     """Words each of them in a line."""
     for model, dataset, share, words in found:
-        more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
-        named = ", ".join(map(repr, words[:NAMED]))
+        named = first_few([*map(repr, words)], NAMED)
         yield (
             f"warning: {model} on {dataset}: the tokenizer does not know some of the text of {share:.0%} of the "
-            f"instances: {named}{more}"
+            f"instances: {named}"
         )

@@ -6,7 +6,7 @@ texts is needed here; what a log does not tell of names, jobs and words comes of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,10 @@ from biasgrid.families.probe.files.genderbench.formulas import Values
 from biasgrid.families.probe.files.genderbench.probes import PROBES, Known
 from biasgrid.families.probe.files.log import Item, read_log
 from biasgrid.families.probe.files.section import PROMPTS, Keys
-from biasgrid.faults import Fault, InputError, one_of
+from biasgrid.faults import Fault, InputError, first_few, one_of
 
 UNTOLD = {NAMES: "the gender of names", INVENTORIES: "the words that are counted"}
 BESIDE = "a YAML file with the keys 'log'"
-NAMED = 3
-"""How many names or jobs that data lack are named in a message."""
 
 
 def probe_of_log(path: Path, data: Data | None = None) -> dict[str, Any]:
@@ -85,14 +83,8 @@ def unknown_faults(items: Iterable[Keys], known: Known, data: Data, log: str) ->
             continue
         lacking = list(dict.fromkeys(prompt[look_up.by] for prompt in prompts if key not in prompt))
         if lacking:
-            problem = f"lacks {some(lacking)}, of {log}"
+            problem = f"lacks {first_few([*map(repr, lacking)])}, of {log}"
             yield Fault(str(data[look_up.data].file), "", problem, f"a row for each of the {look_up.data} in the log")
-
-
-def some(names: Sequence[str]) -> str:
-    """Names the first few of many."""
-    told = ", ".join(map(repr, names[:NAMED]))
-    return told if len(names) <= NAMED else f"{told} and {len(names) - NAMED} more"
 
 
 def keys_of(item: Item, known: Known, data: Data) -> Keys:
