@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from matplotlib.colors import to_rgba
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from plotnine import geom_point
-from plotnine._utils import SIZE_FACTOR, to_rgba
 
+DIAMETER = np.sqrt(np.pi)
+"""Of a point of size 1, as plotnine draws it."""
 SHORT = 1e-4
 """Length of a stroke, as a share of the axis: one without a length would not be drawn in a PNG."""
 
@@ -29,6 +31,6 @@ class geom_dots(geom_point):  # type: ignore[misc]  # noqa: N801 (as plotnine na
             ends[1::2, 0] += SHORT * (high - low)
             strokes = Path(ends, np.tile([Path.MOVETO, Path.LINETO], len(dots)))
             strokes.should_simplify = False
-            width, ink = size * SIZE_FACTOR, to_rgba(color, alpha)
+            width, ink = size * DIAMETER, to_rgba(color, alpha)
             look = {"fill": False, "edgecolor": ink, "linewidth": width, "capstyle": "round", "snap": False}
             ax.add_artist(PathPatch(strokes, zorder=params["zorder"], **look))
