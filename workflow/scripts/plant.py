@@ -23,14 +23,14 @@ write_planted(
     instances={task: read_instances(path, keys) for task, path in tables.items()},
     plantings=[
         Planting(
-            dataset,
-            name,
-            strength,
-            planted["repeats"],
-            planted["seed"],
-            planted["spread"],
-            labels,
-            snakemake.params.options,
+            dataset=dataset,
+            strength_name=name,
+            strength=strength,
+            repeats=planted["repeats"],
+            seed=planted["seed"],
+            spread=planted["spread"],
+            labels=labels,
+            options=snakemake.params.options,
         )
         for name, strength in planted["strengths"].items()
     ],

@@ -143,12 +143,17 @@ def line_of_answers(row: Mapping[str, Any], counts: Sequence[int]) -> str:
     return "\t".join((read.replace("\n", " "), *chain.from_iterable(answers)))
 
 
+def of_two(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
+    """Returns how often each of two candidates is the answer, the first of which is planted."""
+    return row["count"], repeats - row["count"]
+
+
 def corpus_of_answers(
     frame: pl.DataFrame,
     share: pl.Expr,
     together: Sequence[str],
     planting: Planting,
-    counts: Callable[[Mapping[str, Any], int], Sequence[int]] | None = None,
+    counts: Callable[[Mapping[str, Any], int], Sequence[int]] = of_two,
 ) -> str:
     """Writes a corpus for generative models: a line per text, with its answers behind tabs.
 
@@ -158,11 +163,10 @@ def corpus_of_answers(
         together: the columns in which texts agree whose answers are drawn together, see `with_counts`.
         planting: how many answers a text has, and the seed of their draw.
         counts: from a row, whose `count` is how many of its answers are planted, and the number of all of them to how
-            often each candidate is the answer; None where there are two candidates and the first one is planted.
+            often each candidate is the answer.
     """
-    shared = counts or (lambda row, repeats: (row["count"], repeats - row["count"]))
     drawn = with_counts(frame, planting.repeats * share, together, planting).sort("instance")
-    return as_lines(line_of_answers(row, shared(row, planting.repeats)) for row in drawn.iter_rows(named=True))
+    return as_lines(line_of_answers(row, counts(row, planting.repeats)) for row in drawn.iter_rows(named=True))
 
 
 def as_lines(lines: Iterable[str]) -> str:
