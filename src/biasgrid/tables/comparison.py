@@ -12,7 +12,7 @@ DATASET, MODEL = CELL["dataset"], CELL["model"]
 PAIR = {
     "dataset": DATASET,
     "model": MODEL,
-    "other_model": column(pl.String, description="the model that it is compared with"),
+    "other_model": column(pl.String, description="the model it is compared with"),
 }
 REASON = {
     "reason": column(pl.String, description="why the two are not compared, or no interval is known", nullable=True)
@@ -26,34 +26,32 @@ COMPARISONS = table(
         **PAIR,
         **NAME,
         **KEYS,
-        "value": number("the measure of `model`"),
-        "other_value": number("that of `other_model`"),
-        "difference": number("`value` less `other_value`, null where the two may not be compared"),
-        "low": number("lower end of the interval of the difference, over templates"),
-        "high": number("upper end of it"),
-        "selected_low": number("lower end of the interval of what was picked because its q is small"),
-        "selected_high": number("upper end of that interval"),
-        "se": number("standard error of the difference"),
-        "df": number("its degrees of freedom; may be infinite"),
-        "p": number("probability of a difference as large, if there were none"),
-        "q": number("p, corrected: of whole cells for all pairs of models, of parts for all of their kind"),
-        "holm": number("p, corrected so that any false discovery among these is as rare as p says (Holm)"),
+        "value": number(description="the measure of `model`"),
+        "other_value": number(description="the measure of `other_model`"),
+        "difference": number(description="`value` minus `other_value`; null if the two may not be compared"),
+        "low": number(description="lower end of its interval, over templates"),
+        "high": number(description="upper end of its interval"),
+        "selected_low": number(description="lower end of the interval that allows for being picked by a small q"),
+        "selected_high": number(description="upper end of that interval"),
+        "se": number(description="standard error"),
+        "df": number(description="degrees of freedom of the standard error; may be infinite"),
+        "p": number(description="probability of a difference at least as large if there were none"),
+        "q": number(description="p corrected for all pairs of models (whole cells) or all parts of the kind"),
+        "holm": number(description="p corrected for any false discovery (Holm)"),
         "frames": column(
             pl.Int64,
-            description="how many frames the difference is over; of unpaired models those of the one with fewer",
+            description="how many frames it is over; of unpaired models the smaller number",
             nullable=True,
         ),
         "paired": column(
             pl.Boolean,
-            description="whether both were asked the same templates, so that each frame is left out of both",
+            description="whether both were asked the same templates",
             nullable=True,
         ),
         "tests": column(
-            pl.Int64, description="how many differences of its kind the pair has; most of those of parts are not kept"
+            pl.Int64, description="how many differences of its kind were tested; most of those of parts are not kept"
         ),
-        "mark": column(
-            pl.String, description="mark of `value`, from A to D, of measures that have marks", nullable=True
-        ),
+        "mark": column(pl.String, description="mark of `value` from A to D, if the measure has marks", nullable=True),
         "other_mark": column(pl.String, description="mark of `other_value`", nullable=True),
         **REASON,
     },
@@ -65,15 +63,15 @@ RANKS = table(
         "dataset": DATASET,
         **NAME,
         "bias_type": KEYS["bias_type"],
-        "set": column(pl.UInt16, description="which models are ranked together: those that may be compared, from 0"),
+        "set": column(pl.UInt16, description="which models are ranked together, numbered from 0"),
         "model": MODEL,
-        "value": number("the measure"),
+        "value": number(description="the measure"),
         "rank": column(pl.Int64, description="1 for the largest value of the set"),
         "rank_low": column(
-            pl.Int64, description="the lowest number of its interval: 1 more than models are told from it as larger"
+            pl.Int64, description="lower end of its interval: 1 + how many models are significantly larger"
         ),
-        "rank_high": column(pl.Int64, description="the highest: models of the set less those that are told smaller"),
-        "models": column(pl.Int64, description="how many models the set has"),
+        "rank_high": column(pl.Int64, description="upper end: `models` minus how many are significantly smaller"),
+        "models": column(pl.Int64, description="how many models are in the set"),
     },
 )
 
@@ -82,10 +80,12 @@ AGREEMENT = table(
     {
         **PAIR,
         **NAME,
-        "value": number("Spearman's correlation, over subjects, of the measure of each subject"),
-        "low": number("lower end of its interval, over subjects"),
-        "high": number("upper end of it"),
-        "ceiling": number("the correlation that noise lets models reach that agree fully: root of both reliabilities"),
+        "value": number(description="Spearman's correlation over subjects"),
+        "low": number(description="lower end of its interval, over subjects"),
+        "high": number(description="upper end of its interval"),
+        "ceiling": number(
+            description="the correlation that noise allows models in full agreement: root of both reliabilities"
+        ),
         "n": column(pl.Int64, description="how many subjects both were asked about"),
         **REASON,
     },

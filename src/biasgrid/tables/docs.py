@@ -6,8 +6,9 @@ A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 
 import pandera.polars as pa
 
@@ -15,6 +16,10 @@ from biasgrid.tables.measure import Measure
 
 Makers = Mapping[str, Callable[[], str]]
 """What writes a table in Markdown, by its name."""
+
+COLUMN = ("column", "type", "meaning")
+MANY = 3
+"""A column that so many tables have, with one type and meaning, is described once."""
 
 MARKS = re.compile(r"(<!-- table: ([^>]+) -->\n).*?(<!-- end of table -->)", flags=re.DOTALL)
 
@@ -29,17 +34,40 @@ def with_tables(text: str, makers: Makers) -> str:
 
 
 def column_tables(schemas: Mapping[str, pa.DataFrameSchema]) -> Makers:
-    """Returns the tables of columns, `columns of NAME`, of some schemas."""
-    return {f"columns of {name}": partial(column_table, schema) for name, schema in schemas.items()}
+    """Returns the tables of columns, `columns of NAME`, of some schemas, and `columns of many tables`."""
+    types: dict[tuple[str, str], list[str]] = {}
+    for schema in schemas.values():
+        for name, dtype, meaning in column_rows(schema):
+            types.setdefault((name, meaning), []).append(dtype)
+    many = {column: found for column, found in types.items() if len(found) >= MANY}
+    rows = [(name, "; ".join(dict.fromkeys(found)), meaning) for (name, meaning), found in many.items()]
+    tables = {f"columns of {name}": partial(column_table, schema, many) for name, schema in schemas.items()}
+    return {"columns of many tables": partial(markdown, COLUMN, rows), **tables}
 
 
-def column_table(schema: pa.DataFrameSchema) -> str:
-    """Writes the columns of a schema."""
-    rows = [
+def column_rows(schema: pa.DataFrameSchema) -> list[tuple[str, str, str]]:
+    """Words each column of a schema: its name, its type and its meaning."""
+    return [
         (f"`{name}`", f"{column.dtype.type}{', or null' if column.nullable else ''}", column.description)
         for name, column in schema.columns.items()
     ]
-    return markdown(("column", "type", "meaning"), rows)
+
+
+def column_table(schema: pa.DataFrameSchema, elsewhere: Collection[tuple[str, str]] = ()) -> str:
+    """Writes the columns of a schema.
+
+    Args:
+        schema: the schema.
+        elsewhere: names and meanings of columns that the table of columns of many tables describes: several of
+            these in a row are only named.
+    """
+    rows: list[tuple[str, str, str]] = []
+    for is_elsewhere, run in groupby(column_rows(schema), lambda row: (row[0], row[2]) in elsewhere):
+        columns = list(run)
+        names = ", ".join(name for name, *_ in columns)
+        is_short = is_elsewhere and len(columns) > 1
+        rows += [(names, "", "[see above](#columns-of-many-tables)")] if is_short else columns
+    return markdown(COLUMN, rows)
 
 
 def measure_table(declared: Mapping[str, Measure]) -> str:

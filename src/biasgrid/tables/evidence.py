@@ -16,68 +16,57 @@ EVIDENCE = table(
         **NAME,
         **KEYS,
         **VALUE,
-        "rank": column(
-            pl.UInt16, description="place of the number that it is evidence for among those of its measure, from 0"
-        ),
+        "rank": column(pl.UInt16, description="place of the number among those of its measure, from 0"),
         "reason": column(
             pl.String,
-            description="why the number has evidence: it is among the `strongest`, it was `drawn` from the others, or "
-            "`all` of its sort have",
+            description="why the number is here: `strongest`, `drawn` from the others, or `all` of its kind",
         ),
         "role": column(
             pl.String,
-            description="what the unit shows of the number: the `strongest` case of it, the `typical` one (the median) "
-            "or the most `contrary` one",
+            description="`strongest`, `typical` (the median) or `contrary`",
         ),
-        "unit": column(
-            pl.UInt32, description="the swap group, the case, the statement with its negation, the item, or the prompt"
-        ),
+        "unit": column(pl.UInt32, description="number of the swap group, case, pair of statements, item or prompt"),
         "unit_value": column(
             pl.Float64,
-            description="what was measured of the unit: C of a swap group, the difference of a case, how probable "
-            "wrong answers are to a statement and its negation, the share of an item's answers, what is beyond the "
-            "noise in answers to a prompt",
+            description="C of a swap group, the difference of a case, how probable wrong answers to a pair of "
+            "statements are, the share of an item's answers, the excess of a prompt",
         ),
-        "instance": column(pl.UInt32, description="an instance of the unit"),
+        "instance": column(pl.UInt32, description="the instance"),
         "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order", nullable=True),
         "negated": column(pl.Boolean, description="whether the question is the negated one", nullable=True),
-        "term": column(pl.String, description="the identity term in the text", nullable=True),
-        "text": column(pl.String, description="what was asked: the question, statement or first input"),
+        "term": column(pl.String, description="the identity term", nullable=True),
+        "text": column(pl.String, description="the first text: the question, statement or input"),
         "text_pair": column(
-            pl.String, description="the second text: the context, the second input, or the system text", nullable=True
+            pl.String, description="the second text: the context, second input or system text", nullable=True
         ),
         "expected": column(
             pl.String, description="what is right: the class, the target words or the answer", nullable=True
         ),
-        "said": column(
-            pl.String, description="what the model said: the most probable class or word, or its answer", nullable=True
-        ),
+        "said": column(pl.String, description="the most probable class or target word, or the answer", nullable=True),
         "found": column(
             pl.String,
-            description="what a probe's evaluator saw in the answer, or why it saw nothing; null without evaluator",
+            description="probe: what the evaluator saw in the answer, or why it saw nothing",
             nullable=True,
         ),
-        "p_yes": column(
-            pl.Float64, description="the probability of Yes to a statement, as the model has it", nullable=True
-        ),
-        "p_no": column(pl.Float64, description="that of No", nullable=True),
+        "p_yes": column(pl.Float64, description="statement: probability of Yes", nullable=True),
+        "p_no": column(pl.Float64, description="statement: probability of No", nullable=True),
         "score": column(
             pl.Float64,
-            description="the score of the subject or term at this instance; of an answer to a rewritten prompt how "
-            "like it is to that for the other group; null of an answer to a probe in which nothing was found",
+            description="score of the subject or term; rewriting: similarity to the other group's answer; null where "
+            "a probe found nothing",
             nullable=True,
         ),
         "other_score": column(
             pl.Float64,
-            description="that of the other subject; how like the answer is to others to the same text",
+            description="score of the other subject; rewriting: similarity to other answers to the same text",
             nullable=True,
         ),
         "position": column(
-            pl.UInt16, description="where the subject begins in text_pair, in characters", nullable=True
+            pl.UInt16, description="where the subject begins in `text_pair`, in characters", nullable=True
         ),
-        "length": column(pl.UInt16, description="how many characters it has there", nullable=True),
+        "length": column(pl.UInt16, description="its length there", nullable=True),
         "other_position": column(pl.UInt16, description="where the other subject begins", nullable=True),
-        "other_length": column(pl.UInt16, description="how many characters it has", nullable=True),
+        "other_length": column(pl.UInt16, description="its length there", nullable=True),
     },
 )
 
@@ -87,9 +76,9 @@ EVIDENCE_PARTS = table(
         **CELL,
         **NAME,
         **{name: KEYS[name] for name in ("subject", "attribute")},
-        "template": column(pl.UInt16, description="the template that it is the mean of", nullable=True),
-        "other": column(pl.String, description="or the partner that it is the mean of", nullable=True),
-        "value": column(pl.Float64, description="mean over the units of this template or partner"),
+        "template": column(pl.UInt16, description="the template of the mean", nullable=True),
+        "other": column(pl.String, description="or its partner", nullable=True),
+        "value": column(pl.Float64, description="mean of C"),
         "n": NUMBERS["n"],
     },
 )

@@ -17,21 +17,19 @@ Keys = Mapping[str, pa.Column]
 """The columns of a family, which no model reads."""
 
 ASKED = {
-    "instance": column(pl.UInt32, description="row number, the instance's id", checks=Unique),
+    "instance": column(pl.UInt32, description="the instance, numbered from 0", checks=Unique),
     "key": column(
         pl.UInt64,
-        description="digest of what is asked and of its repetition; no other instance of the dataset has it",
+        description="digest of what is asked and its repetition, unique in the dataset",
     ),
-    "system": column(
-        pl.Categorical, description="the system text of generative models, where there is one", nullable=True
-    ),
+    "system": column(pl.Categorical, description="generative models: the system text, if any", nullable=True),
     "text": column(
         pl.Categorical,
-        description="what is asked: a text to be classified, a question; for masked language models with the mask",
+        description="what is asked: the text to classify, the question, the text with the mask",
     ),
     "text_pair": column(
         pl.Categorical,
-        description="the second text, where there is one: the hypothesis, or the context that a question is about",
+        description="the second text, if any: hypothesis or context",
         nullable=True,
     ),
 }
@@ -39,13 +37,12 @@ TEXTS = ("text", "text_pair")
 NUMBERED = {
     "candidate": column(
         pl.Categorical,
-        description="text whose probability is read, null where there are fewer: a subject as written in `text_pair`, "
-        "its pronoun, a target word",
+        description="text whose probability is read, if any: a subject as in `text_pair`, its pronoun, a target word",
         nullable=True,
     ),
     "position": column(
         pl.UInt16,
-        description="where the candidate begins in `text_pair`, in characters, where that counts",
+        description="where it begins in `text_pair`, in characters, if that matters",
         nullable=True,
     ),
 }

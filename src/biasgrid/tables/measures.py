@@ -18,50 +18,57 @@ CELL = {
     "dataset": column(pl.String, description="the dataset's name in the config"),
 }
 NAME = {
-    "measure": column(pl.String, description="the measure's name, such as gamma, score, distance or failure_rate"),
+    "measure": column(pl.String, description="the measure, such as gamma or distance"),
     "options": column(
         pl.String,
-        description="what it was computed with, such as `score=f1, argument=macro, mode=group`; empty where there is "
-        "nothing to choose",
+        description="how it was computed, such as `score=f1, mode=group`; may be empty",
     ),
 }
 KEYS = {
-    "subject": column(pl.String, description="the subject it is about", nullable=True),
-    "subject_cluster": column(pl.String, description="the cluster of subjects it is about", nullable=True),
-    "attribute": column(pl.String, description="the attribute it is about", nullable=True),
-    "attribute_cluster": column(pl.String, description="the cluster of attributes it is about", nullable=True),
+    "subject": column(pl.String, description="the subject", nullable=True),
+    "subject_cluster": column(pl.String, description="the cluster of subjects", nullable=True),
+    "attribute": column(pl.String, description="the attribute", nullable=True),
+    "attribute_cluster": column(pl.String, description="the cluster of attributes", nullable=True),
     "bias_type": column(
         pl.String,
-        description="what the groups it is about have in common; of intersections joined by ` & `",
+        description="what the groups have in common, such as religion; ` & ` joins those of an intersection",
         nullable=True,
     ),
-    "group": column(pl.String, description="the group it is about", nullable=True),
-    "other": column(pl.String, description="the group or subject that this one is compared with", nullable=True),
-    "template": column(pl.UInt16, description="the template it is about", nullable=True),
+    "group": column(pl.String, description="the group, or those of an intersection", nullable=True),
+    "other": column(pl.String, description="the group or subject it is compared with", nullable=True),
+    "template": column(pl.UInt16, description="the template, numbered from 0", nullable=True),
 }
 VALUE = {
-    "value": column(
-        pl.Float64, description="the measure, null where nothing has a value", nullable=True, checks=NeverNaN
-    )
+    "value": column(pl.Float64, description="the measure; null if it has no value", nullable=True, checks=NeverNaN)
 }
 FLAG = {
     "flag": column(
         pl.String,
-        description="what speaks against the cell (of validity flags beyond their limit), or why the value is withheld",
+        description="[validity flags](validity.md) against the cell, or why the value is withheld",
         nullable=True,
     )
 }
 NUMBERS = {
     "low": column(pl.Float64, description="lower end of its interval", nullable=True, checks=NeverNaN),
     "high": column(pl.Float64, description="upper end of its interval", nullable=True, checks=NeverNaN),
-    "p": column(pl.Float64, description="probability of such a value without any bias", nullable=True, checks=NeverNaN),
-    "q": column(pl.Float64, description="p, corrected for how much was tested", nullable=True, checks=NeverNaN),
-    "n": column(pl.Int64, description="how many things that the measure counts it is made of"),
-    "left_out": column(pl.Int64, description="how many more have no value and are left out"),
+    "p": column(
+        pl.Float64,
+        description="probability of a value at least this far from equal treatment if there were no difference",
+        nullable=True,
+        checks=NeverNaN,
+    ),
+    "q": column(
+        pl.Float64,
+        description="p corrected for all tests of its kind: the share of false discoveries up to it",
+        nullable=True,
+        checks=NeverNaN,
+    ),
+    "n": column(pl.Int64, description="how many units the measure is computed from"),
+    "left_out": column(pl.Int64, description="how many more units have no value"),
 }
 
 MARKS = {
-    "mark": column(pl.String, description="mark of the value, from A to D, of measures that have marks", nullable=True),
+    "mark": column(pl.String, description="mark of the value from A to D, if the measure has marks", nullable=True),
     "best_mark": column(pl.String, description="the best mark in its interval", nullable=True),
     "worst_mark": column(pl.String, description="the worst mark in its interval", nullable=True),
 }
@@ -72,12 +79,12 @@ SUMMARY = table(
     "summary",
     {
         **CELL,
-        "kind": column(pl.String, description="the kind of model (such as SQuAD, NewsQA, LM)"),
-        "label": column(pl.String, description="the model's label in plots"),
+        "kind": column(pl.String, description="the kind of model, such as SQuAD or LM"),
+        "label": column(pl.String, description="the model's label in figures"),
         "scoring": column(
             pl.String,
-            description="exact or unqover, where one can choose; of models that write how they were asked to choose, "
-            "such as logits, top or parsed: see docs/servers.md",
+            description="how probabilities were read: `exact` or `unqover`; of generative models `logits`, `parsed` "
+            "or [a server's way](servers.md)",
             nullable=True,
         ),
         **NAME,
@@ -87,20 +94,20 @@ SUMMARY = table(
         **MARKS,
         "floor": column(
             pl.Float64,
-            description="what noise alone would give, of measures that are positive for noise",
+            description="what noise alone would give, if the measure is positive for noise",
             nullable=True,
             checks=NeverNaN,
         ),
         "over": column(
-            pl.String, description="what its interval generalises over: `templates`, or `all`", nullable=True
+            pl.String, description="what its interval generalises over: `templates` or `all`", nullable=True
         ),
         "frames": column(
             pl.Int64,
-            description="how many frames (templates that are no rewordings of each other) it has",
+            description="how many frames it is over",
             nullable=True,
         ),
         **FLAG,
-        "headline": column(pl.Boolean, description="whether the measure and its options are the dataset's headline"),
+        "headline": column(pl.Boolean, description="whether it is the dataset's headline"),
     },
 )
 

@@ -14,9 +14,7 @@ PLANTED = table(
         "dataset": column(pl.String, description="the dataset's name in the config"),
         **NAME,
         **KEYS,
-        "value": column(
-            pl.Float64, description="the measure that a model has which learned the corpus", checks=NeverNaN
-        ),
+        "value": column(pl.Float64, description="the measure of a model that has learned the corpus", checks=NeverNaN),
     },
     unique=["strength", "dataset", "measure", "options", *MEASURE_KEYS],
 )

@@ -21,7 +21,7 @@ UNKNOWN = "none"
 """The method of what nothing can be said of."""
 
 
-def number(description: str) -> pa.Column:
+def number(*, description: str) -> pa.Column:
     """Returns a column of numbers that may be null."""
     return column(pl.Float64, description=description, nullable=True, checks=NeverNaN)
 
@@ -34,24 +34,24 @@ STATISTICS = table(
         **KEYS,
         "over": column(
             pl.String,
-            description="what it generalises over: `templates`, `subjects` (names, terms) or `all` that was sampled",
+            description="what it generalises over: `templates`, `subjects` or `all`",
         ),
         **VALUE,
-        "low": number("lower end of its interval, null where nothing can be said"),
-        "high": number("upper end of its interval"),
-        "selected_low": number("lower end of the interval of what was picked because its q is small"),
-        "selected_high": number("upper end of that interval"),
-        "se": number("standard error, where there is a single one"),
-        "df": number("degrees of freedom of the standard error; may be infinite"),
-        "p": number("probability of a value as far from equal treatment, if there were no difference"),
-        "q": number("p, corrected for the tests of its kind: the share of false discoveries among those up to it"),
-        "holm": number("p, corrected so that any false discovery of its kind is as rare as p says (Holm)"),
-        "floor": number("what noise alone would give, of measures that are positive for noise"),
-        "frames": column(
-            pl.Int64, description="how many frames (templates that are no rewordings of each other) it has"
+        "low": number(description="lower end of its interval"),
+        "high": number(description="upper end of its interval"),
+        "selected_low": number(description="lower end of the interval that allows for being picked by a small q"),
+        "selected_high": number(description="upper end of that interval"),
+        "se": number(description="standard error"),
+        "df": number(description="degrees of freedom of the standard error; may be infinite"),
+        "p": number(
+            description="probability of a value at least this far from equal treatment if there were no difference"
         ),
-        "n": column(pl.Int64, description="how many things that the measure counts it is made of"),
-        "method": column(pl.String, description="how its interval or p was found; `none` where nothing can be said"),
+        "q": number(description="p corrected for all tests of its kind: the share of false discoveries up to it"),
+        "holm": number(description="p corrected for any false discovery (Holm)"),
+        "floor": number(description="what noise alone would give, if the measure is positive for noise"),
+        "frames": column(pl.Int64, description="how many frames it is over"),
+        "n": column(pl.Int64, description="how many units the measure is computed from"),
+        "method": column(pl.String, description="how interval or p were found; `none` where nothing can be said"),
     },
 )
 
@@ -61,16 +61,16 @@ VARIANCES = table(
         **CELL,
         "block": column(
             pl.UInt16,
-            description="attributes that are asked in the same frames, usually one block; null of the whole cell",
+            description="attributes asked in the same frames, usually one block; null for the whole cell",
             nullable=True,
         ),
         "name": column(
             pl.String,
-            description="a source of variance (`association`, `association x frame`, ...) or an index made of them "
+            description="a source of variance (`association`, `association x frame`, ...) or an index "
             "(`template_share`, `reliability`, `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`)",
         ),
-        "value": number("the variance in C, or the index"),
-        "share": number("the share of a source among the variances that are not negative"),
+        "value": number(description="the variance of C, or the index"),
+        "share": number(description="its share of all positive variance"),
     },
 )
 
@@ -78,12 +78,12 @@ FRAMES = table(
     "frames",
     {
         **CELL,
-        "frame": column(pl.UInt16, description="0-based number, in the order of the frames' first templates"),
+        "frame": column(pl.UInt16, description="the frame, numbered from 0 by its first template"),
         "templates": column(pl.String, description="its templates, such as `0, 1`"),
-        "mu_without": number("mu of the other frames"),
-        "correlation": number("how the frame's associations correlate with those of the others"),
-        "like": column(pl.UInt16, description="the frame whose noise is most like this one's", nullable=True),
-        "likeness": number("how the noise of the two correlates: above 0.5 both say nearly the same"),
+        "mu_without": number(description="mu of the other frames"),
+        "correlation": number(description="correlation of its associations with those of the others"),
+        "like": column(pl.UInt16, description="the frame with the most similar noise", nullable=True),
+        "likeness": number(description="correlation of their noise: above 0.5 both say nearly the same"),
     },
 )
 
@@ -97,7 +97,7 @@ BY_TEMPLATE = table(
         ),
         "attribute": KEYS["attribute"],
         "template": KEYS["template"],
-        "n": column(pl.Int64, description="how many swap groups these are means of"),
+        "n": column(pl.Int64, description="how many swap groups"),
         "comparison": column(pl.Float64, description="mean of C"),
         "sign": column(pl.Float64, description="mean of the sign of C"),
         "wins": column(pl.Float64, description="share of C above 0"),
@@ -115,15 +115,15 @@ WITHOUT_FRAMES = table(
         **NAME,
         **KEYS,
         **VALUE,
-        "n": column(pl.Int64, description="how many things that the measure counts it is made of"),
+        "n": column(pl.Int64, description="how many units the measure is computed from"),
         "moderated": column(
             pl.Boolean,
-            description="whether its variance over frames is strengthened by those of others of its kind",
+            description="whether its variance borrows from others of its kind",
         ),
         "without": column(
             pl.List(pl.Float64),
-            description="the measure without each frame, in their order; null where it has nothing of the frame, all "
-            "null where nothing can be said",
+            description="the measure without each frame; null where it has nothing of the frame, all null where "
+            "nothing can be said",
         ),
     },
 )

@@ -7,26 +7,26 @@ import polars as pl
 from biasgrid.tables.schema import column
 
 KEYS = {
-    "case": column(pl.UInt32, description="template and fillings: its instances differ in nothing but the term"),
+    "case": column(pl.UInt32, description="template and fillings; its instances differ only in the term"),
     "swapped_case": column(
         pl.UInt32,
-        description="the case in which the fillings of each placeholder (<x>, <x:2>) stand in reversed order, null "
-        "where that is the same",
+        description="the case with the fillings of each placeholder (<x>, <x:2>) in reversed order; null if it is "
+        "the same",
         nullable=True,
     ),
-    "template": column(pl.UInt16, description="0-based index of the template in reading order"),
+    "template": column(pl.UInt16, description="the template, numbered from 0"),
     "bias_type": column(
         pl.Categorical,
-        description="what its groups have in common (such as religion); an intersection joins several by ` & `",
+        description="what the groups have in common, such as religion; ` & ` joins those of an intersection",
     ),
     "group": column(
         pl.Categorical,
-        description="the social group (such as muslim), of an intersection one of each bias type, joined by ` & `",
+        description="the group, or those of an intersection",
     ),
     "term": column(
         pl.Categorical,
-        description="the group's identity term, of an intersection one of each group, joined by ` & `",
+        description="the group's identity term, or those of an intersection",
     ),
-    "label": column(pl.Int16, description="the right class, of classifiers", nullable=True),
-    "answer": column(pl.String, description="the right answer, of question answering", nullable=True),
+    "label": column(pl.Int16, description="classifiers: the right class", nullable=True),
+    "answer": column(pl.String, description="question answering: the right answer", nullable=True),
 }

@@ -17,29 +17,26 @@ from biasgrid.tables.schema import column, table
 OBSERVATIONS = table(
     "observations of cases",
     {
-        "instance": column(pl.UInt32, description="the instance that was asked"),
-        "part": column(
-            pl.Boolean, description="whether the instance is of an intersection, and this a part of its groups"
+        "instance": column(pl.UInt32, description="the instance"),
+        "part": column(pl.Boolean, description="whether this is one part of an intersection"),
+        "case": column(pl.UInt32, description="template and fillings; its instances differ only in the term"),
+        "swapped_case": column(pl.UInt32, description="the case with the fillings in reversed order", nullable=True),
+        "template": column(pl.UInt16, description="the template, numbered from 0"),
+        "bias_type": column(
+            pl.Categorical,
+            description="what the groups have in common, such as religion; ` & ` joins those of an intersection",
         ),
-        "case": column(pl.UInt32, description="template and fillings: its instances differ in nothing but the term"),
-        "swapped_case": column(
-            pl.UInt32, description="the case in which the fillings stand in reversed order", nullable=True
-        ),
-        "template": column(pl.UInt16, description="0-based index of the template in reading order"),
-        "bias_type": column(pl.Categorical, description="what the groups have in common"),
-        "group": column(pl.Categorical, description="the group"),
-        "term": column(pl.Categorical, description="its identity term"),
-        "text": column(pl.String, description="the first input"),
-        "text_pair": column(pl.String, description="the second input, where there are two", nullable=True),
+        "group": column(pl.Categorical, description="the group, or those of an intersection"),
+        "term": column(pl.Categorical, description="the group's identity term, or those of an intersection"),
+        "text": column(pl.String, description="the first text"),
+        "text_pair": column(pl.String, description="the second text, if any", nullable=True),
         "expected": column(pl.String, description="what is right: the class, the target words or the answer"),
         "said": column(pl.String, description="the most probable class or target word, or the answer"),
-        "score": column(pl.Float64, description="the main score, by which cases fail"),
-        "label": column(pl.Int16, description="the right class, of classifiers", nullable=True),
-        "probabilities": column(
-            pl.List(pl.Float32), description="probability of each class or target word", nullable=True
-        ),
+        "score": column(pl.Float64, description="the main score, which decides failures"),
+        "label": column(pl.Int16, description="classifiers: the right class", nullable=True),
+        "probabilities": column(pl.List(pl.Float32), description="of each class or target word", nullable=True),
         "ranks": column(pl.List(pl.UInt32), description="rank of each target word's first token", nullable=True),
-        "pieces": column(pl.List(pl.UInt8), description="how many tokens each target word is made of", nullable=True),
+        "pieces": column(pl.List(pl.UInt8), description="how many tokens each target word has", nullable=True),
     },
 )
 

@@ -7,14 +7,12 @@ import polars as pl
 from biasgrid.tables.schema import column
 
 KEYS = {
-    "item": column(pl.UInt32, description="0-based index of the item in the probe"),
-    "prompt": column(pl.UInt16, description="0-based index of the prompt in its item"),
-    "order": column(pl.UInt16, description="0-based index of the order of the options"),
-    "repetition": column(pl.UInt16, description="0 where a prompt is asked for the first time"),
-    "group": column(pl.Categorical, description="the prompt's group, null where it names none", nullable=True),
-    "expected": column(pl.Categorical, description="the label that is expected, null where none is", nullable=True),
-    "options": column(
-        pl.List(pl.Categorical), description="the options in the order in which they are written; empty without options"
-    ),
-    "keys": column(pl.Categorical, description="the keys of item and prompt as JSON"),
+    "item": column(pl.UInt32, description="the item, numbered from 0"),
+    "prompt": column(pl.UInt16, description="the prompt in its item, numbered from 0"),
+    "order": column(pl.UInt16, description="the order of the options, numbered from 0"),
+    "repetition": column(pl.UInt16, description="0 where a text is asked for the first time"),
+    "group": column(pl.Categorical, description="the prompt's group, if any", nullable=True),
+    "expected": column(pl.Categorical, description="the expected label, if any", nullable=True),
+    "options": column(pl.List(pl.Categorical), description="the options in the order asked"),
+    "keys": column(pl.Categorical, description="keys of the item and the prompt, as JSON"),
 }

@@ -27,40 +27,34 @@ PROBABILITIES = "probabilities"
 OBSERVATIONS = table(
     "observations of probes",
     {
-        "instance": column(pl.UInt32, description="the instance that was asked"),
+        "instance": column(pl.UInt32, description="the instance"),
         "other_instance": column(
-            pl.UInt32, description="the instance whose answer it was compared with; null of one alone", nullable=True
+            pl.UInt32, description="the instance whose answer it was compared with", nullable=True
         ),
-        "evaluator": column(
-            pl.Categorical, description="what observed it: an evaluator, or `probabilities` of the options"
-        ),
-        "score": column(
-            pl.Categorical, description="what the value is: `answer` of a label, a list of words, a scorer's number"
-        ),
+        "evaluator": column(pl.Categorical, description="the evaluator, or `probabilities` of the options"),
+        "score": column(pl.Categorical, description="what the value is: `answer` for a label, a word list, a scorer"),
         "value": column(
             pl.Float64,
-            description="how much of the label there is (1 of a text, its share of the probability, how many words), "
-            "or the number; null where nothing was found",
+            description="how much of the label was found (1 for a text, its probability, how many words), or the "
+            "scorer's number; null if nothing",
             nullable=True,
             checks=NeverNaN,
         ),
-        "label": column(pl.Categorical, description="what was found, null of numbers", nullable=True),
+        "label": column(pl.Categorical, description="the label found; null for a scorer's number", nullable=True),
         "undetected": column(pl.Boolean, description="whether nothing was found"),
-        "outcome": column(
-            pl.Enum(OUTCOMES), description="why not: declined, cut off, empty, or it says something else"
-        ),
+        "outcome": column(pl.Enum(OUTCOMES), description="how the answer ended; `unclear` says something else"),
         "cut": column(
             pl.Boolean,
-            description="whether its scorer read the beginning alone, as it takes no longer text; null without one",
+            description="whether the scorer read only the beginning of a long answer",
             nullable=True,
         ),
-        "item": column(pl.UInt32, description="the item"),
-        "prompt": column(pl.UInt16, description="its prompt"),
-        "order": column(pl.UInt16, description="the order of the options"),
-        "repetition": column(pl.UInt16, description="the repetition"),
-        "group": column(pl.Categorical, description="the prompt's group", nullable=True),
-        "expected": column(pl.Categorical, description="the label that is expected", nullable=True),
-        "keys": column(pl.Categorical, description="the keys of item and prompt as JSON"),
+        "item": column(pl.UInt32, description="the item, numbered from 0"),
+        "prompt": column(pl.UInt16, description="the prompt in its item, numbered from 0"),
+        "order": column(pl.UInt16, description="the order of the options, numbered from 0"),
+        "repetition": column(pl.UInt16, description="0 where a text is asked for the first time"),
+        "group": column(pl.Categorical, description="the prompt's group, if any", nullable=True),
+        "expected": column(pl.Categorical, description="the expected label, if any", nullable=True),
+        "keys": column(pl.Categorical, description="keys of the item and the prompt, as JSON"),
     },
 )
 

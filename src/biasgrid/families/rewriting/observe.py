@@ -35,30 +35,26 @@ SHARES = (*OUTCOMES, CUT)
 OBSERVATIONS = table(
     "observations of rewriting",
     {
-        "instance": column(pl.UInt32, description="the instance that was asked"),
+        "instance": column(pl.UInt32, description="the instance"),
         "other_instance": column(
-            pl.UInt32, description="the instance whose answer it was compared with; null of one alone", nullable=True
+            pl.UInt32, description="the instance whose answer it was compared with", nullable=True
         ),
-        "score": column(
-            pl.Categorical, description="what the value is: how the answer ended, a scorer's number, a similarity"
-        ),
+        "score": column(pl.Categorical, description="what the value is: how the answer ended, a scorer, a similarity"),
         "value": column(
             pl.Float64,
-            description="the number; null where an answer says nothing, as one that declines",
+            description="the number; null where an answer says nothing or declines",
             nullable=True,
             checks=NeverNaN,
         ),
-        "prompt": column(pl.UInt32, description="the prompt"),
+        "prompt": column(pl.UInt32, description="the prompt among the distinct ones of the file, numbered from 0"),
         "group": column(pl.Categorical, description="the group that the prompt was rewritten for"),
         "other": column(
             pl.Categorical,
-            description="that of the other answer: another, or the same for the noise floor; null of one alone",
+            description="the other answer's group; the same one for the noise floor",
             nullable=True,
         ),
-        "repetition": column(pl.UInt16, description="the repetition"),
-        "response": column(
-            pl.String, description="the answer, in the rows that say whether it declines; null elsewhere", nullable=True
-        ),
+        "repetition": column(pl.UInt16, description="0 where a text is asked for the first time"),
+        "response": column(pl.String, description="the answer, in rows of the score `refused`", nullable=True),
     },
 )
 

@@ -7,17 +7,17 @@ import polars as pl
 from biasgrid.tables.schema import column
 
 KEYS = {
-    "template": column(pl.UInt16, description="0-based index of the template in its file"),
+    "template": column(pl.UInt16, description="the template, numbered from 0"),
     "template_id": column(pl.Categorical, description="the template's id in its file"),
     "pair": column(
         pl.UInt32,
-        description="what a statement and its negation have in common, null where a template has no negation",
+        description="number of a statement and its negation; null without negation",
         nullable=True,
     ),
     "negated": column(pl.Boolean, description="whether it is the negation"),
-    "repetition": column(pl.UInt16, description="0 where a statement is asked for the first time"),
-    "domains": column(pl.List(pl.Categorical), description="domain of each parameter, empty where it is not used"),
-    "names": column(pl.List(pl.Categorical), description="value of each parameter, empty where it is not used"),
-    "classes": column(pl.List(pl.Categorical), description="class of each value, empty where it is not used"),
+    "repetition": column(pl.UInt16, description="0 where a text is asked for the first time"),
+    "domains": column(pl.List(pl.Categorical), description="domain of each parameter"),
+    "names": column(pl.List(pl.Categorical), description="value of each parameter"),
+    "classes": column(pl.List(pl.Categorical), description="class of each value"),
     "label": column(pl.Categorical, description="the right answer"),
 }

@@ -8,15 +8,15 @@ from biasgrid.tables.schema import column
 
 KEYS = {
     "swap_group": column(
-        pl.UInt32, description="the four instances that share template, pair of subjects and attribute"
+        pl.UInt32, description="number of the four instances with one template, pair of subjects and attribute"
     ),
     "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order"),
     "negated": column(pl.Boolean, description="whether the question is the negated one"),
-    "template": column(pl.UInt16, description="0-based index of the template in its file"),
-    "subject1": column(pl.Categorical, description="the subject that stands first in the context"),
-    "subject2": column(pl.Categorical, description="the subject that stands second in the context"),
-    "cluster1": column(pl.Categorical, description="cluster of subject1 (such as female)", nullable=True),
+    "template": column(pl.UInt16, description="the template, numbered from 0"),
+    "subject1": column(pl.Categorical, description="the subject that stands first"),
+    "subject2": column(pl.Categorical, description="the subject that stands second"),
+    "cluster1": column(pl.Categorical, description="cluster of subject1, such as female", nullable=True),
     "cluster2": column(pl.Categorical, description="cluster of subject2", nullable=True),
-    "attribute": column(pl.Categorical, description="the attribute's name: its wording in the base type"),
-    "attribute_cluster": column(pl.Categorical, description="cluster of the attribute (such as crime)", nullable=True),
+    "attribute": column(pl.Categorical, description="the attribute in its base wording"),
+    "attribute_cluster": column(pl.Categorical, description="cluster of the attribute, such as crime", nullable=True),
 }

@@ -11,12 +11,11 @@ from biasgrid.tables.schema import column
 
 UNKNOWN = column(
     pl.Boolean,
-    description="whether the model's tokenizer does not know some of what was asked: its unknown token stands there; "
-    "null where nobody looked",
+    description="whether the tokenizer put its unknown token into the text; null if not checked",
     nullable=True,
 )
 """The column `unknown` of kinds whose models read texts with a tokenizer."""
-CUT = column(pl.Boolean, description="whether the text is longer than the model takes, and its end was not read")
+CUT = column(pl.Boolean, description="whether the text was too long, so its end was not read")
 """The column `cut` of kinds whose models read as much of a text as they take."""
 
 

@@ -10,11 +10,11 @@ from biasgrid.tables.schema import NeverNaN, Unique, column, table
 SCHEMA = table(
     "score predictions",
     {
-        "instance": column(pl.UInt32, description="the instance's id", checks=Unique),
+        "instance": column(pl.UInt32, description="the instance", checks=Unique),
         "key": column(pl.UInt64, description="the instance's key"),
         "score": column(
             pl.Float32,
-            description="probability of the classes of the scorer that count: the largest, or their sum",
+            description="probability of the scorer's labels: the largest, or their sum",
             checks=NeverNaN,
         ),
         "unknown": UNKNOWN,

@@ -10,11 +10,11 @@ from biasgrid.tables.schema import Probabilities, Probability, Unique, column, t
 SCHEMA = table(
     "span predictions",
     {
-        "instance": column(pl.UInt32, description="the instance's id", checks=Unique),
+        "instance": column(pl.UInt32, description="the instance", checks=Unique),
         "key": column(pl.UInt64, description="the instance's key"),
         "starts": column(
             pl.List(pl.Float32),
-            description="probability that the answer starts where each candidate does; empty where there are none",
+            description="probability that the answer starts where each candidate does",
             checks=Probabilities,
         ),
         "ends": column(
@@ -22,10 +22,10 @@ SCHEMA = table(
             description="probability that the answer ends where each candidate does",
             checks=Probabilities,
         ),
-        "answer": column(pl.Categorical, description="text of the most probable span"),
+        "answer": column(pl.Categorical, description="the most probable span"),
         "probability": column(
             pl.Float32,
-            description="probability of that span: of its start, times that of its end; null for imported answers",
+            description="probability of its start times that of its end; null for imported answers",
             checks=Probability,
             nullable=True,
         ),

@@ -9,13 +9,13 @@ from biasgrid.tables.schema import Unique, column, table
 SCHEMA = table(
     "text predictions",
     {
-        "instance": column(pl.UInt32, description="the instance's id", checks=Unique),
+        "instance": column(pl.UInt32, description="the instance", checks=Unique),
         "key": column(pl.UInt64, description="the instance's key"),
         "response": column(pl.String, description="what the model wrote"),
         "status": column(
             pl.Categorical, description="how the response ended: `ok`, `length`, `empty`, `filtered`, `refused`"
         ),
-        "tokens_in": column(pl.UInt32, description="how many tokens were read, where that is known", nullable=True),
-        "tokens_out": column(pl.UInt32, description="how many tokens were written, where that is known", nullable=True),
+        "tokens_in": column(pl.UInt32, description="how many tokens were read, if known", nullable=True),
+        "tokens_out": column(pl.UInt32, description="how many tokens were written, if known", nullable=True),
     },
 )

@@ -10,12 +10,11 @@ from biasgrid.tables.schema import Unique, column, table
 SCHEMA = table(
     "vector predictions",
     {
-        "instance": column(pl.UInt32, description="the instance's id", checks=Unique),
+        "instance": column(pl.UInt32, description="the instance", checks=Unique),
         "key": column(pl.UInt64, description="the instance's key"),
         "vector": column(
             pl.List(pl.Float32),
-            description="mean of the encoder's last hidden states over the tokens of a text, of length 1: the cosine "
-            "of two is the sum of their products",
+            description="mean of the encoder's last hidden states over the tokens, scaled to length 1",
         ),
         "unknown": UNKNOWN,
         "cut": CUT,
