@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,9 @@ def told(project: Path) -> str:
     heading, *faults = result.stderr.splitlines()
     assert heading.startswith(f"{len(faults)} fault"), result.stderr
     assert all("; expected " in fault for fault in faults)
+    # What is missing altogether stands in no line.
+    keys = [fault for fault in faults if fault.startswith("  config.yaml, ") and ": missing; " not in fault]
+    assert all(re.match(r"  config.yaml, line \d+", fault) for fault in keys), result.stderr
     return result.stderr
 
 

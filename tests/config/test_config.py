@@ -226,9 +226,7 @@ def test_with_target_scoring_no_tokenizer_filters_subjects() -> None:
 
 def test_clusters_without_a_pronoun_are_a_fault() -> None:
     content = changed("datasets/religion/pronouns", {"female": "she"}) | {"word_lists": str(ROOT / "word_lists")}
-    message = (
-        r"religion.txt, datasets.religion.pronouns: has subjects without cluster; expected a pronoun for the cluster"
-    )
+    message = r"datasets.religion.pronouns: no pronoun for subjects without cluster in subjects/religion.txt; expected a pronoun for the cluster"
     with pytest.raises(InputError, match=message):
         load_word_lists(parse_config(content, "c.yaml"))
 

@@ -145,7 +145,7 @@ def test_keys_that_replace_merged_ones_are_no_faults(tmp_path: Path) -> None:
 def test_a_missing_folder_of_word_lists_is_named(tmp_path: Path) -> None:
     config = parse_config(CONTENT | {"word_lists": str(tmp_path / "none")}, "c.yaml")
     message = (
-        "none: there is no such folder; expected a folder of word lists: `word_lists` in the config, or on the command "
+        "none'; expected a folder of word lists: `word_lists` in the config, or on the command "
         "line --config word_lists=FOLDER of snakemake, --word-lists FOLDER of biasgrid"
     )
     with pytest.raises(InputError, match=message):

@@ -73,7 +73,7 @@ def test_the_workflow_runs_in_a_folder_that_is_not_its_own(small_config: dict[st
     (tmp_path / "elsewhere").mkdir()
     elsewhere = ("--directory", str(tmp_path / "elsewhere"))
     output = project.run("--dry-run", *elsewhere, succeeds=False)
-    assert "word_lists: there is no such folder; expected a folder of word lists" in output
+    assert "word_lists: there is no folder 'word_lists'; expected a folder of word lists" in output
     planned = project.planned(*elsewhere, "--config", f"word_lists={project.folder / 'word_lists'}")
     assert (planned["report"], planned["predict"]) == (1, 6)
 

@@ -60,9 +60,11 @@ def parse_config(content: Mapping[str, Any], source: str, lines: Mapping[Place, 
     """
     document = Document(dict(content), lines or {})
     try:
-        return check(document, source)
+        config = check(document, source)
     except InputError as error:
         raise InputError(document.with_lines(error.faults, source)) from None
+    config._origin = source, document
+    return config
 
 
 def check(document: Document, source: str) -> Config:
@@ -83,34 +85,36 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
     """Reads the word lists of all datasets and variants that are expanded.
 
     Raises:
-        InputError: with every fault in any of them.
+        InputError: with every fault in any of them, and every key of the config that does not fit them.
     """
+    source, document = config.origin
     lists: dict[tuple[str, str], Lists] = {}
     faults: list[Fault] = []
     if config.needed_variants and not Path(config.word_lists).is_dir():
         expected = "a folder of word lists: `word_lists` in the config, or on the command line --config "
         expected += "word_lists=FOLDER of snakemake, --word-lists FOLDER of biasgrid"
-        raise InputError([Fault(config.word_lists, "", "there is no such folder", expected)])
+        missing = Fault(source, "word_lists", f"there is no folder {config.word_lists!r}", expected)
+        raise InputError(document.with_lines([missing], source))
     for dataset, variant in config.needed_variants:
         reading = load(stage(config.reference_of_family(dataset), "reading"))
         content, found = reading.read(config.files(dataset, variant))
         faults += found or [
-            *config.family(dataset).list_faults(config, dataset, variant, content),
-            *frame_faults(config, dataset, content),
+            *config.family(dataset).list_faults(config, source, dataset, variant, content),
+            *frame_faults(config, source, dataset, content),
         ]
         lists[dataset, variant] = content
     if faults:
-        raise InputError(dict.fromkeys(faults))
+        raise InputError(document.with_lines(dict.fromkeys(faults), source))
     return lists
 
 
-def frame_faults(config: Config, dataset: str, content: Lists) -> Iterator[Fault]:
+def frame_faults(config: Config, source: str, dataset: str, content: Lists) -> Iterator[Fault]:
     """Yields a template that a dataset puts into a frame and does not have."""
     chosen, texts = config.datasets[dataset].template_frames, config.family(dataset).frame_texts(content)
     last = max((number for frame in chosen for number in frame), default=-1) if isinstance(chosen, list) else -1
     if texts and last >= len(texts):
         where = f"datasets.{dataset}.template_frames"
-        yield Fault(where, "", f"there is no template {last}", f"numbers from 0 to {len(texts) - 1}")
+        yield Fault(source, where, f"there is no template {last}", f"numbers from 0 to {len(texts) - 1}")
 
 
 def frames_of_variant(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str) -> list[int]:

@@ -31,6 +31,7 @@ from biasgrid.models.back_ends import Entry
 from biasgrid.section import FOLDER, KeysError, Name, Scoring, Section, not_one_of
 from biasgrid.statistics.section import Statistics
 from biasgrid.tables.measure import Measure
+from biasgrid.yaml_file import Document
 
 
 def known_in(info: ValidationInfo) -> Registry:
@@ -127,6 +128,7 @@ class Config(Section):
     run: Run = Field(description="what is run")
 
     _registry: Registry = PrivateAttr(default_factory=lambda: BUILT_IN)
+    _origin: tuple[str, Document] = PrivateAttr(("the config", Document({}, {})))
 
     def model_post_init(self, context: Any) -> None:
         """Keeps what the config was checked against."""
@@ -142,6 +144,11 @@ class Config(Section):
     def registry(self) -> Registry:
         """What the config can name."""
         return self._registry
+
+    @property
+    def origin(self) -> tuple[str, Document]:
+        """The name of its file and what stands there, for messages."""
+        return self._origin
 
     def family(self, dataset: str) -> Family:
         """Returns the family of a dataset."""

@@ -245,8 +245,16 @@ class Family(ABC):
         """Yields measures that cannot be computed; asked where nothing else is wrong with the config."""
         yield from ()
 
-    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Any) -> Iterator[Fault]:
-        """Yields what is wrong with lists that are right in themselves: they do not fit the dataset's section."""
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Any) -> Iterator[Fault]:
+        """Yields what is wrong with lists that are right in themselves: they do not fit the dataset's section.
+
+        Args:
+            grid: the config.
+            source: its file, for messages.
+            dataset: the dataset's name.
+            variant: the variant of which the lists are.
+            lists: what its files hold.
+        """
         yield from ()
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:

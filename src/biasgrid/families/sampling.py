@@ -56,22 +56,23 @@ def some_of(sample: Sample | None) -> Sample | None:
     return None if sample is not None and sample.share == 1 else sample
 
 
-def size_faults(key: str, sample: Sample | None, instances: int, unit: str) -> Iterator[Fault]:
+def size_faults(source: str, key: str, sample: Sample | None, instances: int, unit: str) -> Iterator[Fault]:
     """Yields that a dataset asks generative models more than one may have meant; see `sample_faults`."""
     if sample is None and instances > MOST_UNASKED:
         problem = f"none, and the dataset asks generative models {instances:,} instances"
-        yield Fault("the config", key, problem, f"`sample: {{units: N}}` of its {unit}, or `sample: all`")
+        yield Fault(source, key, problem, f"`sample: {{units: N}}` of its {unit}, or `sample: all`")
 
 
-def sample_faults(key: str, sample: Sample | None, units: int, name: str) -> Iterator[Fault]:
+def sample_faults(source: str, key: str, sample: Sample | None, units: int, name: str) -> Iterator[Fault]:
     """Yields a sample that is larger than what it is of.
 
     Args:
-        key: where it stands in the config.
+        source: the config's file.
+        key: where the sample stands there.
         sample: the sample, None for all.
         units: how many units there are.
         name: what they are called.
     """
     if sample is not None and sample.units is not None and sample.units > units:
         problem = f"{sample.units:,} units, but there are only {units:,} {name}"
-        yield Fault("the config", f"{key}.units", problem, f"at most {units:,}, or `sample: all`")
+        yield Fault(source, f"{key}.units", problem, f"at most {units:,}, or `sample: all`")

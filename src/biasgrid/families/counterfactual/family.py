@@ -112,24 +112,25 @@ class Counterfactual(Family):
                 sort = SORTS[section.task]
                 yield from combination_faults(source, name, sort, section.measures or (), len(section.labels))
 
-    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Pack) -> Iterator[Fault]:
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Pack) -> Iterator[Fault]:
         """Yields what the dataset asks that its models cannot answer, and a sample that is too large."""
         section = section_of(grid, dataset)
-        yield from sample_faults(f"datasets.{dataset}.sample", section.sample, lists.cases, "cases")
+        yield from sample_faults(source, f"datasets.{dataset}.sample", section.sample, lists.cases, "cases")
         templates = str(self.files(grid, dataset, variant).templates)
         task = next((template.task for template in lists.templates if template.task != section.task), None)
         if task is not None:
             problem = f"{section.task!r}, but {templates} holds templates for {task!r}"
-            yield Fault(f"datasets.{dataset}", "task", problem, "templates for models of the task")
+            yield Fault(source, f"datasets.{dataset}.task", problem, "templates for models of the task")
         classes = 1 + max((template.label for template in lists.templates if template.label is not None), default=-1)
         most = max((len(template.targets or ()) for template in lists.templates), default=0)
         for place, measure in enumerate(section.measures or ()):
             if section.task == "fill-mask" and isinstance(measure.argument, int) and measure.argument >= most:
-                problem, key = f"{measure.argument}, but templates have at most {most} targets", f"measures[{place}]"
-                yield Fault(f"datasets.{dataset}", f"{key}.argument", problem, f"an index from 0 to {most - 1}")
+                problem = f"{measure.argument}, but templates have at most {most} targets"
+                key = f"datasets.{dataset}.measures[{place}].argument"
+                yield Fault(source, key, problem, f"an index from 0 to {most - 1}")
         if task is None and classes > len(section.labels):
             problem = f"names {len(section.labels)} classes, but {templates} has the class {classes - 1}"
-            yield Fault(f"datasets.{dataset}", "labels", problem, "a name for every class from 0")
+            yield Fault(source, f"datasets.{dataset}.labels", problem, "a name for every class from 0")
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model is trained on this dataset's cases."""

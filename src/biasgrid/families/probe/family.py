@@ -55,11 +55,11 @@ class Probes(Family):
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
         return measures_of(loaded_of(grid, dataset).probe)
 
-    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Asking) -> Iterator[Fault]:
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Asking) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
         section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
-        yield from size_faults(key, section.sample, lists.count, "items")
-        yield from sample_faults(key, section.sample, len(lists.probe.items), "items")
+        yield from size_faults(source, key, section.sample, lists.count, "items")
+        yield from sample_faults(source, key, section.sample, len(lists.probe.items), "items")
 
     def section(self, grid: Grid, dataset: str) -> MarkSection | None:
         """Says together with what other probes of the same mode one is judged."""

@@ -89,19 +89,20 @@ class Rewriting(Family):
                     source, f"datasets.{name}.rewrite", "system, but there is no system text", "`system`, a text"
                 )
 
-    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Asking) -> Iterator[Fault]:
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Asking) -> Iterator[Fault]:
         """Yields a sample that is none or too large, and neutral words that are missing."""
         section, key = section_of(grid, dataset), f"datasets.{dataset}"
-        yield from size_faults(f"{key}.sample", section.sample, lists.count, "prompts")
-        yield from sample_faults(f"{key}.sample", section.sample, len(lists.usable), "prompts with words of groups")
+        yield from size_faults(source, f"{key}.sample", section.sample, lists.count, "prompts")
+        usable, unit = len(lists.usable), "prompts with words of groups"
+        yield from sample_faults(source, f"{key}.sample", section.sample, usable, unit)
         yield from targets_of(Path(grid.word_lists), section)[1]
         yield from answer_faults(grid, dataset, lists)
         if section.neutral and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"
-            yield Fault("the config", f"{key}.neutral", problem, "`neutral: false`, or a last word in each row")
+            yield Fault(source, f"{key}.neutral", problem, "`neutral: false`, or a last word in each row")
         if section.neutralise and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"
-            yield Fault("the config", f"{key}.neutralise", problem, "`neutralise: false`, or a last word in each row")
+            yield Fault(source, f"{key}.neutralise", problem, "`neutralise: false`, or a last word in each row")
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one."""

@@ -90,7 +90,7 @@ def check_sample(pack: Pack, statements: int) -> None:
         InputError: with how many there are.
     """
     sample = pack.files.sample
-    if faults := list(sample_faults("sample", sample, statements, "statements of different texts")):
+    if faults := list(sample_faults("the config", "sample", sample, statements, "statements of different texts")):
         raise InputError(faults)
 
 

@@ -94,15 +94,16 @@ class Statements(Family):
             if isinstance(section, StatementDataset):
                 yield from combination_faults(source, name, SORT, section.measures or (), classes=2)
 
-    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: Pack) -> Iterator[Fault]:
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Pack) -> Iterator[Fault]:
         """Yields a sample that is none or too large, not knowing yet which statements have the texts of others."""
         from biasgrid.families.statement.packs.combinations import allowed
 
         section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
+        unit = "statements with their negations"
         counts = [len(allowed(lists, lists.templates[places[0]])) for places in lists.statements]
         instances = sum(count * len(places) for count, places in zip(counts, lists.statements, strict=True))
-        yield from size_faults(key, section.sample, section.repetitions * instances, "statements with their negations")
-        yield from sample_faults(key, section.sample, sum(counts), "statements with their negations")
+        yield from size_faults(source, key, section.sample, section.repetitions * instances, unit)
+        yield from sample_faults(source, key, section.sample, sum(counts), unit)
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one."""

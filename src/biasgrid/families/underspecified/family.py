@@ -119,7 +119,7 @@ class Underspecified(Family):
                     yield from form_faults(Path(grid.word_lists, section.stereotypes))
                 yield from combination_faults(source, name, "subjects", section.measures or (), classes=0)
 
-    def list_faults(self, grid: Grid, dataset: str, variant: str, lists: WordLists) -> Iterator[Fault]:
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: WordLists) -> Iterator[Fault]:
         """Yields clusters without a pronoun where pronouns are asked for, and samples that are none or too large.
 
         What a file of stereotypes names and the dataset does not have is a fault as well.
@@ -129,17 +129,18 @@ class Underspecified(Family):
             yield from unknown_faults(Path(grid.word_lists, section.stereotypes), lists)
         sample, key = section.sample_of(variant), f"datasets.{dataset}.sample"
         if is_generative(variant):
-            yield from size_faults(key, sample, design.instances, "swap groups of four")
+            yield from size_faults(source, key, sample, design.instances, "swap groups of four")
         if section.variants[variant].sample is not None:
             key = f"datasets.{dataset}.variants.{variant}.sample"
-        yield from sample_faults(key, sample, design.swap_groups, "swap groups")
+        yield from sample_faults(source, key, sample, design.swap_groups, "swap groups")
         if not section.pronouns or not variant.startswith("lm-"):
             return
         clusters = {cluster for subjects in lists.subjects for cluster in subjects.clusters}
         key, expected = f"datasets.{dataset}.pronouns", "a pronoun for the cluster of every subject"
         for cluster in sorted(clusters - section.pronouns.keys(), key=str):
-            whose = f"has no pronoun for subjects of cluster {cluster!r}" if cluster else "has subjects without cluster"
-            yield Fault(", ".join(section.subjects), key, whose, expected)
+            whose = f"subjects of cluster {cluster!r}" if cluster else "subjects without cluster"
+            problem = f"no pronoun for {whose} in {', '.join(section.subjects)}"
+            yield Fault(source, key, problem, expected)
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether the dataset has the variant of a model that learns all datasets of its variant."""
