@@ -11,7 +11,7 @@ from small_measures import measures_of, table_of
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
-from biasgrid.cli.trial import tell_references
+from biasgrid.cli.trial import divided, tell_references
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 
@@ -81,3 +81,14 @@ def test_a_trial_whose_references_are_of_other_datasets_says_so(
     Path("references/own.json").write_text(json.dumps({"figures": [figure]}))
     tell_references(results, ["mine"])
     assert "no reference has a dataset and a measure of" in capsys.readouterr().out
+
+
+def test_labels_of_references_may_hold_commas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    figure = {"dataset": "gender", "kind": "LM", "label": "mine, of May", "measure": "mu", "value": 0.1}
+    Path("references").mkdir()
+    Path("references/own.json").write_text(json.dumps({"figures": [figure, figure | {"label": "mine"}]}))
+    Path("mine").mkdir()
+    references, models = divided(["mine, of May", "BERT base, mine", "org/model"])
+    assert references == ["mine, of May", "BERT base"]
+    assert models == ["mine", "org/model"]

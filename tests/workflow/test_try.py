@@ -101,7 +101,8 @@ def test_a_run_is_kept_as_a_reference_and_set_beside_references(within: Path) ->
 def test_a_model_is_set_beside_others(small_config: dict[str, Any], tmp_path: Path) -> None:
     folder = small_config["models"]["answering"]["folder"]
     twin = shutil.copytree(folder, tmp_path / "twin")
-    line = [*CHANGES["biasgrid"], "try", folder, "--on", "gender", "--minutes", "0.1", "--against", f"{twin},BERT base"]
+    others = ["--against", str(twin), "--against", "BERT base"]
+    line = [*CHANGES["biasgrid"], "try", folder, "--on", "gender", "--minutes", "0.1", *others]
     told = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     (sentence,) = [line for line in told.splitlines() if line.startswith("gender, mu_excess: ")]
     # It is the same model, and nobody knows what those of UnQover were asked.

@@ -34,8 +34,11 @@ def try_model(
     on: Datasets = "",
     minutes: Annotated[float, typer.Option(min=0.1, help="about how long it may take")] = 2,
     against: Annotated[
-        str, typer.Option(help="other models, or labels of references, with commas between; models are measured, too")
-    ] = "",
+        list[str] | None,
+        typer.Option(
+            help="other models, which are measured too, or labels of references; with commas between, or again"
+        ),
+    ] = None,
     labels: Labels = "",
     name: ServedName = None,
     key: Key = None,
@@ -51,7 +54,7 @@ def try_model(
     from biasgrid.trial.stages import run_in_stages
 
     with told_errors(BAD_INPUT):
-        references, others = divided(listed(against))
+        references, others = divided(against or [])
         tried = looked_at([model, *others], labels, name, key)
         one = tried[0]
         config = folder / f"try-{one.name}.yaml"
@@ -76,12 +79,16 @@ def try_model(
 
 
 def divided(against: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Divides names into labels of references and models: a folder that is there is a model, whatever is called so."""
+    """Divides names into labels of references and models.
+
+    A label may hold commas; where it is also the name of a folder, the folder is meant.
+    """
     from biasgrid.cli.reference import FOLDER, references_of
 
     labels = {figure.label for stored in references_of(FOLDER).values() for figure in stored.figures}
-    references = [name for name in against if name in labels and not Path(name).is_dir()]
-    return references, [name for name in against if name not in references]
+    names = [name for given in against for name in ([given] if given in labels else listed(given))]
+    references = [name for name in names if name in labels and not Path(name).is_dir()]
+    return references, [name for name in names if name not in references]
 
 
 def tell_differences(results: Path, tried: Sequence[Tried]) -> None:
