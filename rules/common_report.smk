@@ -96,6 +96,7 @@ def declared_of(dataset):
         family=section.family,
         reference=grid.reference_of_family(dataset),
         sensitive=section.sensitive,
+        templates=texts_of_templates(grid, word_lists, dataset),
     )
 
 

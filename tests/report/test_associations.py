@@ -22,6 +22,7 @@ SUBJECTS = ["Ann", "a/b#c%2Fd", "</td><b>Cleo"]
 ATTRIBUTES = ["stole money", "=slept(1)"]
 GAMMA = {pair: (place - 2.5) / 10 for place, pair in enumerate(product(SUBJECTS, ATTRIBUTES))}
 """Of one model; the other's are half as large."""
+TEMPLATE = "[subj1] met [subj2]."
 NOT_ASKED = ("Ann", "=slept(1)")
 MODELS = {"large": 1.0, "small": 0.5}
 RUN = ReportRun(
@@ -38,6 +39,7 @@ RUN = ReportRun(
             {"qa": 40},
             family="underspecified",
             reference="biasgrid.families.underspecified",
+            templates=[TEMPLATE],
         )
     ],
 )
@@ -107,7 +109,8 @@ def shown(chromium: Browser, html: str, tmp_path: Path) -> Iterator[Shown]:
 def test_columns_are_those_of_the_tables_and_what_is_not_asked_is_null(html: str) -> None:
     blocks = Page(html).blocks
     cell = blocks["cell/large/faiths"]
-    assert blocks["dataset/faiths"] == {"subjects": SUBJECTS, "attributes": ["stole money", "=slept(1)"]}
+    shared = {"subjects": SUBJECTS, "attributes": ["stole money", "=slept(1)"], "templates": [TEMPLATE]}
+    assert blocks["dataset/faiths"] == shared
     assert cell["gamma"] == [-2500, None, -500, 500, 1500, 2500]
     assert cell["q"] == [100, None, 2000, 100, 100, 100]
     assert cell["low"][0] == -3500
@@ -157,6 +160,13 @@ def test_the_sum_under_a_swap_group_is_its_c(shown: Shown) -> None:
     assert len(shown.page.query_selector_all("article.group")) == 3
     assert [mark.inner_text() for mark in shown.page.query_selector_all("mark.other")][:1] == [SUBJECTS[1]]
     assert "--subject Ann --attribute 'stole money'" in shown.text
+    shown.page.click("summary:has-text('Numbers by template')")
+    assert shown.page.inner_text(".panel details[open] tbody tr").split("\t") == [
+        "0",
+        TEMPLATE,
+        "\N{MINUS SIGN}0.250",
+        "8",
+    ]
     assert "carries the sentences of 1 association" in shown.go(f"{CELL}/a%2Fb%23c%252Fd/stole%20money").text
 
 

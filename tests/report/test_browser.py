@@ -31,6 +31,7 @@ RUN = ReportRun(
 )
 PAGES = ["#/", "#/cell/mild/feelings", "#/cell/strong/feelings", "#/dataset/feelings", "#/measures", "#/run"]
 SECRET = "Jewish man never slept"
+COUNTERFACTUAL = {"family": "counterfactual", "reference": "biasgrid.families.counterfactual"}
 
 
 @pytest.fixture(scope="module")
@@ -194,11 +195,27 @@ def test_a_page_is_no_larger_than_it_may_be(tables: dict[str, pl.DataFrame]) -> 
     assert 'id="evidence/' not in pages["index.html"]
 
 
+@pytest.mark.parametrize("family", [{}, COUNTERFACTUAL], ids=["of no family", "of cases"])
+def test_templates_are_told_by_what_they_say_where_texts_are_asked_for(
+    chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path, family: dict[str, str]
+) -> None:
+    said = [f"{SECRET} <i>{number}\nand slept" for number in range(4)]
+    run = replace(RUN, datasets=[replace(RUN.datasets[0], templates=said, **family)])
+    (tmp_path / "index.html").write_text(report_of(run, **tables), encoding="utf-8")
+    report = Shown(chromium, tmp_path / "index.html", "#/cell/strong/feelings").drawn()
+    assert SECRET not in report.page.inner_html("#app")
+    table = report.press("t").page.locator("#app table:has(th:has-text('What it says'))")
+    heads, first = table.locator("thead th").all_inner_texts(), table.locator("tbody tr").last.locator("th, td")
+    row = dict(zip(heads, first.all_inner_texts(), strict=True))
+    assert row["What it says"] == f"{SECRET} <i>{row['Template']} and slept"
+    assert report.complaints == []
+    report.page.close()
+
+
 def test_failures_are_drawn_as_a_curve_of_each_bias_type(
     chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
 ) -> None:
-    family = {"family": "counterfactual", "reference": "biasgrid.families.counterfactual"}
-    run = replace(RUN, datasets=[replace(RUN.datasets[0], **family)])
+    run = replace(RUN, datasets=[replace(RUN.datasets[0], **COUNTERFACTUAL)])
     (tmp_path / "index.html").write_text(report_of(run, **tables), encoding="utf-8")
     report = Shown(chromium, tmp_path / "index.html", "#/cell/strong/feelings").drawn()
     assert len(report.page.query_selector_all("polyline.curve")) == len(BIAS_TYPES)

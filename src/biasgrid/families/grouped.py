@@ -51,7 +51,7 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
             of_keys(measures, "template")
             .filter(measure="distance", options=case)
             .sort("bias_type", -pl.col("value"), nulls_last=True, maintain_order=True),
-            {**KIND, "Template": ("count", "template"), "Distance": ("number", "value"), **INTERVAL},
+            {**KIND, "Template": ("template", "template"), "Distance": ("number", "value"), **INTERVAL},
         ),
         *tabled(
             "Failures",

@@ -9,8 +9,9 @@ import polars as pl
 
 from biasgrid.families.shown import scaled
 
-Kind = Literal["name", "text", "number", "interval", "count"]
-"""What stands in a column: a name, a text that may be hidden, a number, the ends of its interval, a count."""
+Kind = Literal["name", "text", "number", "interval", "count", "template"]
+"""What stands in a column: a name, a text that may be hidden, a number, the ends of its interval, a count, or the
+number of a template, beside which the page tells its text."""
 Columns = Mapping[str, tuple[Kind, str]]
 """By their titles, what stands in columns, and the column of the rows; of intervals its name without `low`."""
 MOST_ROWS = 1000

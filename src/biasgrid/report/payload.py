@@ -53,7 +53,8 @@ def blocks(run: ReportRun, tables: ReportTables) -> Blocks:
     shared = {"core": packed_block(core(run, tables))}
     if run.settings:
         shared["config"] = packed_block(run.settings)
-    shared |= {f"dataset/{name}": packed_block(each) for name, each in common.items() if each}
+    known = {name: {**common[name], **templates_of(of)} for name, of in datasets.items()}
+    shared |= {f"dataset/{name}": packed_block(each) for name, each in known.items() if each}
     ranks = tables.ranks.partition_by("dataset", as_dict=True)
     shared |= {f"ranks/{name}": packed_block(ranked_rows(rows)) for (name,), rows in ranks.items()}
     compared = tables.comparisons.partition_by("dataset", "model", "other_model", as_dict=True, maintain_order=True)
@@ -170,6 +171,11 @@ def dataset_payload(dataset: ReportDataset, cells: Mapping[tuple[str, str], Show
     of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
     shared: dict[str, Any] = make(of_dataset) if make else {}
     return shared
+
+
+def templates_of(dataset: ReportDataset) -> dict[str, Any]:
+    """Returns what the templates of a dataset say, on one line each; nothing where that is not known."""
+    return {"templates": [" ".join(text.split()) for text in dataset.templates]} if any(dataset.templates) else {}
 
 
 def cell_block(

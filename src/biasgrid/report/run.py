@@ -50,6 +50,7 @@ class ReportDataset:
         family: the name of its family, whose view the page has.
         reference: the reference of its family, whose module `payload` tells what the view shows.
         sensitive: whether its texts are hidden until asked for.
+        templates: what each of its templates says, by number; empty where that is not known.
     """
 
     name: str
@@ -63,6 +64,7 @@ class ReportDataset:
     family: str = ""
     reference: str = ""
     sensitive: bool = True
+    templates: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
     tables = [
         *tabled("Classes", "What is answered to statements about a class.", classes, {**domain, **NUMBERS}),
         *tabled("Values", "The same by what stands in the statement.", values, {**of_values, **NUMBERS}),
-        *tabled("Templates of statements", by_template, templates, {"Template": ("count", "template"), **NUMBERS}),
+        *tabled("Templates of statements", by_template, templates, {"Template": ("template", "template"), **NUMBERS}),
     ]
     return {"tables": tables + tables_of_groups(cell.measures)}
 

@@ -1,12 +1,12 @@
 // Two models on one dataset: what rule compare tells of them, and their associations side by side.
 
 import {address, capital, h, link, name, number} from "./dom.js";
-import {block, cellOf, datasetOf, labelOf, real} from "./data.js";
+import {block, cellOf, datasetOf, labelOf, real, templatesOf} from "./data.js";
 import {DOUBT, associations} from "./associations.js";
 import {scatter} from "./chart.js";
 import {rankNote, rankTold} from "./ranks.js";
 import {intervals, table} from "./table.js";
-import {plain, veiled} from "./veil.js";
+import {plain, templateColumns, veiled} from "./veil.js";
 
 const PARTS = ["subject", "attribute", "bias_type", "group", "other", "template"];
 
@@ -20,7 +20,7 @@ export async function comparePage(core, dataset, one, other) {
   const swap = link(address("compare", dataset, other, one), "the other way round");
   return [h("h2", {}, name(names[0]), " and ", name(names[1]), ": ", name(of.title)),
     h("p", { class: "soft" }, link(address("cell", one, dataset), name(names[0])), ", ", link(address("cell", other, dataset), name(names[1])), "; ", swap),
-    reasons(rows), over(rows), wholes(of, whole, names, await rankOf(dataset, one, other)), await drawn(of, parts, one, other, names), differences(of, parts, one, other, names)];
+    reasons(rows), over(rows), wholes(of, whole, names, await rankOf(dataset, one, other)), await drawn(of, parts, one, other, names), await differences(of, parts, one, other, names)];
 }
 
 // Differences are those of the first less the second, whichever way round they are kept.
@@ -96,14 +96,15 @@ function correlation(rows) {
   return spread === 0 ? null : sum((a, b) => a * b) / spread;
 }
 
-function differences(dataset, rows, one, other, names) {
+async function differences(dataset, rows, one, other, names) {
   if (!rows.length) return null;
+  const templates = await templatesOf(dataset.name);
   const present = PARTS.filter((part) => rows.some((row) => row[part] !== null));
   const text = (part) => (part === "attribute" ? { value: (row) => plain(row[part]), cell: (row) => veiled(row[part]) } : { value: (row) => row[part] });
   const to = (model, row, key) => (row.subject !== null && row.attribute !== null ? link(address("cell", model, dataset.name, row.subject, row.attribute), number(real(row[key]))) : number(real(row[key])));
   const [first, second, ...rest] = measured(names);
   const columns = [{ title: "Measure", head: true, value: (row) => capital(dataset.measures[row.measure]?.title ?? row.measure) },
-    ...present.map((part) => ({ title: capital(part.replaceAll("_", " ")), ...text(part) })),
+    ...present.flatMap((part) => (part === "template" ? templateColumns(templates, (row) => row[part]) : { title: capital(part.replaceAll("_", " ")), ...text(part) })),
     { ...first, cell: (row) => to(one, row, "value") }, { ...second, cell: (row) => to(other, row, "other_value") }, ...rest, verdict];
   const sorted = rows.toSorted((a, b) => Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0));
   return h("section", {}, h("h3", {}, "Largest differences of parts"), h("p", { class: "soft" }, "Kept are the largest, and all that are told apart."), table("Largest differences", columns, sorted, { most: 100, file: "differences" }));

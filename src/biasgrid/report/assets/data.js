@@ -28,6 +28,8 @@ export function real(value) {
 export const cellBlock = (model, dataset) => block(`cell/${model}/${dataset}`);
 export const evidenceBlock = (model, dataset) => block(`evidence/${model}/${dataset}`);
 export const datasetBlock = (dataset) => block(`dataset/${dataset}`);
+// What the templates of a dataset say, by number.
+export const templatesOf = async (dataset) => (await datasetBlock(dataset))?.templates ?? [];
 
 export function modelOf(core, key) {
   return core.models.find((model) => model.name === key);

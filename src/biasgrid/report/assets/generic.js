@@ -1,12 +1,12 @@
 // The page of a cell: what is the same for all families, and the view of a family that has none of its own.
 
 import {address, capital, command, count, h, link, name, number} from "./dom.js";
-import {cellBlock, cellOf, datasetOf, evidenceBlock, labelOf, real} from "./data.js";
+import {cellBlock, cellOf, datasetOf, evidenceBlock, labelOf, real, templatesOf} from "./data.js";
 import {running} from "./run.js";
 import {explaining, sentences} from "./sentences.js";
 import {intervals, table} from "./table.js";
 import {tabled} from "./tabled.js";
-import {plain, veiled} from "./veil.js";
+import {plain, templateColumns, veiled} from "./veil.js";
 
 export const views = {};
 const KEYS = ["subject_cluster", "subject", "attribute_cluster", "attribute", "bias_type", "group", "other", "template"];
@@ -77,7 +77,8 @@ async function genericView(core, model, dataset, rest) {
 // What is about something: one column for each key that any row has.
 export async function keyed(core, model, dataset) {
   const { tables, keyed: rows, keyed_of: all } = await cellBlock(model, dataset);
-  if (tables) return tabled(tables, `${model}-${dataset}`);
+  const templates = await templatesOf(dataset);
+  if (tables) return tabled(tables, `${model}-${dataset}`, templates);
   if (!rows.length) return null;
   const declared = datasetOf(core, dataset).measures;
   const present = KEYS.filter((key) => rows.some((row) => row[key] !== null));
@@ -86,7 +87,7 @@ export async function keyed(core, model, dataset) {
   const columns = [
     { title: "Measure", value: (row) => capital(declared[row.measure]?.title ?? row.measure), head: true },
     { title: "Options", value: (row) => row.options || null },
-    ...present.map((key) => ({ title: capital(key.replaceAll("_", " ")), value: saved(key), cell: shown(key) })),
+    ...present.flatMap((key) => (key === "template" ? templateColumns(templates, saved(key)) : { title: capital(key.replaceAll("_", " ")), value: saved(key), cell: shown(key) })),
     ...numbers(),
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
   const told = rows.length < all ? h("p", { class: "soft" }, `The page carries ${count(rows.length)} of ${count(all)} such numbers; all stand in the measures table.`) : null;

@@ -4,7 +4,7 @@ import {count, h, interval, name, number} from "./dom.js";
 import {curve} from "./chart.js";
 import {real} from "./data.js";
 import {table} from "./table.js";
-import {plain, veiled} from "./veil.js";
+import {plain, templateColumns, veiled} from "./veil.js";
 
 const told = (pair) => (pair ? interval(real(pair[0]), real(pair[1])) : null);
 const KINDS = {
@@ -16,16 +16,17 @@ const KINDS = {
 };
 
 // What `table` draws of columns that a family has laid out.
-export function laidOut(columns) {
-  return columns.map(([title, kind], place) => {
+export function laidOut(columns, templates = []) {
+  return columns.flatMap(([title, kind], place) => {
+    if (kind === "template") return templateColumns(templates, (row) => row[place]);
     const { numeric, whole, value, cell } = KINDS[kind];
     return { title, numeric, whole, head: place === 0, value: (row) => value(row[place]), cell: (row) => cell(row[place]) };
   });
 }
 
-export function tabled(tables, file) {
+export function tabled(tables, file, templates) {
   return tables.map((one) => {
-    const columns = laidOut(one.columns);
+    const columns = laidOut(one.columns, templates);
     const carried = one.rows.length < one.of ? ` The page carries ${count(one.rows.length)} of ${count(one.of)}.` : "";
     const drawn = curves(one);
     const numbers = table(one.title, columns, one.rows, { headed: true, most: 200, file: `${file}-${one.title.toLowerCase().replaceAll(" ", "-")}` });

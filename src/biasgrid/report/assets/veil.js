@@ -42,6 +42,13 @@ export function veiled(text) {
   return h("span", { class: "veil", vars: { "--width": width } }, h("span", { class: "unseen" }, "hidden text"));
 }
 
+// Columns of the number of a template and, where it is known, of what that says.
+export function templateColumns(templates, of) {
+  const said = (row) => templates[of(row)] || null;
+  const numbers = { title: "Template", numeric: true, value: of };
+  return templates.length ? [numbers, { title: "What it says", value: (row) => plain(said(row)), cell: (row) => veiled(said(row)) }] : [numbers];
+}
+
 export function plain(text) {
   return shown() || text === null || text === undefined ? whole(text) : "hidden text";
 }

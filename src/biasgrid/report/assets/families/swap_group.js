@@ -6,7 +6,7 @@ import {real} from "../data.js";
 import {DOUBT} from "../associations.js";
 import {dots, shares} from "../chart.js";
 import {table} from "../table.js";
-import {shown, veiled} from "../veil.js";
+import {shown, templateColumns, veiled} from "../veil.js";
 
 const FIELDS = ["context", "question", "swapped", "negated", "own", "other", "answer", "at", "length", "atOther", "lengthOther"];
 
@@ -63,12 +63,13 @@ export function numbersOf(one, label) {
     h("p", {}, name(label), ` gives the attribute ${way} to this subject than to those it is compared with. ${sure}.`)];
 }
 
-export function behind(own, one) {
-  const rows = (means) => means.map(([label, value, n]) => ({ label: String(label), value: real(value), n }));
+export function behind(own, one, templates = []) {
+  const rows = (means) => means.map(([label, value, n]) => ({ label, value: real(value), n }));
   const far = Math.max(...[...own.templates, ...own.partners].map((each) => Math.abs(real(each[1]))), 0);
-  const columns = [{ title: "Of", head: true, value: (row) => row.label }, { title: "Mean C", numeric: true, value: (row) => row.value, cell: (row) => number(row.value) }, { title: "n", numeric: true, value: (row) => row.n }];
-  const parts = [["by template", own.templates], ["by partner", own.partners]].filter(([, means]) => means.length);
-  const drawn = parts.map(([title, means]) => [dots(`Mean C ${title}`, rows(means), { far }), h("details", {}, h("summary", {}, `Numbers ${title}`), table(`Mean C ${title}`, columns, rows(means)))]);
+  const numbers = [{ title: "Mean C", numeric: true, value: (row) => row.value, cell: (row) => number(row.value) }, { title: "n", numeric: true, value: (row) => row.n }];
+  const partner = { title: "Partner", head: true, value: (row) => row.label, cell: (row) => name(row.label) };
+  const parts = [["by template", own.templates, templateColumns(templates, (row) => row.label)], ["by partner", own.partners, [partner]]].filter(([, means]) => means.length);
+  const drawn = parts.map(([title, means, of]) => [dots(`Mean C ${title}`, rows(means), { far }), h("details", {}, h("summary", {}, `Numbers ${title}`), table(`Mean C ${title}`, [...of, ...numbers], rows(means)))]);
   const why = { strongest: "It is carried because it is among the strongest.", drawn: "It is carried because it was drawn at random.", all: "All are carried." }[own.why];
   return [h("p", { class: "soft" }, why), drawn, own.groups.map((group) => swapGroup(group, one.subject))];
 }

@@ -122,7 +122,7 @@ async function evidence(s, a) {
   const own = carried?.examples.find((each) => each.s === s && each.a === a);
   const close = button("Close", () => { location.hash = address("cell", model, dataset); }, { class: "tool" });
   return [h("h3", {}, name(one.subject), ": ", veiled(one.attribute)), close, numbersOf(one, modelOf(core, model).label),
-    own ? behind(own, one) : h("p", {}, `The page carries the sentences of ${carried?.examples.length ?? 0} associations of this cell, not of this one.`),
+    own ? behind(own, one, found.templates) : h("p", {}, `The page carries the sentences of ${carried?.examples.length ?? 0} associations of this cell, not of this one.`),
     h("h4", {}, "All its sentences"), explaining(core, model, dataset, namesOf(one))];
 }
 
