@@ -16,6 +16,7 @@ SHAPES = {"gender": (140, 70), "nationality": (69, 64), "ethnicity": (15, 50), "
 DIFFERENCES = {"gender": 205, "nationality": 137, "ethnicity": 70, "religion": 66}
 """So many of each pair of models rule compare keeps, as `comparisons.py` tells."""
 PLACES = ["station", "office", "market", "school"]
+TEMPLATES = [f"[subj1] and [subj2] met at the {place} and talked for a while about the weather." for place in PLACES]
 SHARED = {"options": "", "n": 112, "left_out": 0}
 PAGES = {
     "grid": "#/",
@@ -59,16 +60,15 @@ def evidence(random: Any, gamma: Any, subjects: Any) -> tuple[Any, Any]:
     """Returns three swap groups of each association that has evidence, and its means by template and partner."""
     import polars as pl
 
-    from biasgrid.families.underspecified.evidence import ASSOCIATIONS, STRONGEST
+    from biasgrid.families.underspecified.evidence import chosen
 
-    reason = pl.when(pl.col("rank") < STRONGEST).then(pl.lit("strongest")).otherwise(pl.lit("drawn"))
-    chosen = gamma.sort("value", descending=True).head(ASSOCIATIONS).with_row_index("rank").with_columns(reason=reason)
+    named = chosen(gamma).with_columns(pl.col("subject", "attribute").cast(pl.String), measure=pl.lit("gamma"))
     others = subjects.rename({"subject": "other"}).with_row_index("template")
     others = others.with_columns(pl.col("template") % len(PLACES))
-    of_chosen = chosen.select("subject", "attribute", "measure")
-    means = [of_chosen.join(others.select(each).unique(maintain_order=True), how="cross") for each in others.columns]
+    of_named = named.select("subject", "attribute", "measure")
+    means = [of_named.join(others.select(each).unique(maintain_order=True), how="cross") for each in others.columns]
     parts = [each.with_columns(value=random.normal(0, 0.1, len(each)), n=8) for each in means]
-    groups = chosen.join(pl.DataFrame({"role": ["strongest", "typical", "contrary"]}), how="cross")
+    groups = named.join(pl.DataFrame({"role": ["strongest", "typical", "contrary"]}), how="cross")
     groups = pl.concat([groups, others[random.integers(0, len(others), len(groups))]], how="horizontal").with_columns(
         unit=random.integers(0, 5_000_000, len(groups)), unit_value=random.normal(0, 0.3, len(groups))
     )
@@ -153,10 +153,8 @@ def simulated() -> tuple[Any, Any]:
     others = {"comparisons": comparisons, "ranks": whole([ranks(dataset) for dataset in SHAPES], RANKS)}
     others |= {"planted": empty_table(PLANTED), "published": pl.DataFrame(schema=PUBLISHED)}
     family = "underspecified"
-    datasets = [
-        ReportDataset(name, name, (ABOUT[0],), DECLARED, {}, family=family, reference=f"biasgrid.families.{family}")
-        for name in SHAPES
-    ]
+    about = partial(ReportDataset, family=family, reference=f"biasgrid.families.{family}", templates=TEMPLATES)
+    datasets = [about(name, name, (ABOUT[0],), DECLARED, {}) for name in SHAPES]
     models = [ReportModel(name, "QA", name, "question-answering", name, "simulated") for name in MODELS]
     run = ReportRun("Fifteen models, simulated", "config/full.yaml", {}, models, datasets)
     return run, ReportTables(summary=summary, **tables, **others)

@@ -71,8 +71,6 @@ def clusters_of(cell: ShownCell) -> list[dict[str, Any]]:
 def evidence(cell: ShownCell, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the evidence of associations: what gamma is the mean of, and swap groups with their sentences.
 
-    Two of the strongest stand beside one that was drawn, in turns, so that what is left out is as much of both.
-
     Returns:
         Of each association `s` and `a` (the numbers of subject and attribute), `why`, `templates` ([template, mean C,
         n]), `partners` ([subject, mean C, n]) and `groups`: `role`, `other`, `template`, `c`, `id` and `rows`
@@ -81,7 +79,8 @@ def evidence(cell: ShownCell, shared: Mapping[str, Any]) -> list[dict[str, Any]]
     subjects, attributes = ({name: place for place, name in enumerate(shared[f"{key}s"])} for key in PAIR)
     parts = cell.parts.partition_by(PAIR, as_dict=True, maintain_order=True)
     carried = []
-    for rows in in_turns(cell.examples.filter(measure="gamma")):
+    ranked = cell.examples.filter(measure="gamma").sort("rank", maintain_order=True)
+    for rows in ranked.partition_by(PAIR, maintain_order=True):
         first = rows.row(0, named=True)
         own = parts.get((first["subject"], first["attribute"]), cell.parts.clear())
         carried.append(
@@ -95,16 +94,6 @@ def evidence(cell: ShownCell, shared: Mapping[str, Any]) -> list[dict[str, Any]]
             }
         )
     return carried
-
-
-def in_turns(examples: pl.DataFrame) -> list[pl.DataFrame]:
-    """Returns the rows of each association, two of the strongest and one that was drawn in turns."""
-    ranked = examples.sort("rank", maintain_order=True).partition_by(PAIR, maintain_order=True)
-    strongest = [rows for rows in ranked if rows["reason"].item(0) == "strongest"]
-    others = [rows for rows in ranked if rows["reason"].item(0) != "strongest"]
-    places = [((place // 2, 0, place), rows) for place, rows in enumerate(strongest)]
-    places += [((place, 1, place), rows) for place, rows in enumerate(others)]
-    return [rows for _, rows in sorted(places, key=lambda each: each[0])]
 
 
 def means_of(parts: pl.DataFrame, key: str) -> list[list[Any]]:
