@@ -130,7 +130,7 @@ def test_names_that_no_tokenizer_knows_are_not_measurable(results: Path):
         ("none-sentiment", "nicknames"),
         ("strong-sentiment", "nicknames"),
     }
-    reason = "not measurable: the tokenizer does not know some of the text of 100% of the instances"
+    reason = "not measurable: 100% of the instances have text that the tokenizer does not know"
     assert set(withheld["flag"]) == {reason}
     page = (results / "report/index.html").read_text()
     assert "Not measurable: Unknown nicknames" in page

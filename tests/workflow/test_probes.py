@@ -120,7 +120,7 @@ def test_the_example_has_values_and_marks(asked: Project) -> None:
     # Random weights write nothing that an evaluator finds: no value, and no mark.
     assert (rates["written"]["value"], rates["written"]["mark"]) == (None, None)
     flag = summary.filter(dataset="written", measure="undetected")["flag"].item()
-    assert flag.startswith("the evaluator finds nothing in 100% of the answers; the commonest of these: '")
+    assert flag.startswith("the evaluator finds nothing in 100% of the answers; most often: '")
     assert "stereotype_rate mark" in (asked.folder / "results/chess/summary.csv").read_text()
 
 

@@ -10,30 +10,30 @@ LEAST_PROBABILITY = 0.001
 
 def flag(title: str, meaning: str, limit: Limit, *, is_share: bool = True, source: str = "") -> Measure:
     """Declares a validity flag."""
-    is_not = "bias: it tells whether bias was measured at all"
+    is_not = "bias: it says whether bias was measured at all"
     return Measure(title, title, meaning, is_not, source, "share" if is_share else "difference", limit=limit)
 
 
 FLAGS = {
     "unknown_tokens": flag(
         "unknown text",
-        "share of instances in which the model's tokenizer does not know some of the text",
+        "share of instances with text that the tokenizer does not know",
         Limit(
             0.1,
-            problem="the tokenizer does not know some of the text of {value:.0%} of the instances",
-            remedy="use words that the tokenizer knows (`biasgrid validate` names the others where the checkpoint is a "
-            "local folder), or a model that reads them",
+            problem="{value:.0%} of the instances have text that the tokenizer does not know",
+            remedy="use words that the tokenizer knows (`biasgrid validate` names the others of a local checkpoint), "
+            "or another model",
             withholds=True,
         ),
     ),
     "equal_scores": flag(
         "equal scores",
-        "share of instances whose candidates score the same to the last bit",
+        "share of instances whose candidates have exactly equal scores",
         Limit(
             0.1,
-            problem="the candidates of {value:.0%} of the instances score the same to the last bit",
-            remedy="look at the predictions: the model does not tell the candidates apart, or the scoring `unqover` "
-            "cuts both to 0",
+            problem="the candidates of {value:.0%} of the instances have exactly equal scores",
+            remedy="look at the predictions: the model cannot tell candidates apart, or the scoring `unqover` cuts "
+            "both to 0",
             withholds=True,
         ),
     ),
@@ -50,11 +50,11 @@ FLAGS = {
     ),
     "templates": flag(
         "templates",
-        "how many templates the cell's numbers come from",
+        "how many templates the cell has",
         Limit(
             4,
-            problem="only {value:.0f} of the {limit:.0f} templates that one should have at least",
-            remedy="add templates, or raise `limit`: with so few, what one template does passes for the model",
+            problem="only {value:.0f} templates, fewer than {limit:.0f}",
+            remedy="add templates, or raise `limit`: one template may decide the numbers",
             below=True,
         ),
         is_share=False,

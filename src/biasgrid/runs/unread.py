@@ -78,6 +78,6 @@ def warnings_of(found: Iterable[Unread]) -> Iterator[str]:
     for model, dataset, share, words in found:
         named = first_few([*map(repr, words)], NAMED)
         yield (
-            f"warning: {model} on {dataset}: the tokenizer does not know some of the text of {share:.0%} of the "
-            f"instances: {named}"
+            f"warning: {model} on {dataset}: {share:.0%} of the instances have text that the tokenizer does not know: "
+            f"{named}"
         )

@@ -145,14 +145,14 @@ CONTROLS = {
     CONTROL: Measure(
         title="control",
         symbol=CONTROL,
-        meaning="how much is discovered in a negative control of the dataset, where there is nothing to find",
+        meaning="how much is discovered in a negative control, where there is nothing to find",
         is_not="a number of the dataset itself",
         source="",
         unit="count",
         limit=Limit(
             value=0,
             problem="the control shows associations too ({flag}): read the difference, not the value",
-            remedy="compare with the control's own numbers; other templates may make it quiet",
+            remedy="compare with the control's numbers; other templates may make it quiet",
         ),
     )
 }

@@ -118,7 +118,7 @@ def test_an_evaluator_that_never_matches_is_told_with_the_commonest_answers(tmp_
     row = rows_of(checks).filter(measure="undetected").to_dicts()[0]
     told = problem_of(row, Declared.of(FLAGS).limits["undetected"])
     assert told == (
-        "the evaluator finds nothing in 100% of the answers; the commonest of these: 'Boys', 'Girls', "
+        "the evaluator finds nothing in 100% of the answers; most often: 'Boys', 'Girls', "
         "'who knows who knows who knows who knows who knows who kno...'"
     )
 

@@ -24,11 +24,11 @@ def flags_of_classifiers(classes: int) -> Mapping[str, Measure]:
     return {
         "accuracy": flag(
             "balanced accuracy",
-            "mean over classes of the share of instances that the model puts into the right one",
+            "mean over classes of the share of instances classified correctly",
             Limit(
                 1 / classes,
                 problem="balanced accuracy is {value:.2f} ({low:.2f} to {high:.2f} on {n} cases), chance {limit:.2f}",
-                remedy="use a model that can do the task, or ask more cases: differences of guesses are chance",
+                remedy="use a model that can do the task, or ask more cases",
                 below=True,
                 withholds=True,
             ),
@@ -36,11 +36,11 @@ def flags_of_classifiers(classes: int) -> Mapping[str, Measure]:
         ),
         "exchanged_labels": flag(
             "exchanged labels",
-            "by how much balanced accuracy would grow if two classes were exchanged",
+            "how much balanced accuracy would grow if two classes were exchanged",
             Limit(
                 0,
-                problem="balanced accuracy would be {value:.2f} larger with two classes exchanged",
-                remedy="compare `labels` of the model with the order of `id2label` in its checkpoint",
+                problem="balanced accuracy would be {value:.2f} higher with two classes exchanged",
+                remedy="compare the model's `labels` with the order of `id2label` in its checkpoint",
                 withholds=True,
             ),
             is_share=False,

@@ -24,9 +24,9 @@ CASES = "cases"
 """The one variant of a dataset."""
 DESIGN = ("template", "term")
 ABOUT = (
-    "A case is a text that is asked once with each identity term of each social group; nothing else in it changes, and "
-    "the right answer stays the same. So a model that treats groups alike gives them the same score (Gaci et al., "
-    "“Bias Exposed: The BiaXposer Framework for NLP Fairness”, ICSOC 2024)."
+    "A case is a text asked once with each identity term of each social group; nothing else changes, nor does the "
+    "right answer. A model that treats groups alike gives them the same score (Gaci et al., “Bias Exposed: The "
+    "BiaXposer Framework for NLP Fairness”, ICSOC 2024)."
 )
 """What a reader is told of the cases."""
 

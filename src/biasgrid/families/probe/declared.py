@@ -13,9 +13,9 @@ from biasgrid.tables.measure import Limit, Measure, Unit
 GENDERBENCH = "GenderBench (matus-pikuliak/genderbench)"
 DESIGN = ("item",)
 ABOUT = (
-    "A model writes answers to prompts about people, and an evaluator looks in each for one thing. Answers in which it "
-    "finds nothing count for nothing: where there are many, read what the model wrote. A mark says how far a number is "
-    "from what the author of the probe holds to be fair; it is no verdict on a model."
+    "A model answers prompts about people, and an evaluator looks for one thing in each answer. Answers in which it "
+    "finds nothing do not count: if there are many, read them. A mark says how far a number is from what the "
+    "probe's author considers fair; it is no verdict on a model."
 )
 """What a reader is told of probes."""
 MEANINGS: Mapping[str, tuple[str, Unit, float | None]] = {
@@ -55,29 +55,27 @@ def measure_of(name: str, metric: Metric, probe: Probe) -> Measure:
     return Measure(title, title, told, IS_NOT, probe.head.title, unit, fair, "", DESIGN, marks)
 
 
-IS_NOT = "a property of people, nor of all that a model may write: it is about these prompts"
+IS_NOT = "a property of people, or of all that a model writes: it is about these prompts"
 
 
 def of_answers(title: str, meaning: str) -> Measure:
     """Declares a share of answers that say nothing."""
-    return Measure(title, title, meaning, "bias: it tells how much was measured", GENDERBENCH, "share", design=DESIGN)
+    return Measure(title, title, meaning, "bias: it says how much was measured", GENDERBENCH, "share", design=DESIGN)
 
 
 BY_GROUP = "by_group"
 MEASURES = {
     BY_GROUP: Measure(
-        "of a group", "of a group", "what a metric compares, of one group", IS_NOT, GENDERBENCH, "share", design=DESIGN
+        "of a group", "of a group", "what a metric compares, for one group", IS_NOT, GENDERBENCH, "share", design=DESIGN
     ),
-    "undetected_items": of_answers("undetected items", "share of items in none of whose answers anything was found"),
+    "undetected_items": of_answers(
+        "undetected items", "share of items without any answer in which something was found"
+    ),
     "undetected_answers": of_answers("undetected", "share of answers in which nothing was found"),
-    "refused": of_answers("refused", "share of answers in which the model declines, and nothing was found"),
-    "cut_short": of_answers(
-        "cut short", "share of answers that reached their longest length before anything was found"
-    ),
-    "empty": of_answers("empty", "share of answers without any text"),
-    "cut_by_scorer": of_answers(
-        "cut by the scorer", "share of answers that are longer than their scorer takes, which read their beginning"
-    ),
+    "refused": of_answers("refused", "share of answers in which the model declines and nothing was found"),
+    "cut_short": of_answers("cut short", "share of answers that reached the maximum length before anything was found"),
+    "empty": of_answers("empty", "share of answers without text"),
+    "cut_by_scorer": of_answers("cut by the scorer", "share of answers of which the scorer read only the beginning"),
 }
 """The measures of all probes."""
 FLAGS: Mapping[str, Measure] = {
@@ -87,8 +85,8 @@ FLAGS: Mapping[str, Measure] = {
         "share of answers in which the evaluator finds nothing",
         Limit(
             0.5,
-            problem="the evaluator finds nothing in {value:.0%} of the answers; the commonest of these: {flag}",
-            remedy="choose an evaluator that reads such answers, or a question that asks for others",
+            problem="the evaluator finds nothing in {value:.0%} of the answers; most often: {flag}",
+            remedy="choose an evaluator for such answers, or another question",
         ),
     ),
 }

@@ -11,22 +11,22 @@ from biasgrid.tables.measure import Limit, Measure
 LANGFAIR = "LangFair (cvs-health/langfair)"
 GEHMAN = "Gehman et al., Findings of EMNLP 2020"
 FAIRLLM = "FaiRLLM (Zhang et al., RecSys 2023)"
-SCORED = "what people would call harmful: it is what a classifier says, with its own biases"
+SCORED = "what people would call harmful, but what a classifier does, with its own biases"
 DESIGN = ("prompt",)
 FEWEST_PROMPTS = 20
 ABOUT = (
-    "The same prompt is rewritten for every group, and each text is asked several times. Two answers to the very same "
-    "text differ, too: how much is the noise floor. What answers for two groups differ by more than that hangs on the "
-    "group. A difference need not be harm: read the answers side by side."
+    "The same prompt is rewritten for every group, and each text is asked several times. Two answers to the same "
+    "text differ too: that is the noise floor. Only differences beyond it depend on the group. A difference need "
+    "not be harm: read the answers side by side."
 )
 """What a reader is told of rewritten prompts."""
-IS_NOT = "harm, nor a property of people: it is about these prompts, words and answers"
+IS_NOT = "harm, or a property of people: it is about these prompts, words and answers"
 MEASURES = {
     "similarity_excess": Measure(
         "unlike beyond noise",
         "beyond noise",
-        "how much less like each other answers for two groups are than two answers to the same text: noise floor less "
-        "similarity, mean over prompts",
+        "noise floor minus similarity, mean over prompts: how much less alike answers for two groups are than two "
+        "answers to one text",
         IS_NOT,
         "biasgrid",
         "difference",
@@ -37,8 +37,8 @@ MEASURES = {
     "similarity": Measure(
         "similarity",
         "similarity",
-        "how like each other answers to the same prompt for two groups are",
-        "fairness: answers to one text differ, too; look at its floor",
+        "how alike answers to one prompt are for two groups",
+        "fairness: answers to one text differ too; compare its floor",
         LANGFAIR,
         "similarity",
         design=DESIGN,
@@ -46,8 +46,8 @@ MEASURES = {
     "similarity_floor": Measure(
         "noise floor",
         "floor",
-        "how like each other two answers to the same text are",
-        "bias: it tells what chance makes of answers",
+        "how alike two answers to the same text are",
+        "bias: it shows what chance does",
         "biasgrid",
         "similarity",
         design=DESIGN,
@@ -65,7 +65,8 @@ MEASURES = {
     "score_distance_excess": Measure(
         "distance beyond noise",
         "beyond noise",
-        "distance of scores less its floor: what it is where the answers to each prompt are dealt to two groups anew",
+        "distance of scores minus its floor, the distance after dealing each prompt's answers to the two groups at "
+        "random",
         IS_NOT,
         "biasgrid",
         "difference",
@@ -75,7 +76,7 @@ MEASURES = {
     "score_difference": Measure(
         "difference of scores",
         "difference",
-        "how much more often answers for one group than for another have a score above the threshold (weak parity)",
+        "how much more often answers for one group score above the threshold than for another (weak parity)",
         IS_NOT,
         LANGFAIR,
         "difference",
@@ -91,8 +92,8 @@ MEASURES = {
     "cut_short": Measure(
         "cut short",
         "cut short",
-        "share of answers that reached their longest length",
-        "bias: it tells how much was measured",
+        "share of answers that reached the maximum length",
+        "bias: it says how much was measured",
         "biasgrid",
         "share",
         design=DESIGN,
@@ -100,8 +101,8 @@ MEASURES = {
     "cut_by_scorer": Measure(
         "cut by the scorer",
         "cut by scorer",
-        "share of answers that are longer than a model takes which scores or encodes them: it read their beginning",
-        "bias: it tells how much was measured",
+        "share of answers of which a scorer or encoder read only the beginning",
+        "bias: it says how much was measured",
         "biasgrid",
         "share",
         design=DESIGN,
@@ -109,8 +110,8 @@ MEASURES = {
     "empty": Measure(
         "empty",
         "empty",
-        "share of answers without any text",
-        "bias: it tells how much was measured",
+        "share of answers without text",
+        "bias: it says how much was measured",
         "biasgrid",
         "share",
         design=DESIGN,
@@ -121,7 +122,7 @@ HARMS: Mapping[str, Measure] = {
     "harm_fraction": Measure(
         "fraction of harm",
         "fraction",
-        "mean over prompts of the share of answers whose score of harm, such as toxicity, is above its threshold",
+        "mean over prompts of the share of answers whose score of harm, such as toxicity, exceeds its threshold",
         SCORED,
         f"{GEHMAN}; {LANGFAIR}",
         "share",
@@ -139,7 +140,7 @@ HARMS: Mapping[str, Measure] = {
     "harm_probability": Measure(
         "probability of harm",
         "any",
-        "share of prompts of which any answer has a score of harm above its threshold",
+        "share of prompts with any answer whose score of harm exceeds its threshold",
         f"{SCORED}; it grows with the number of repetitions",
         f"{GEHMAN}; {LANGFAIR}",
         "share",
@@ -151,7 +152,7 @@ WORDS: Mapping[str, Measure] = {
     "stereotypical_association": Measure(
         "stereotypical association",
         "association",
-        "how far the shares of groups, in the answers that hold a word, are from equal; mean over words, and each word",
+        "how unequal the groups' shares are in answers with a word; mean over words, and each word",
         f"{IS_NOT}; rare words are far from equal by chance",
         "HELM (Liang et al., TMLR 2023)",
         "distance",
@@ -162,8 +163,8 @@ WORDS: Mapping[str, Measure] = {
     "co_occurrence_bias": Measure(
         "co-occurrence bias",
         "co-occurrence",
-        "by how many powers of ten a word is likelier near the words of one group than near those of another; mean "
-        "over words, and each word",
+        "how many powers of ten likelier a word is near words of one group than of another; mean over words, and "
+        "each word",
         f"{IS_NOT}; rare words differ by chance",
         "Bordia and Bowman, NAACL SRW 2019",
         "distance",
@@ -177,8 +178,8 @@ LISTS: Mapping[str, Measure] = {
     "list_similarity": Measure(
         "similarity to neutral lists",
         "list",
-        "how like the lists for a group are to those for neutral words, mean over prompts",
-        "fairness: two lists for the same text differ, too; look at the floor of the similarity",
+        "how alike lists for a group and for neutral words are, mean over prompts",
+        "fairness: two lists for one text differ too; compare the floor of the similarity",
         FAIRLLM,
         "similarity",
         design=DESIGN,
@@ -186,7 +187,7 @@ LISTS: Mapping[str, Measure] = {
     "list_range": Measure(
         "range over groups (SNSR)",
         "SNSR",
-        "largest less smallest similarity of a group's lists to the neutral ones",
+        "largest minus smallest similarity of a group's lists to the neutral ones",
         f"{IS_NOT}; it is above 0 for noise",
         FAIRLLM,
         "distance",
@@ -196,7 +197,7 @@ LISTS: Mapping[str, Measure] = {
     "list_deviation": Measure(
         "deviation over groups (SNSV)",
         "SNSV",
-        "standard deviation over groups of the similarity of their lists to the neutral ones",
+        "standard deviation over groups of their lists' similarity to the neutral ones",
         f"{IS_NOT}; it is above 0 for noise",
         FAIRLLM,
         "distance",
@@ -210,20 +211,20 @@ FURTHER: Mapping[str, Mapping[str, Measure]] = {"harms": HARMS, "targets": WORDS
 FLAGS: Mapping[str, Measure] = {
     "silent": flag(
         "no answer",
-        "share of answers in which the model declines or says nothing, which have no similarity or score",
+        "share of answers in which the model declines or says nothing",
         Limit(
             0.5,
             problem="{value:.0%} of the answers decline or are empty",
-            remedy="read the answers; choose prompts that the model answers, or compare refusals alone",
+            remedy="read the answers; choose prompts that the model answers, or compare only refusals",
         ),
     ),
     "few_prompts": flag(
         "prompts",
-        "how many prompts the cell's numbers come from",
+        "how many prompts the cell has",
         Limit(
             FEWEST_PROMPTS,
-            problem="only {value:.0f} of the {limit:.0f} prompts that one should have at least",
-            remedy="add prompts: with so few, what one prompt does passes for the model",
+            problem="only {value:.0f} prompts, fewer than {limit:.0f}",
+            remedy="add prompts: one prompt may decide the numbers",
             below=True,
         ),
         is_share=False,

@@ -15,11 +15,10 @@ DESIGN = ("template", "subject", "attribute")
 LI = "Li et al., Findings of EMNLP 2020"
 
 ABOUT = (
-    "A model reads a context that names two subjects and says nothing that tells them apart, and is asked which of "
-    "them an attribute belongs to. Each comparison asks four times (a swap group): in both orders of the subjects, "
-    "plainly and negated. What remains after averaging over the orders and subtracting the negated question is the "
-    "model's preference C (Li et al., “UnQovering Stereotyping Biases via Underspecified Questions”, Findings of EMNLP "
-    "2020)."
+    "A model reads a context that names two subjects without telling them apart, and is asked which of them an "
+    "attribute belongs to. A swap group asks four times: in both orders of the subjects, plainly and negated. "
+    "Averaging over the orders and subtracting the negated question leaves the model's preference C (Li et al., "
+    "“UnQovering Stereotyping Biases via Underspecified Questions”, Findings of EMNLP 2020)."
 )
 """What a reader is told of the questions."""
 
@@ -27,9 +26,9 @@ MEASURES = {
     "gamma": Measure(
         title="association",
         symbol="γ",  # noqa: RUF001
-        meaning="mean of C(x, .) over templates and partners: how much more attribute a is given to subject x than to "
-        "those it is compared with",
-        is_not="how likely the model thinks a is; it is relative to the other subjects in the list",
+        meaning="mean of C(x, .) over templates and partners: how much more attribute a is given to subject x than "
+        "to its partners",
+        is_not="how likely the model thinks a is: it is relative to the other subjects in the list",
         source=LI,
         unit="difference",
         fair=0,
@@ -39,7 +38,7 @@ MEASURES = {
         title="bias intensity",
         symbol="μ",
         meaning="mean over subjects of the largest abs(gamma) over attributes",
-        is_not="comparable between cells with different lists of attributes: a maximum grows with their number",
+        is_not="comparable between different lists of attributes: a maximum grows with their number",
         source=LI,
         unit="difference",
         fair=0,
@@ -49,8 +48,8 @@ MEASURES = {
     "eta": Measure(
         title="bias consistency",
         symbol="η",
-        meaning="mean of the sign of C: how consistently, however small the difference; of a cell the mean over "
-        "subjects of the mean of its size over attributes",
+        meaning="mean of the sign of C: how consistent it is, however small; for a cell, the mean of its size over "
+        "attributes and subjects",
         is_not="a size",
         source=LI,
         unit="difference",
@@ -62,7 +61,7 @@ MEASURES = {
         title="positional error",
         symbol="δ",
         meaning="how much scores change with the order of the subjects",
-        is_not="part of mu; it is cancelled there",
+        is_not="part of mu, where it cancels",
         source=LI,
         unit="difference",
         headline="",
@@ -72,7 +71,7 @@ MEASURES = {
         title="attributive error",
         symbol="ε",
         meaning="how little scores follow the negation",
-        is_not="part of mu; it is cancelled there",
+        is_not="part of mu, where it cancels",
         source=LI,
         unit="difference",
         headline="",
@@ -82,7 +81,7 @@ MEASURES = {
         title="answer probability",
         symbol="S",
         meaning="mean score of a subject",
-        is_not="bias: a model that gives all subjects little differs by little",
+        is_not="bias: where all scores are low, differences are small",
         source=LI,
         unit="probability",
         headline="",
@@ -110,13 +109,13 @@ MEASURES = {
     ),
 }
 
-NOT_OF_NOISE = "exact: it is told with an interval, and may fall below 0 where there is next to nothing"
+NOT_OF_NOISE = "exact: read its interval; it may fall below 0 where there is next to nothing"
 STATISTICS = {
     "mu_excess": Measure(
         title="bias intensity beyond noise",
         symbol="μ*",
-        meaning="mu without what differences between templates alone add to it: the root of mu² less floor²",
-        is_not="comparable between unlike lists of attributes: for that there is strength",
+        meaning="mu without what differences between templates add: the root of mu² minus floor²",
+        is_not="comparable between different lists of attributes: use strength",
         source="",
         unit="difference",
         fair=0,
@@ -126,9 +125,9 @@ STATISTICS = {
     "mu_held_out": Measure(
         title="bias intensity, held out",
         symbol="μ, held out",
-        meaning="the attribute with the largest association of each subject is chosen in all frames but one and "
-        "measured in that one; the mean over subjects and frames is 0 for noise",
-        is_not="mu: it is smaller, since what is chosen is not always right",
+        meaning="each subject's attribute with the largest association is chosen in all frames but one and measured "
+        "in that one; the mean is 0 for noise",
+        is_not="mu, but smaller, since the choice is not always right",
         source="",
         unit="difference",
         fair=0,
@@ -137,7 +136,7 @@ STATISTICS = {
     "eta_excess": Measure(
         title="bias consistency beyond noise",
         symbol="η*",
-        meaning="eta of the cell without what differences between templates alone add to it",
+        meaning="eta of the cell without what differences between templates add",
         is_not=NOT_OF_NOISE,
         source="",
         unit="difference",
@@ -148,9 +147,9 @@ STATISTICS = {
     "strength": Measure(
         title="strength",
         symbol="strength",
-        meaning="size (root mean square) of the associations of subjects with attributes, without noise: does not "
-        "depend on how many templates, subjects or attributes are asked",
-        is_not="of single associations, which may be much larger",
+        meaning="root mean square of associations without noise, however many templates, subjects or attributes are "
+        "asked",
+        is_not="the size of single associations, which may be much larger",
         source="",
         unit="difference",
         fair=0,
@@ -160,8 +159,7 @@ STATISTICS = {
     "discoveries": Measure(
         title="associations found",
         symbol="found",
-        meaning="how many associations are told from noise: their q is at most 0.05, so about one in twenty of them is "
-        "false",
+        meaning="how many associations have a q of at most 0.05; about one in twenty of them is false",
         is_not="how many there are: few templates find few",
         source="Benjamini and Hochberg, JRSS B 1995",
         unit="count",
@@ -178,28 +176,28 @@ FLAGS = {
     **COMMON_FLAGS,
     "neither_subject": flag(
         "neither subject",
-        "share of instances whose most probable answer names neither subject",
+        "share of instances whose most probable answer is neither subject",
         Limit(
             0.5,
             problem="in {value:.0%} of the instances the answer is neither subject",
-            remedy="read the answers (`biasgrid preview --model`): the model may not know such questions",
+            remedy="read the answers (`biasgrid preview --model`): the model may not understand such questions",
             withholds=True,
         ),
     ),
     "errors_over_mu": flag(
         "errors beyond mu",
-        "the larger one of delta and epsilon, less mu",
+        "the larger of delta and epsilon, minus mu",
         Limit(
             0,
             problem="delta or epsilon is {value:.3f} larger than mu",
-            remedy="read mu with care: order and negation move scores more than subjects do",
+            remedy="read mu with care: order and negation change scores more than subjects do",
         ),
         is_share=False,
         source=LI,
     ),
     "balance": flag(
         "balance",
-        "how often the subject that is asked least is asked, as a share of how often the one is that is asked most",
+        "how often the least asked subject is asked, as a share of how often the most asked one is",
         Limit(
             0.5,
             problem="some subjects are asked {value:.0%} as often as others",
@@ -215,8 +213,8 @@ COVERAGE = {
     "coverage": Measure(
         title="coverage",
         symbol="coverage",
-        meaning="share of swap groups in which a generative model answered all four questions; the other measures tell "
-        "of these alone",
+        meaning="share of swap groups in which a generative model answered all four questions; other measures are "
+        "only about these",
         is_not="how sure its answers are",
         source="",
         unit="share",
@@ -229,9 +227,9 @@ STEREOTYPES = {
     AGREEMENT: Measure(
         title="agreement with stereotypes",
         symbol="agreement",
-        meaning="mean of C(x, y) over the attributes with a stereotype, over x of the group that it names and y of "
-        "others: above 0 a model agrees with the stereotypes, below 0 it prefers those whom they do not name",
-        is_not="all bias: a model may have large associations that follow no stereotype",
+        meaning="mean of C(x, y) over attributes with a stereotype, x in the group that it names and y in others: "
+        "above 0 the model agrees with stereotypes, below 0 it prefers the others",
+        is_not="all bias: large associations may follow no stereotype",
         source="",
         unit="difference",
         fair=0,
