@@ -171,6 +171,8 @@ def test_the_command_says_what_is_not_there(results: Path, tmp_path: Path) -> No
     )
     assert "expected a run that has finished" in told(str(tmp_path), "strong", "weak", code=1)
     assert "there is no folder" in told(str(results), str(tmp_path / "none"), code=1)
+    alone = write_results(tmp_path, [cell_of("strong", STRONG)])
+    assert f"{alone} compares no models; `biasgrid summary" in told(str(alone), "strong", "weak", code=1)
 
 
 def test_the_worked_example_prints_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

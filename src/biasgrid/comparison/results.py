@@ -76,6 +76,8 @@ def compare_two_models(results: Path, one: str, other: str, dataset: str | None)
         names = [dataset]
     rows = read_tables([results / f"comparisons/{name}.parquet" for name in names], COMPARISONS)
     known = [*dict.fromkeys([*rows["model"], *rows["other_model"]])]
+    if not known:
+        raise UserError(f"{results} compares no models; `biasgrid summary {results}` tells which were measured")
     for name in (one, other):
         refuse_unknown(name, known, f"{results}: no model", dataset)
     if one == other:
