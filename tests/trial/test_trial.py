@@ -99,7 +99,8 @@ def test_less_time_asks_less_of_all_templates(folders: Path, monkeypatch: pytest
     assert all(0.1 <= section["sample"]["share"] < 1 for section in sections[1:] if section["sample"] != "all")
 
 
-def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path) -> None:
+def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     config = tmp_path / "mine.yaml"
     line = [
         "init",
@@ -113,6 +114,10 @@ def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path) -> N
     assert RUNNER.invoke(app, line).exit_code == 0
     assert list(yaml.safe_load(config.read_text())["models"]) == ["lm", "qa"]
     assert "CONTENT WARNING" in config.read_text()
+    # The workflow is not in this folder.
+    assert (
+        f"# Run: snakemake --cores all --configfile {config} --snakefile {ROOT / 'Snakefile'}\n" in config.read_text()
+    )
     told = RUNNER.invoke(app, ["validate", str(config)])
     assert told.exit_code == 0, told.output
     assert "4 cells" in told.output

@@ -15,6 +15,7 @@ from slurm_project import SlurmProject, name_of_job
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
+from biasgrid.cli.summary import tell_found
 from biasgrid.config import parse_config
 from biasgrid.runs.layout import Layout
 from biasgrid.statistics.recovery import measured_and_planted, recovery
@@ -58,6 +59,13 @@ def results(demo: Project) -> Path:
 
 def test_a_second_run_does_nothing(demo: Project):
     assert demo.planned() == {}
+
+
+def test_it_ends_with_a_sentence_for_each_model(demo: Project, results: Path, capsys: pytest.CaptureFixture[str]):
+    tell_found(results)
+    heading, *sentences, _, _, report = capsys.readouterr().out.splitlines()
+    assert [sentence.split()[0] for sentence in sentences] == demo.read_config()["run"]["models"]
+    assert (heading, report) == ("Found:", f"Report: {results / 'report/index.html'}")
 
 
 def test_its_measures_are_the_kept_ones(results: Path):

@@ -29,14 +29,14 @@ app = typer.Typer(
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
 app.add_typer(reference, name="reference")
+app.command("try")(try_model)
+app.command()(ask)
+app.command()(demo)
+app.command()(init)
 app.command()(explain)
 app.command()(compare)
 app.command()(gate)
 app.command()(card)
-app.command()(demo)
-app.command()(init)
-app.command("try")(try_model)
-app.command()(ask)
 ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
 WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -15,6 +15,10 @@ from biasgrid.cli.told import console
 from biasgrid.faults import UserError
 from biasgrid.report.findings import Finding
 
+if TYPE_CHECKING:
+    import polars as pl
+
+TABLE = "summary.parquet"
 Row = Mapping[str, Any]
 NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
 
@@ -145,25 +149,53 @@ def tell_summary(results: Path) -> None:
     Raises:
         UserError: nothing was measured there yet.
     """
-    from biasgrid.report.findings import findings, read_tested
     from biasgrid.tables.comparison import RANKS
     from biasgrid.tables.files import read_provenance, read_table
-    from biasgrid.tables.measures import SUMMARY
     from biasgrid.tables.summary import flags_of, main_ranks
 
-    path = results / "summary.parquet"
+    measured = measured_in(results)
+    level = read_provenance(results / TABLE).get("statistics", {}).get("level", 0.95)
+    console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level))
+    console.print(flag_lines(flags_of(measured).to_dicts()))
+    console.print(found_in(results, measured))
+    ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
+    if order := rank_lines(row for table in ranks for row in main_ranks(measured, table).iter_rows(named=True)):
+        console.print(order)
+    tell_report(results)
+
+
+def tell_found(results: Path) -> None:
+    """Prints what was found, and where numbers and report are; see `tell_summary`."""
+    console.print(found_in(results, measured_in(results)))
+    console.print(f"Numbers: biasgrid summary {results}", soft_wrap=True)
+    tell_report(results)
+
+
+def tell_report(results: Path) -> None:
+    """Prints where the report is."""
+    console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
+
+
+def measured_in(results: Path) -> pl.DataFrame:
+    """Reads the summary of a run.
+
+    Raises:
+        UserError: there is none.
+    """
+    from biasgrid.tables.files import read_table
+    from biasgrid.tables.measures import SUMMARY
+
+    path = results / TABLE
     if not path.exists():
         raise UserError(
             f"there is no {path}: the run of that folder has not finished, or has not begun; `biasgrid status CONFIG` "
             "tells how far it is"
         )
-    measured = read_table(path, SUMMARY)
-    level = read_provenance(path).get("statistics", {}).get("level", 0.95)
-    found = findings(measured, read_tested(sorted(results.glob("statistics/*/*.parquet"))))
-    console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level))
-    console.print(flag_lines(flags_of(measured).to_dicts()))
-    console.print(finding_lines(found))
-    ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
-    if order := rank_lines(row for table in ranks for row in main_ranks(measured, table).iter_rows(named=True)):
-        console.print(order)
-    console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
+    return read_table(path, SUMMARY)
+
+
+def found_in(results: Path, measured: pl.DataFrame) -> Text:
+    """Words what was found in a run with a summary."""
+    from biasgrid.report.findings import findings, read_tested
+
+    return finding_lines(findings(measured, read_tested(sorted(results.glob("statistics/*/*.parquet")))))

@@ -61,8 +61,7 @@ def try_model(
         content, fitting = starter_of(tried, folder / "results" / f"try-{one.name}", on or "first")
         content = cut(content, max(60 * minutes - SECONDS_AROUND, 5))
         snakefile = workflow_folder() / "Snakefile"
-        elsewhere = "" if Path("Snakefile").exists() else f" --snakefile {snakefile}"
-        again = f"snakemake --cores all --configfile {config}{elsewhere}"
+        again = run_of(config, snakefile)
         save(config, content, [f"Made by `biasgrid try {model}`. After a change: {again}"])
     asked = ", ".join(content["datasets"])
     console.print(f"{one.section['label']}: {one.task}, asked about {asked}", highlight=False)
@@ -76,6 +75,12 @@ def try_model(
     typer.echo(f"Config: {config}; after a change, such as without `limit`, go on with {again}")
     if left:
         typer.echo(f"Other datasets that fit: --on {','.join(left)}")
+
+
+def run_of(config: Path, snakefile: Path) -> str:
+    """Returns the command that runs a config, with the workflow where the working folder has none."""
+    elsewhere = "" if Path("Snakefile").exists() else f" --snakefile {snakefile}"
+    return f"snakemake --cores all --configfile {config}{elsewhere}"
 
 
 def divided(against: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -126,15 +131,16 @@ def demo(
     folder: Annotated[Path, typer.Argument(help="folder for the demo; the workflow's files are copied there")] = Path(),
 ) -> None:
     """Makes the demo: tiny models with a planted bias, measured from word lists to report. No network, no GPU."""
-    from biasgrid.cli.summary import tell_summary
+    from biasgrid.cli.summary import tell_found
     from biasgrid.runs.workflow import set_up
     from biasgrid.trial.stages import run_in_stages
 
     with told_errors(BAD_INPUT):
         set_up(folder)
-    with told_errors(), contextlib.chdir(folder):
-        run_in_stages(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, typer.echo)
-        tell_summary(Path("results/demo"))
+    with told_errors():
+        with contextlib.chdir(folder):
+            run_in_stages(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, typer.echo)
+        tell_found(folder / "results/demo")
 
 
 def init(
@@ -144,16 +150,19 @@ def init(
     config: Annotated[Path, typer.Option("--config", help="the file to write")] = Path("config.yaml"),
 ) -> None:
     """Writes a config for your models, with every dataset that fits them."""
+    from biasgrid.runs.workflow import workflow_folder
+
     with told_errors(BAD_INPUT):
         if config.exists():
             raise UserError(f"there is a {config} already; expected --config with another name")
         if not listed(models):
             raise UserError("--models names no model; expected one or more, with commas between")
         content, fitting = starter_of(looked_at(listed(models), labels, None, None), config.parent / "results", on)
+        workflow = workflow_folder()
         head = [
-            "The models and datasets of a grid; config/README.md explains every key.",
+            f"The models and datasets of a grid; {workflow / 'config/README.md'} explains every key.",
             f"Look first: biasgrid validate {config}; biasgrid plan {config}",
-            f"Run: snakemake --cores all --configfile {config}",
+            f"Run: {run_of(config, workflow / 'Snakefile')}",
             f"Datasets that fit these models: {', '.join(fitting)}",
         ]
         save(config, content, head)
