@@ -45,7 +45,8 @@ def test_validate_shows_every_fault_and_no_traceback(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert result.stdout == ""
     assert "2 faults in the input:" in result.stderr
-    assert ", scorin: unknown key (did you mean 'scoring'?)" in result.stderr
+    line = (tmp_path / "c.yaml").read_text().split("\n").index("scorin: exact") + 1
+    assert f"c.yaml, line {line}, scorin: unknown key (did you mean 'scoring'?)" in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 from project import ROOT
 
-TIMES = 20
 STAGES = """
 import sys
 from hashlib import sha256
@@ -69,12 +68,15 @@ for what, run in runs.items():
 """
 
 
+@pytest.mark.parametrize("times", [6, pytest.param(20, marks=pytest.mark.long)])
 @pytest.mark.parametrize("dataset", ["nationality", "sentiment"])
-def test_stages_give_the_same_each_time_with_several_threads(dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stages_give_the_same_each_time_with_several_threads(
+    dataset: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("POLARS_MAX_THREADS", "8")
-    line = [sys.executable, "-c", STAGES, dataset, str(TIMES)]
+    line = [sys.executable, "-c", STAGES, dataset, str(times)]
     told = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     # Each line as often as a stage was run: no stage has given two things.
     counts = Counter(told)
     assert [line.split()[0] for line in counts] == ["expand", "plant", "measure"]
-    assert set(counts.values()) == {TIMES}
+    assert set(counts.values()) == {times}

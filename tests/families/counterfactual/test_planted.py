@@ -200,6 +200,8 @@ def test_impossible_strengths_are_refused(strength: float) -> None:
 # From cases to measures
 
 
+# The demo has the same in `make test`.
+@pytest.mark.long
 @pytest.mark.parametrize("kind", LABELS)
 def test_trained_classifiers_have_the_planted_effects(kind: str, tmp_path: Path) -> None:
     cases, labels = cases_for(kind, tmp_path), LABELS[kind]

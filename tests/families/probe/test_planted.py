@@ -114,6 +114,8 @@ metric: {agreed: {kind: rate, label: 'yes'}}
     assert sorted(each.count("No") for each in said) == [12, 30, 48]
 
 
+# The demo has the same in `make test`.
+@pytest.mark.long
 def test_a_trained_model_has_what_is_planted(tmp_path: Path) -> None:
     instances, planting = planting_of(tmp_path / "probe", 0.9, repeats=40)
     data = tmp_path / "corpus.txt"

@@ -81,6 +81,8 @@ def test_texts_of_several_groups_have_the_mean_of_what_is_planted(tmp_path: Path
     assert of_neutral == pytest.approx((alone + 0.3) / 2)
 
 
+# The demo has the same in `make test`.
+@pytest.mark.long
 def test_a_trained_model_has_the_planted_bias(tmp_path: Path) -> None:
     instances, strong = instances_of(tmp_path, repetitions=40), planting(0.8)
     (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", strong))

@@ -52,7 +52,7 @@ def test_words_may_have_other_cases_and_the_longest_counts() -> None:
 def test_choices_are_those_of_the_texts_and_hang_on_how_these_are_written(
     tmp_path: Path, writer: Callable[..., Path]
 ) -> None:
-    rows = [{"text": f"Which, {number}? Answer:", "candidates": ["A", "B"]} for number in range(24)]
+    rows = [{"text": f"Which, {number}? Answer:", "candidates": ["A", "B"]} for number in range(8)]
     # What is most probable hangs on the prompt alone, what is drawn on the options too.
     keys = Generation(max_tokens=150, options="parsed", temperature=0).model_dump()
     written = Cell(tmp_path / "text", "text-generation", asked(rows), writer()).predict(answer="text", generation=keys)
