@@ -79,6 +79,13 @@ def test_a_sheet_that_opens_pages_cold_and_addresses_that_name_nothing(chromium:
     cold.page.close()
 
 
+def test_numbers_of_a_cell_stand_above_its_parts(shown: Shown, tables: dict[str, pl.DataFrame]) -> None:
+    told = shown.go("#/cell/strong/feelings").page.locator(".headlines b").all_inner_texts()
+    summary = summary_of(RUN, tables["measures"]).filter("headline", model="strong")
+    assert told == [f"{value:.3f}" for value in summary["value"]]
+    assert len(told) == 3 * len(BIAS_TYPES)
+
+
 def test_sentences_are_two_clicks_from_the_grid_and_hidden_until_asked_for(shown: Shown) -> None:
     shown.click('a.box[href$="strong/feelings"]')
     assert SECRET not in shown.page.inner_html("#app")
@@ -146,6 +153,18 @@ def test_paper_is_light_and_has_no_tools(chromium: Browser, file: Path) -> None:
     assert not report.page.is_visible("#tools")
     assert not report.page.is_visible("[data-csv]")
     report.page.close()
+
+
+def test_paper_shows_what_is_folded_and_no_texts_that_are_hidden(shown: Shown) -> None:
+    shown.go("#/cell/strong/feelings").page.click("#app section details > summary")
+    seen = "all => all.map(each => each.lastElementChild.checkVisibility({contentVisibilityAuto: true}))"
+    folded = "#app details:not([open]):not(.tool)"
+    assert set(shown.page.eval_on_selector_all(folded, seen)) == {False}
+    shown.page.emulate_media(media="print")
+    on_paper = shown.page.eval_on_selector_all(folded, seen)
+    assert len(on_paper) > 2
+    assert set(on_paper) == {True}
+    assert SECRET not in shown.text
 
 
 def test_without_a_script_it_shows_its_tables(chromium: Browser, file: Path) -> None:

@@ -1,17 +1,18 @@
 """What the page shows of rewritten prompts: pairs beside the floor, how answers end, and texts side by side."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
-from browser import Shown
+from browser import AXE, Shown, found_by_axe
 from playwright.sync_api import Browser
 from report_tables import report_of
-from small_rewriting import options_of_cell, said_of_groups
+from small_rewriting import SAID, options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.rewriting.declared import FLAGS, MEASURES
+from biasgrid.families.rewriting.declared import FLAGS, MEASURES, WORDS
 from biasgrid.families.rewriting.measure import evidence, measure, observe
 from biasgrid.families.rewriting.payload import cell_payload
 from biasgrid.families.rewriting.payload import evidence as texts_of
@@ -31,18 +32,22 @@ RUN = ReportRun(
     models=[ReportModel("writer", "Chat", "Writer", "text-generation", "someone/writer", "abc123")],
     datasets=[
         ReportDataset(
-            "letters", "Letters", (), {**MEASURES, **FLAGS}, {"prompts": 12},
+            "letters", "Letters", (), {**MEASURES, **WORDS, **FLAGS}, {"prompts": 12},
             family="rewriting", reference="biasgrid.families.rewriting",
         )
     ],
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
+CELL = "#/cell/writer/letters"
+FAR = [("0.667", "4"), ("0.333", "6")]
+"""Association and n of a word in answers for one of three groups, and of one in those for two."""
+
+
+def tables_of(folder: Path, answers: Mapping[str, Sequence[str]], **keys: Any) -> dict[str, pl.DataFrame]:
     """What is measured of two prompts for three groups, and the answers behind it."""
-    instances, said = said_of_groups(tmp_path_factory.mktemp("cell"))
-    options = options_of_cell()
+    instances, said = said_of_groups(folder, answers=answers)
+    options = options_of_cell(**keys)
     observations = observe(instances, said, options)
     measures = measure(observations, options)
     units = evidence(MeasuredCell(instances.lazy(), said.lazy(), observations, measures, options)).units
@@ -52,10 +57,30 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
     }
 
 
-@pytest.fixture(scope="module")
-def cell(tables: dict[str, pl.DataFrame]) -> ShownCell:
+def shown_cell(tables: Mapping[str, pl.DataFrame]) -> ShownCell:
     measures = with_certainty(tables["measures"], empty_table(STATISTICS))
     return ShownCell(measures, tables["examples"], empty_table(EVIDENCE_PARTS))
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
+    return tables_of(tmp_path_factory.mktemp("cell"), SAID)
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
+    """A cell in whose answers words stand near those of groups."""
+    answers = {
+        "female": ["She is kind and her life is calm.", "At home."],
+        "male": ["He is calm.", "At home."],
+        "non-binary": ["They are loud.", "At home."],
+    }
+    return tables_of(tmp_path_factory.mktemp("words"), answers, targets=["calm", "kind"])
+
+
+@pytest.fixture
+def cell(tables: dict[str, pl.DataFrame]) -> ShownCell:
+    return shown_cell(tables)
 
 
 def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: ShownCell) -> None:
@@ -76,23 +101,12 @@ def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: ShownCell) -> 
     assert {"Scores of groups", "Scores of pairs"} < shown.keys()
 
 
-def test_each_measure_of_words_has_a_table_of_its_own(tmp_path: Path) -> None:
-    answers = {
-        "female": ["She is kind and her life is calm.", "At home."],
-        "male": ["He is calm.", "At home."],
-        "non-binary": ["They are loud.", "At home."],
-    }
-    instances, said = said_of_groups(tmp_path, answers=answers)
-    options = options_of_cell(targets=["calm", "kind"])
-    measures = table_of_cell(measure(observe(instances, said, options), options), MEASURES_TABLE, "writer", "letters")
-    whole = ShownCell(
-        with_certainty(measures, empty_table(STATISTICS)), empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS)
-    )
-    shown = {table["title"]: table for table in cell_payload(whole, {})["tables"]}
-    words, near = shown["Words"], shown["Words near those of groups"]
+def test_each_measure_of_words_has_a_table_of_its_own(words: dict[str, pl.DataFrame]) -> None:
+    shown = {table["title"]: table for table in cell_payload(shown_cell(words), {})["tables"]}
+    own, near = shown["Words"], shown["Words near those of groups"]
     # Two thirds is how far a word is from equal that stands with the words of one of three groups.
-    assert [title for title, _ in words["columns"]] == ["Word", "Stereotypical association", "n"]
-    assert [row[:2] for row in words["rows"]] == [["kind", 6667], ["calm", 3333]]
+    assert [title for title, _ in own["columns"]] == ["Word", "Stereotypical association", "n"]
+    assert [row[:2] for row in own["rows"]] == [["kind", 6667], ["calm", 3333]]
     assert [title for title, _ in near["columns"]] == ["Word", "Group", "Compared with", "Co-occurrence bias", "n"]
     assert [row[:3] for row in near["rows"]] == [["calm", "female", "male"]]
 
@@ -111,7 +125,7 @@ def test_texts_are_carried_in_the_parts_in_which_they_differ(cell: ShownCell) ->
 def shown(chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path) -> Iterator[Shown]:
     path = tmp_path / "index.html"
     path.write_text(report_of(RUN, **tables), encoding="utf-8")
-    report = Shown(chromium, path, "#/cell/writer/letters").drawn()
+    report = Shown(chromium, path, CELL).drawn()
     yield report
     assert report.complaints == []
     report.page.close()
@@ -126,6 +140,22 @@ def test_words_that_differ_are_marked_where_texts_are_asked_for(shown: Shown) ->
     marked = [each.inner_text() for each in shown.page.query_selector_all("#app td mark")]
     assert {"she", "he", "kind and", "grim,"} <= {*marked}
     assert "Very grim, calm, I think." in shown.text
+
+
+def test_words_stand_with_their_numbers_where_texts_are_asked_for(
+    chromium: Browser, words: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    path = tmp_path / "index.html"
+    path.write_text(report_of(RUN, **words), encoding="utf-8")
+    report = Shown(chromium, path, CELL).drawn()
+    rows = report.page.locator("#app section:has(> h3:text-is('Words')) tbody tr")
+    assert [row.split() for row in rows.all_inner_texts()] == [["hidden", "text", *numbers] for numbers in FAR]
+    report.press("t")
+    assert [row.split() for row in rows.all_inner_texts()] == [["kind", *FAR[0]], ["calm", *FAR[1]]]
+    assert report.complaints == []
+    report.page.close()
+    if AXE is not None:
+        assert found_by_axe(chromium, path, [CELL]) == {}
 
 
 def test_the_command_names_the_number_that_it_explains(shown: Shown) -> None:

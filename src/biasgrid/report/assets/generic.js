@@ -6,6 +6,7 @@ import {running} from "./run.js";
 import {explaining, sentences} from "./sentences.js";
 import {intervals, table} from "./table.js";
 import {tabled} from "./tabled.js";
+import {sureTold, valueTold} from "./told.js";
 import {plain, templateColumns, veiled} from "./veil.js";
 
 export const views = {};
@@ -16,7 +17,7 @@ export async function cellPage(core, model, dataset, rest, go) {
   const of = datasetOf(core, dataset);
   const view = views[of.family] ?? views.generic;
   const drawn = await view.cellView(core, model, dataset, rest, go);
-  return [cellHead(core, model, of), flags(cell), drawn, await checks(core, model, dataset), reproduce(core, model, dataset, await view.explained(model, dataset))];
+  return [cellHead(core, model, of), flags(cell), headlines(cell, of.measures), drawn, await checks(core, model, dataset), reproduce(core, model, dataset, await view.explained(model, dataset))];
 }
 
 function cellHead(core, model, dataset) {
@@ -27,7 +28,16 @@ function cellHead(core, model, dataset) {
 }
 
 function flags(cell) {
-  return cell.flag ? h("p", { class: "warning", role: "note" }, h("strong", {}, capital(cell.flag)), ".") : null;
+  if (!cell.flag) return null;
+  const withheld = cell.values.every((row) => row.value === null);
+  return h("p", { class: "warning", role: "note" }, h("strong", {}, capital(cell.flag)), withheld ? ". What stands below tells how it was asked, not what the model is like." : ".");
+}
+
+// The numbers that stand for the cell.
+function headlines(cell, declared) {
+  const told = (row) => h("li", {}, h("small", {}, capital(declared[row.measure].title), row.bias_type === null ? null : [": ", name(row.bias_type)]),
+    h("b", {}, valueTold(row), row.mark ? ` ${row.mark}` : null), h("small", { class: "whole" }, sureTold(row)));
+  return h("ul", { class: "headlines", "aria-label": "Numbers of this cell" }, cell.values.map(told));
 }
 
 async function checks(core, model, dataset) {
@@ -63,7 +73,7 @@ function reproduce(core, model, dataset, named) {
     h("p", {}, "The numbers, measured anew from the kept answers:"), command(`${running(core)} --forcerun measure`));
 }
 
-views.generic = { headline: {}, cellView: genericView, update: async () => false, evidence: sentences, explained: firstExplained };
+views.generic = { cellView: genericView, update: async () => false, evidence: sentences, explained: firstExplained };
 
 async function firstExplained(model, dataset) {
   const [first] = (await evidenceBlock(model, dataset))?.examples ?? [];

@@ -1,8 +1,9 @@
 // The grid: a box for each cell, and what was found.
 
-import {address, capital, count, h, interval, link, name, number, select} from "./dom.js";
+import {address, capital, h, link, name, select} from "./dom.js";
 import {cellOf, headline, real} from "./data.js";
 import {csvButton, scroll} from "./table.js";
+import {sureTold, valueTold} from "./told.js";
 import {veiled} from "./veil.js";
 
 const OWN = "";
@@ -124,11 +125,9 @@ function box(core, model, dataset, ends) {
   }
   const value = real(row.value);
   const shade = ends.fair === null ? 0 : Math.min(8, Math.round(8 * Math.abs(value - ends.fair) / ends.far));
-  const counted = row.measure === "discoveries";
-  const told = counted ? `of ${count(row.n)}` : interval(real(row.low), real(row.high)) || (row.floor === null ? "" : `floor ${number(real(row.floor))}`);
   return h("td", {}, h("a", { href: to, class: `box shade-${shade}` },
-    h("span", { class: "unseen" }, `${label}: `), h("b", {}, counted ? count(value) : number(value)), row.mark ? ` ${row.mark}` : null,
-    row.bias_type ? h("small", {}, name(row.bias_type)) : null, h("small", { class: "whole" }, told), whisker(row, ends),
+    h("span", { class: "unseen" }, `${label}: `), h("b", {}, valueTold(row)), row.mark ? ` ${row.mark}` : null,
+    row.bias_type ? h("small", {}, name(row.bias_type)) : null, h("small", { class: "whole" }, sureTold(row)), whisker(row, ends),
     cell.flag ? h("small", { class: "flag", title: cell.flag }, "flagged") : null));
 }
 

@@ -1,7 +1,7 @@
 // Pages that Python has written: with a script one of them is shown at a time, without one all are.
 
 import {address, button, command, h, link, name, quoted, save} from "./dom.js";
-import {block} from "./data.js";
+import {block, labelOf} from "./data.js";
 import {ranksOf} from "./ranks.js";
 import {saveStatic} from "./table.js";
 
@@ -34,7 +34,10 @@ export async function runPage(core) {
 }
 
 export async function datasetPage(core, dataset) {
-  showStatic(`dataset-${core.datasets.indexOf(dataset) + 1}`);
+  const section = `dataset-${core.datasets.indexOf(dataset) + 1}`;
+  showStatic(section);
+  // What leads to its cells stands between heading and numbers.
+  document.querySelector(`#${section} > h2`).hidden = true;
   const cells = core.cells.filter((cell) => cell.dataset === dataset.name);
-  return [h("p", {}, "Cells: ", cells.map((cell) => [link(address("cell", cell.model, dataset.name), name(cell.model)), " "])), await ranksOf(core, dataset)];
+  return [h("h2", {}, name(dataset.title)), h("p", {}, "Cells: ", cells.map((cell) => [link(address("cell", cell.model, dataset.name), name(labelOf(core, cell.model))), " "])), await ranksOf(core, dataset)];
 }

@@ -25,7 +25,7 @@ export async function sentences(core, model, dataset) {
   if (!carried || !carried.examples.length) return null;
   const { summary } = await cellBlock(model, dataset);
   const declared = datasetOf(core, dataset).measures;
-  const asked = (each) => (each.explain?.length ? h("details", {}, h("summary", {}, "All that is behind it"), explaining(core, model, dataset, each.explain)) : null);
+  const asked = (each) => (each.explain?.length ? h("details", { class: "tool" }, h("summary", {}, "All that is behind it"), explaining(core, model, dataset, each.explain)) : null);
   const parts = carried.examples.map((example, rank) => h("details", { open: rank < OPEN }, h("summary", {}, example.about.map((each, place) => [place ? ", " : null, veiled(each)])),
     h("p", { class: "soft" }, `${capital(declared[example.measure]?.title ?? example.measure)} ${number(real(example.value))}${sureOf(summary, example)}${reasonOf(example)}`),
     example.units.map((unit) => [unitTable(unit), asked(unit)]), asked(example)));

@@ -133,4 +133,4 @@ async function explained(model, dataset) {
   return all.length ? namesOf(all.reduce((one, other) => (other.gamma > one.gamma ? other : one))) : [];
 }
 
-views.underspecified = { headline: { mu: ["bias intensity", "largest association of a subject, on average"] }, cellView, update, evidence, explained };
+views.underspecified = { cellView, update, evidence, explained };
