@@ -136,8 +136,8 @@ def test_the_measures_that_are_shown_are_possible() -> None:
         assert parse_config(config, CONFIG).cells() == [("sst2", "moods")]
 
 
-def test_the_scores_of_each_task_are_shown() -> None:
-    families = table_with(MEASURES, "family", "task", "records are of", "scores")
+def test_the_records_of_each_task_are_shown() -> None:
+    families = table_with(MEASURES, "family", "task", "records are of")
     families_of_groups = {name: BUILT_IN.family(name).sorts for name in BUILT_IN.families}
     expected = [(name, task) for name, sorts in families_of_groups.items() for task in sorts]
     assert [(row["family"], row["task"]) for row in families] == expected

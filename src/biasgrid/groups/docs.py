@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 
-from biasgrid.groups.combinations import possible_combinations
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
 from biasgrid.groups.records import Sort
-from biasgrid.groups.scores import SCORES, Kind, expected_argument
+from biasgrid.groups.scores import SCORES, Kind, Score, expected_argument
 from biasgrid.tables.docs import Makers, markdown
 
 KINDS: dict[Kind, str] = {"scalar": "one number", "set": "a set of numbers"}
 
 
 def records_table(sorts: Mapping[tuple[str, str], Sort]) -> str:
-    """Writes which records the datasets of a family and a task give, and which scores these allow."""
-    rows = []
-    for (family, task), sort in sorts.items():
-        scores = dict.fromkeys(combination.score for combination in possible_combinations(sort))
-        rows.append((family, task, sort, named(scores)))
-    return markdown(("family", "task", "records are of", "scores"), rows)
+    """Writes which records the datasets of a family and a task give."""
+    return markdown(("family", "task", "records are of"), [(*of, sort) for of, sort in sorts.items()])
 
 
 def scores_table() -> str:
-    """Writes what each score makes of a group, what it takes, and where it is from."""
+    """Writes what scores make of a group, what they take, and where they are from; a line for those that agree."""
     rows = []
-    for name, score in SCORES.items():
-        argument = expected_argument(score) if score.parameter else "none"
-        rows.append((f"`{name}`", KINDS[score.kind], ", ".join(score.of), argument, score.reference))
+    for (kind, of, argument, source), scores in groupby(SCORES, lambda name: facts_of(SCORES[name])):
+        rows.append((named(scores), kind, of, argument, source))
     return markdown(("score", "of a group", "records", "`argument`", "source"), rows)
+
+
+def facts_of(score: Score) -> tuple[str, str, str, str]:
+    """Words what a score is, beside its name."""
+    argument = expected_argument(score) if score.parameter else "none"
+    return KINDS[score.kind], ", ".join(score.of), argument, score.reference
 
 
 def combinations_table() -> str:
