@@ -17,7 +17,7 @@ from biasgrid.families.probe.reading import read
     [
         ("evaluator: option-letter", "evaluator: option-leter", "line 9, evaluator.name: 'option-leter' (did you mean 'option-letter'?); expected one of first-name, lettered, one-of, option-letter, own, phrases, pronouns, refusal, scorer, sentiment, words, yes-no"),
         ("evaluator: option-letter", "evaluator: {name: phrases, phrase: {}}", "line 9, evaluator.phrase: unknown key (did you mean 'phrases'?); expected one of name, phrases"),
-        ("rate: share-of-expected", "rate: share", "line 10, metric.stereotype_rate.kind: 'share' (did you mean 'word-share'?); expected one of accuracy, average, categories, correlation, difference, disparity, largest, mean, own, rate, ratio, share-of-expected, slope, tnr, tpr, word-share"),
+        ("rate: share-of-expected", "rate: share", "line 10, metric.stereotype_rate.kind: 'share' (did you mean 'word-share'?); expected one of accuracy, average, categories, correlation, count, difference, disparity, largest, mean, own, rate, ratio, share-of-expected, slope, tnr, tpr, word-share"),
         ("rate: share-of-expected", "rate: {kind: rate, label: mal}", "line 10, metric.stereotype_rate.label: 'mal' (did you mean 'male'?); expected one of female, male"),
         ("rate: share-of-expected", "rate: {kind: slope, label: male, covariate: share}", "line 7, items[0]: has no key 'share', which metric.stereotype_rate needs; expected share in every item or prompt"),
         ("rate: share-of-expected", "rate: {kind: slope, label: male, covariate: topic}", "line 10, metric.stereotype_rate: 'topic' is no number everywhere; expected a number in every item"),
@@ -25,7 +25,7 @@ from biasgrid.families.probe.reading import read
         ("rate: share-of-expected", "rate: {kind: difference}", "line 10, metric.stereotype_rate: has kind; expected `label` exactly where rates of a label are compared"),
         ("rate: share-of-expected", "rate: {kind: difference, label: male, groups: [he, he]}", "line 10, metric.stereotype_rate: has kind, label, groups; expected each of `groups` once"),
         ("rate: share-of-expected", "rate: {kind: categories, scores: {male: 1}, by: topic, high: [chess], low: [chess]}", "line 10, metric.stereotype_rate: has kind, scores, by, high, low; expected each category once in `high` and `low`"),
-        ("rate: share-of-expected", "rate: {kind: rate, label: male, group: men}", "line 10, metric.stereotype_rate: no prompt has the group 'men'; expected a name, but there is none yet"),
+        ("rate: share-of-expected", "rate: {kind: rate, label: male, where: {topic: chest}}", "line 10, metric.stereotype_rate.where: no prompt has the topic 'chest' (did you mean 'chess'?); expected one of chess, sewing"),
         ("{stereotype_rate: share-of-expected}", "{stereotype_rate: own, most: {kind: largest, of: [stereotype_rate]}}", "line 10, metric.most.of: 'stereotype_rate' is no metric above it that biasgrid computes; expected a name, but there is none yet"),
         ("rate: share-of-expected", "rate: own", "line 10, metric.stereotype_rate: 'own', which is a method of a class; expected another kind, or a Python file"),
         ("evaluator: option-letter", "evaluator: own", "line 9, evaluator: 'own', which is a method of a class; expected another evaluator, or a Python file"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from biasgrid.families.flags import FLAGS as COMMON_FLAGS
 from biasgrid.families.flags import flag
-from biasgrid.families.probe.files.metrics import Metric
+from biasgrid.families.probe.files.metrics import Metric, OfObservations
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.tables.measure import Limit, Measure, Unit
 
@@ -24,6 +24,7 @@ MEANINGS: Mapping[str, tuple[str, Unit, float | None]] = {
     "rate": ("share of answers that are {label!r}", "share", None),
     "tpr": ("share of answers that are {label!r}, where that is right", "share", 1),
     "tnr": ("share of answers that are not {label!r}, where that is wrong", "share", 1),
+    "count": ("how many answers are {label!r}", "count", None),
     "mean": ("mean of the evaluator's number", "difference", None),
     "difference": ("largest difference of {of} between groups", "difference", 0),
     "ratio": ("smallest ratio of {of} of groups; the four-fifths rule asks for 0.8", "ratio", 1),
@@ -49,7 +50,8 @@ def measure_of(name: str, metric: Metric, probe: Probe) -> Measure:
     groups = getattr(metric, "groups", None)
     if groups and len(groups) == 2:
         meaning = OF_PAIRS.get(metric.kind, f"{meaning}, of {{groups[0]!r}} less that of {{groups[1]!r}}")
-    told = meaning.format(**metric.model_dump())
+    some = [f"{key} is {value!r}" for key, value in metric.where.items()] if isinstance(metric, OfObservations) else []
+    told = meaning.format(**metric.model_dump()) + (f", where {' and '.join(some)}" if some else "")
     title = name.replace("_", " ")
     marks = next((marks.marks() for marks in probe.head.marks if marks.measure == name), ())
     return Measure(title, title, told, IS_NOT, probe.head.title, unit, fair, "", DESIGN, marks)

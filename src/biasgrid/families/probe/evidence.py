@@ -11,9 +11,9 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
 from biasgrid.families.probe.evaluators.found import ANSWER
-from biasgrid.families.probe.files.metrics import Metric, OfMetrics, OwnMetric
+from biasgrid.families.probe.files.metrics import OfObservations
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.families.probe.metrics.parts import averaged
+from biasgrid.families.probe.metrics.parts import averaged, needed_keys, only, with_keys
 from biasgrid.families.probe.observe import probe_of
 from biasgrid.faults import InputError, unknown_names
 
@@ -36,7 +36,7 @@ def items_of_metrics(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
         Of each metric the items that `with_roles` picks, with a row for each of their answers: columns of `EVIDENCE`.
         `unit_value` is the share of the item, `score` the value of the answer, `found` what the evaluator saw.
     """
-    rows = cell.observations.cast({pl.Categorical: pl.String})
+    rows = rows_of(cell, probe)
     tables = [chosen(name, probe, rows) for name in explained_metrics(probe)]
     found = pl.concat([table for table in tables if len(table)]) if any(map(len, tables)) else pl.DataFrame()
     if found.is_empty():
@@ -76,7 +76,7 @@ def with_texts(found: pl.DataFrame, cell: MeasuredCell, probe: Probe) -> pl.Data
 def explained_metrics(probe: Probe) -> list[str]:
     """Returns the metrics whose answers count one by one, and the share of answers in which nothing was found."""
     metrics = probe.head.metric.items()
-    return [*(name for name, metric in metrics if not isinstance(metric, OwnMetric | OfMetrics)), UNDETECTED]
+    return [*(name for name, metric in metrics if isinstance(metric, OfObservations)), UNDETECTED]
 
 
 def chosen(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
@@ -87,9 +87,19 @@ def chosen(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     return answers.join(picked, on="unit", maintain_order="left").group_by("unit", maintain_order=True).head(ANSWERS)
 
 
+def rows_of(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
+    """Returns the observations with the keys that metrics need."""
+    rows = cell.observations.cast({pl.Categorical: pl.String})
+    return with_keys(rows, needed_keys(probe.head.metric.values()))
+
+
 def answers_behind(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns what was answered to items, of one of `explained_metrics`; see `answers_of_items`."""
-    return undetected(rows) if name == UNDETECTED else answers_of_items(name, probe.head.metric[name], rows)
+    if name == UNDETECTED:
+        return undetected(rows)
+    metric = probe.head.metric[name]
+    assert isinstance(metric, OfObservations)
+    return answers_of_items(name, metric, only(rows, metric.where))
 
 
 def undetected(rows: pl.DataFrame) -> pl.DataFrame:
@@ -113,13 +123,13 @@ def in_order(answers: pl.DataFrame, name: str) -> pl.DataFrame:
     return ordered.select(*columns, unit="item", measure=pl.lit(name))
 
 
-def answers_of_items(name: str, metric: Metric, rows: pl.DataFrame) -> pl.DataFrame:
+def answers_of_items(name: str, metric: OfObservations, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns what was answered to items, those first that have most of what a metric counts.
 
     Args:
         name: the metric's name.
         metric: the metric.
-        rows: the observations.
+        rows: the observations of which it is.
 
     Returns:
         A row for each answer that the metric counts, and for each in which nothing was found, of all items of which it
@@ -174,6 +184,6 @@ def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame
 def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
     """Returns the answers to all items, those with most of what the metric counts first: columns of `EVIDENCE`."""
     probe = probe_of(cell.options)
-    rows = cell.observations.cast({pl.Categorical: pl.String})
+    rows = rows_of(cell, probe)
     found = answers_behind(about["measure"], probe, rows)
     return with_texts(found, cell, probe)

@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.evidence import items_of_metrics
-from biasgrid.families.probe.files.metrics import OfMetrics, OwnMetric
+from biasgrid.families.probe.files.metrics import OfMetrics, OfObservations, OwnMetric
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.metrics.bootstrap import interval, sums_of_draws
 from biasgrid.families.probe.metrics.numbers import Number, Observed, numbers_of, of_metrics
@@ -56,12 +56,13 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
 
 def numbers_of_cell(probe: Probe, observations: pl.DataFrame) -> list[Number]:
     """Returns the numbers that are made of sums over items, but for those of what was not detected in groups."""
-    observed = Observed.of(observations)
+    observed = Observed.of(observations, probe.head.metric.values())
     told: list[Number] = []
     for name, metric in probe.head.metric.items():
-        told += (
-            [of_metrics(name, metric, told)] if isinstance(metric, OfMetrics) else numbers_of(name, metric, observed)
-        )
+        if isinstance(metric, OfMetrics):
+            told.append(of_metrics(name, metric, told))
+        elif isinstance(metric, OfObservations):
+            told += numbers_of(name, metric, observed)
     return [*told, *undetected(observations, None)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from math import factorial
 from pathlib import Path
@@ -10,10 +10,12 @@ from pathlib import Path
 from biasgrid.families.probe.files.evaluators import FirstName, Own, Words
 from biasgrid.families.probe.files.metrics import (
     EXPECTED,
+    GROUP,
     Between,
     Metric,
     OfCategories,
     OfMetrics,
+    OfObservations,
     OnCovariate,
     WordShare,
 )
@@ -159,24 +161,30 @@ class Checks:
                 yield self.fault((*place, "of"), problem, one_of(above))
         if isinstance(metric, OnCovariate):
             yield from self.covariate_faults(place, metric.covariate)
-        group, key = getattr(metric, "group", None), metric.by if isinstance(metric, Between) else "group"
-        known = list(dict.fromkeys(str(keys[key]) for keys in self.probe.keys if key in keys))
-        wanted = [group] if group else getattr(metric, "groups", None) or ()
-        for one in (one for one in wanted if one not in known):
-            yield self.fault(place, f"no prompt has the {key} {one!r}{nearest(one, known)}", one_of(known))
+        if isinstance(metric, OfObservations):
+            for key, value in metric.where.items():
+                yield from self.value_faults((*place, "where"), key, [value])
+        key = metric.by if isinstance(metric, Between) else GROUP
+        known = yield from self.value_faults(place, key, getattr(metric, "groups", None) or ())
         if isinstance(metric, Between) and len(known) < 2:
             yield self.fault(
                 place, f"{len(known)} values of the key {key!r} to compare", "two or more in items or prompts"
             )
+
+    def value_faults(self, place: Place, key: str, wanted: Iterable[str]) -> Generator[Fault, None, list[str]]:
+        """Yields values of a key that no prompt has, and returns those that there are."""
+        known = list(dict.fromkeys(str(keys[key]) for keys in self.probe.keys if key in keys))
+        for one in (one for one in wanted if one not in known):
+            yield self.fault(place, f"no prompt has the {key} {one!r}{nearest(one, known)}", one_of(known))
+        return known
 
     def category_faults(self, place: Place, metric: OfCategories) -> Iterator[Fault]:
         """Yields labels that there are not, and categories that no item has."""
         labels = self.probe.labels
         for label in (label for label in metric.scores if labels and label not in labels):
             yield self.fault((*place, "scores"), f"{shown(label)}{nearest(label, labels)}", one_of(labels))
-        known = list(dict.fromkeys(str(keys[metric.by]) for keys in self.probe.keys if metric.by in keys))
-        for one in (one for one in (*metric.high, *metric.low) if one not in known):
-            yield self.fault(place, f"no item has the {metric.by} {one!r}{nearest(one, known)}", one_of(known))
+        if metric.by:
+            yield from self.value_faults(place, metric.by, (*metric.high, *metric.low))
 
     def covariate_faults(self, place: Place, covariate: str) -> Iterator[Fault]:
         """Yields a covariate that items lack, is no number, or the same everywhere."""

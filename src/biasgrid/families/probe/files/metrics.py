@@ -15,7 +15,7 @@ Base = Literal["rate", "accuracy", "tpr", "tnr", "mean"]
 
 
 class Metric(Section):
-    """A number that is made of observations."""
+    """A number of a cell."""
 
     kind: str = Field(description="which one")
     over: Literal["items", "answers"] = Field(
@@ -40,13 +40,21 @@ class Metric(Section):
         return self.base in ("share-of-expected", "accuracy", "tpr", "tnr")
 
 
-class Share(Metric):
+class OfObservations(Metric):
+    """A number that is made of observations, of all prompts or of some."""
+
+    where: dict[str, str] = Field(
+        default_factory=dict, description="keys of items or prompts and the values that they have where these count"
+    )
+
+
+class Share(OfObservations):
     """The share of answers that are the expected one."""
 
     kind: Literal["share-of-expected", "accuracy"] = Field(description="which one")
 
 
-class Labelled(Metric):
+class Labelled(OfObservations):
     """The share of answers that have a label: of all, of those that should have it, or of no other where none should.
 
     `rate` counts all answers. `tpr`, of answers where the label is expected, the share that have it; `tnr`, of the
@@ -55,17 +63,28 @@ class Labelled(Metric):
 
     kind: Literal["rate", "tpr", "tnr"] = Field(description="which one")
     label: str = Field(description="the label that is counted")
-    group: str | None = Field(None, description="the group whose prompts alone count")
 
 
-class Mean(Metric):
+class Count(OfObservations):
+    """How many answers have a label."""
+
+    kind: Literal["count"] = Field(description="which one")
+    over: Literal["answers"] = Field("answers", description="answers are counted")
+    label: str = Field(description="the label that is counted")
+
+    @property
+    def base(self) -> str:
+        """What is added up."""
+        return "rate"
+
+
+class Mean(OfObservations):
     """The mean of the numbers of an evaluator."""
 
     kind: Literal["mean"] = Field(description="which one")
-    group: str | None = Field(None, description="the group whose prompts alone count")
 
 
-class Between(Metric):
+class Between(OfObservations):
     """The largest difference of groups, or the smallest ratio; of two named ones that of the first and the second."""
 
     kind: Literal["difference", "ratio"] = Field(description="which one")
@@ -90,7 +109,7 @@ class Between(Metric):
         return self
 
 
-class Disparity(Metric):
+class Disparity(OfObservations):
     """How far the rate of a label is from what is fair."""
 
     kind: Literal["disparity"] = Field(description="which one")
@@ -103,7 +122,7 @@ class Disparity(Metric):
         return "rate"
 
 
-class OnCovariate(Metric):
+class OnCovariate(OfObservations):
     """How the rate of a label follows a number of the items: slope of least squares, or Pearson's correlation."""
 
     kind: Literal["slope", "correlation"] = Field(description="which one")
@@ -124,7 +143,7 @@ class OnCovariate(Metric):
         return "rate"
 
 
-class OfCategories(Metric):
+class OfCategories(OfObservations):
     """What labels count, as the mean over categories of their means: of some, or of these less those of others."""
 
     kind: Literal["categories"] = Field(description="which one")
@@ -150,7 +169,7 @@ class OfCategories(Metric):
         return self
 
 
-class WordShare(Metric):
+class WordShare(OfObservations):
     """The share of the words of one list among those of two; of two groups that of the first less the second's."""
 
     kind: Literal["word-share"] = Field(description="which one")
@@ -180,6 +199,7 @@ METRICS: Mapping[str, type[Metric]] = {
     "rate": Labelled,
     "tpr": Labelled,
     "tnr": Labelled,
+    "count": Count,
     "mean": Mean,
     "difference": Between,
     "ratio": Between,

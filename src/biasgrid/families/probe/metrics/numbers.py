@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -16,10 +15,12 @@ from biasgrid.arrays import FloatArray
 from biasgrid.families.probe.files.metrics import (
     GROUP,
     Between,
+    Count,
     Disparity,
     Metric,
     OfCategories,
     OfMetrics,
+    OfObservations,
     OnCovariate,
     WordShare,
 )
@@ -29,9 +30,14 @@ from biasgrid.families.probe.metrics.parts import (
     high_less_low,
     means,
     means_of_parts,
+    name_of_key,
+    needed_keys,
+    of_key,
+    only,
     part_of,
     side_by_side,
     smoothed,
+    with_keys,
 )
 
 Finish = Callable[[FloatArray], FloatArray]
@@ -77,9 +83,9 @@ class Observed:
     """The observations of a cell.
 
     Attributes:
-        rows: those that were detected, with `place`: the item's place among all.
+        rows: those that were detected, with `place`: the item's place among all, and the keys that metrics need.
         items: how many items there are.
-        asked: `group` and `keys` of all that was asked, each once, whether anything was detected or not.
+        asked: `group` and these keys of all that was asked, whether anything was detected or not.
     """
 
     rows: pl.DataFrame
@@ -87,46 +93,48 @@ class Observed:
     asked: pl.DataFrame
 
     @classmethod
-    def of(cls, observations: pl.DataFrame) -> Observed:
+    def of(cls, observations: pl.DataFrame, metrics: Iterable[Metric]) -> Observed:
         """Puts items in order.
 
         Args:
             observations: columns of `OBSERVATIONS`.
+            metrics: what is made of them.
         """
         items = observations.select(pl.col("item").unique().sort()).with_row_index("place")
-        told = observations.cast({pl.Categorical: pl.String})
+        keys = needed_keys(metrics)
+        told = with_keys(observations.cast({pl.Categorical: pl.String}), keys)
         rows = told.filter(~pl.col("undetected")).join(items, on="item", maintain_order="left")
-        return cls(rows, len(items), told.select("group", "keys").unique())
+        return cls(rows, len(items), told.select(map(name_of_key, (GROUP, *keys))).unique())
+
+    def only(self, metric: OfObservations) -> Observed:
+        """Returns the observations of which a metric is."""
+        return replace(self, rows=only(self.rows, metric.where), asked=only(self.asked, metric.where))
 
     def part(self, metric: Metric, chosen: pl.Expr | None = None) -> Part:
         """Returns the mean that a metric takes of some observations."""
         return part_of(self.rows, self.items, metric, chosen)
 
-    def by_key(self, key: str) -> tuple[Observed, list[str]]:
-        """Returns the observations with the column `of`, what their item or prompt has in a key, and what there is."""
-        if key == GROUP:
-            return replace(self, rows=self.rows.with_columns(of=GROUP)), sorted(self.asked[GROUP].drop_nulls().unique())
-        values = {told: json.loads(told).get(key) for told in self.asked["keys"].unique()}
-        written = {told: None if value is None else str(value) for told, value in values.items()}
-        rows = self.rows.with_columns(of=pl.col("keys").replace_strict(written, return_dtype=pl.String))
-        return replace(self, rows=rows), sorted({value for value in written.values() if value is not None})
+    def values(self, key: str) -> list[str]:
+        """Returns the values that prompts have in a key."""
+        return sorted(self.asked[name_of_key(key)].drop_nulls().unique())
 
     def covariate(self, key: str) -> FloatArray:
         """Returns the number that each item has in a key, shape (items,); NaN where nothing was detected."""
-        numbers = self.rows.unique("place").select("place", "keys")
+        numbers = self.rows.unique("place").select("place", value=of_key(key).cast(pl.Float64))
         values = np.full(self.items, np.nan)
-        values[numbers["place"].to_numpy()] = [json.loads(keys)[key] for keys in numbers["keys"]]
+        values[numbers["place"].to_numpy()] = numbers["value"].to_numpy()
         return values
 
 
-def numbers_of(name: str, metric: Metric, observed: Observed) -> Iterator[Number]:
+def numbers_of(name: str, metric: OfObservations, cell: Observed) -> Iterator[Number]:
     """Yields the number of a metric and those of the groups that it is made of.
 
     Args:
         name: the metric's name.
         metric: the metric.
-        observed: the observations.
+        cell: all observations.
     """
+    observed = cell.only(metric)
     if isinstance(metric, Between):
         yield from between(name, metric, observed)
     elif isinstance(metric, OfCategories):
@@ -141,30 +149,22 @@ def numbers_of(name: str, metric: Metric, observed: Observed) -> Iterator[Number
         share = partial(smoothed, plus=metric.plus)
         yield from first_less_second(name, metric, observed, share, lambda part: part.sums)
     else:
-        group = getattr(metric, "group", None)
-        part = observed.part(metric, None if group is None else pl.col(GROUP) == group)
+        part = observed.part(metric)
         if isinstance(metric, Disparity):
             distance = partial(off, centre=metric.centre)
             yield Number(name, None, part.sums, lambda sums: np.abs(distance(sums)), part.count, [Candidate(distance)])
             return
-        yield Number(name, None, part.sums, means, part.count)
-        if group is None:
-            yield from of_groups(name, metric, observed)
-
-
-def of_groups(name: str, metric: Metric, observed: Observed) -> Iterator[Number]:
-    """Yields the same of each group, where there are any."""
-    told, groups = observed.by_key(GROUP)
-    for group in groups:
-        part = told.part(metric, pl.col("of") == group)
-        yield Number(name, group, part.sums, means, part.count)
+        finish = first if isinstance(metric, Count) else means
+        yield Number(name, None, part.sums, finish, part.count)
+        for group in () if GROUP in metric.where else observed.values(GROUP):
+            part = observed.part(metric, of_key(GROUP) == group)
+            yield Number(name, group, part.sums, finish, part.count)
 
 
 def between(name: str, metric: Between, observed: Observed) -> Iterator[Number]:
     """Yields the difference or ratio of groups, and what is compared of each."""
-    told, known = observed.by_key(metric.by)
-    groups = metric.groups or known
-    parts = [told.part(metric, pl.col("of") == group) for group in groups]
+    groups = metric.groups or observed.values(metric.by)
+    parts = [observed.part(metric, of_key(metric.by) == group) for group in groups]
     signed = metric.groups is not None and len(metric.groups) == 2
     finish = partial(compared, ratio=metric.kind == "ratio", signed=signed)
     is_ratio = metric.kind == "ratio" and not signed
@@ -196,25 +196,24 @@ def first_less_second(
         part = observed.part(metric)
         yield Number(name, None, sums_of(part), finish, part.count)
         return
-    parts = [observed.part(metric, pl.col(GROUP) == group) for group in metric.groups]
-    first, second = map(sums_of, parts)
-    width = first.shape[1]
+    parts = [observed.part(metric, of_key(GROUP) == group) for group in metric.groups]
+    one, other = map(sums_of, parts)
+    width = one.shape[1]
 
     def difference(sums: FloatArray) -> FloatArray:
         return finish(sums[..., :width]) - finish(sums[..., width:])
 
-    yield Number(name, None, np.concatenate([first, second], axis=1), difference, sum(part.count for part in parts))
-    for group, sums, part in zip(metric.groups, (first, second), parts, strict=True):
+    yield Number(name, None, np.concatenate([one, other], axis=1), difference, sum(part.count for part in parts))
+    for group, sums, part in zip(metric.groups, (one, other), parts, strict=True):
         yield Number(name, group, sums, finish, part.count)
 
 
 def of_categories(name: str, metric: OfCategories, observed: Observed) -> Iterator[Number]:
     """Yields what labels count over categories, and of each category."""
     if metric.by is None:
-        told, parts = observed, [observed.part(metric)]
+        parts = [observed.part(metric)]
     else:
-        told, _ = observed.by_key(metric.by)
-        parts = [told.part(metric, pl.col("of") == category) for category in (*metric.high, *metric.low)]
+        parts = [observed.part(metric, of_key(metric.by) == category) for category in (*metric.high, *metric.low)]
     signed = partial(high_less_low, high=len(metric.high) or 1, times=metric.times, plus=metric.plus)
     count, sums = sum(part.count for part in parts), side_by_side(parts)
     if metric.absolute:
@@ -279,6 +278,11 @@ def compared(sums: FloatArray, ratio: bool, signed: bool) -> FloatArray:
     above, below = (one, other) if signed else (other, one)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where((above == 0) & (below == 0), 1.0, above / below)
+
+
+def first(sums: FloatArray) -> FloatArray:
+    """Returns what was added up."""
+    return sums[..., 0]
 
 
 def off(sums: FloatArray, centre: float) -> FloatArray:

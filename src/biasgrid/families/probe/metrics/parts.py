@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from biasgrid.arrays import FloatArray
-from biasgrid.families.probe.files.metrics import Metric, OfCategories, WordShare
+from biasgrid.families.probe.files.metrics import GROUP, Metric, OfCategories, OfObservations, WordShare
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,42 @@ class Part:
 
     sums: FloatArray
     count: int
+
+
+def needed_keys(metrics: Iterable[Metric]) -> list[str]:
+    """Returns the keys of prompts on which some metrics hang."""
+    some = [metric for metric in metrics if isinstance(metric, OfObservations)]
+    named = [getattr(metric, name, None) for metric in some for name in ("by", "covariate")]
+    return sorted({*filter(None, named), *(key for metric in some for key in metric.where)} - {GROUP})
+
+
+def with_keys(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Adds for each of some keys the column `of_key` with what the prompts have there, as text.
+
+    Args:
+        rows: with `keys` as text.
+        keys: the names, without `group`, which is a column already.
+    """
+    told = rows.select(pl.col("keys").unique())
+    read = [json.loads(each) for each in told["keys"]]
+    texts = {key: [None if one.get(key) is None else str(one[key]) for one in read] for key in keys}
+    columns = [pl.Series(name_of_key(key), values, dtype=pl.String) for key, values in texts.items()]
+    return rows.join(told.with_columns(columns), on="keys", how="left", maintain_order="left") if keys else rows
+
+
+def name_of_key(key: str) -> str:
+    """Names the column of a key."""
+    return key if key == GROUP else f"key {key}"
+
+
+def of_key(key: str) -> pl.Expr:
+    """Returns what prompts have in a key; see `with_keys`."""
+    return pl.col(name_of_key(key))
+
+
+def only(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
+    """Returns the rows whose prompts have some values in their keys; see `with_keys`."""
+    return rows.filter(*(of_key(key) == value for key, value in where.items()))
 
 
 def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.Expr | None = None) -> Part:
