@@ -39,18 +39,19 @@ def readable(path: str | Path, expected: str) -> Iterator[None]:
         raise InputError([Fault(str(path), "", f"cannot be read ({error.strerror})", expected)]) from None
 
 
-def read_text(path: str | Path, expected: str) -> str:
+def read_text(path: str | Path, expected: str, largest: int = LARGEST) -> str:
     """Reads a text file in UTF-8, with or without a mark of its byte order; all its lines end in a line feed.
 
     Args:
         path: the file.
         expected: what it should be.
+        largest: the bytes that it may have.
 
     Raises:
-        InputError: it cannot be read, or is not UTF-8, with line and byte; or it holds what cannot be seen, with the
-            lines and the characters' names.
+        InputError: it is larger, cannot be read, or is not UTF-8, with line and byte; or it holds what cannot be seen,
+            with the lines and the characters' names.
     """
-    data = read_bytes(path, expected)
+    data = read_bytes(path, expected, largest)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -67,17 +68,17 @@ def read_text(path: str | Path, expected: str) -> str:
     return lines
 
 
-def read_bytes(path: str | Path, expected: str) -> bytes:
-    """Reads a regular file of at most `LARGEST` bytes.
+def read_bytes(path: str | Path, expected: str, largest: int = LARGEST) -> bytes:
+    """Reads a regular file of at most so many bytes.
 
     Raises:
         InputError: it is larger, or cannot be read.
     """
     with readable(path, expected):
         size = Path(path).stat().st_size
-        if size > LARGEST:
+        if size > largest:
             problem = f"{size / 2**20:,.0f} MiB"
-            raise InputError([Fault(str(path), "", problem, f"{expected}, of at most {LARGEST // 2**20} MiB")])
+            raise InputError([Fault(str(path), "", problem, f"{expected}, of at most {largest // 2**20} MiB")])
         return Path(path).read_bytes()
 
 

@@ -109,7 +109,7 @@ def test_names_that_are_chosen(tmp_path: Path) -> None:
         "none",
     ]
     found = values_of(tmp_path, "HiringBloombergProbe", items, said)
-    assert found["masculine_rate_hr_specialist"] == 0
+    assert found["hr_specialist_masculine_rate"] == found["hr_specialist_w_masculine_rate"] == 0
     assert found["masculine_rate"] == pytest.approx(fmean([0, 1 / 2, 1, 1]))
     assert found["stereotype_rate"] == pytest.approx((1 + 1 - 1 / 2 - 0) / 4)
 

