@@ -1,0 +1,108 @@
+"""GenderBench's own probes, made by GenderBench itself, against its golden files and its own metrics."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import polars as pl
+import pytest
+from genderbench_itself import GOLDEN
+from real_genderbench import logs_of_itself, made, needs_genderbench
+from small_logs import of_cell
+from small_probes import golden, instances_of, needs_golden_files
+
+from biasgrid.families.probe.asking import WRITTEN, ProbeFiles
+from biasgrid.families.probe.files.genderbench.probes import PROBES
+from biasgrid.families.probe.files.marks import Marks
+from biasgrid.genderbench.reading import import_log
+from biasgrid.tables.marks import LETTERS
+
+TEXTS = ("bbq.jsonl", "direct.jsonl", "inventories.jsonl", "jobslum.yaml", "relationshiplevy.jsonl")
+"""The files of the probes of the golden files, in their order."""
+RENAMED = {"undetected_rate_items": "undetected_items", "undetected_rate_attempts": "undetected_answers"}
+
+
+@needs_genderbench
+@needs_golden_files
+@pytest.mark.parametrize(("name", "file"), [*zip(GOLDEN, TEXTS, strict=True)])
+def test_prompts_are_those_of_the_golden_files(name: str, file: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    expected = golden("probes.json")[name]["Uniform"]
+    repetitions = expected["attempts"] // expected["prompts"]
+    instances = instances_of(ProbeFiles(made(tmp_path_factory) / file, WRITTEN, repetitions, None))
+    prompts = instances["text"].cast(pl.String)
+    assert sha256("\x1e".join(prompts).encode()).hexdigest() == expected["sha256_of_all_prompts"]
+    assert instances["item"].n_unique() == expected["items"]
+
+
+@needs_genderbench
+@pytest.mark.parametrize("name", PROBES)
+def test_all_metrics_are_those_of_genderbench(
+    name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    log = logs_of_itself(tmp_path_factory) / f"{name}.jsonl"
+    import_log(log, tmp_path)
+    answers = pl.read_parquet(tmp_path / "predictions.parquet")["response"].to_list()
+    theirs = pl.read_csv(tmp_path / "genderbench.csv")
+    probe = beside_its_data(name, log, made(tmp_path_factory), tmp_path)
+    repetitions = json.loads(log.read_text())["probe_state"]["num_repetitions"]
+    ours = of_cell(ProbeFiles(probe, WRITTEN, repetitions, None), answers)
+    wanted = {RENAMED.get(metric, metric): value for metric, value in theirs.select("measure", "value").iter_rows()}
+    assert {*wanted} <= {*ours}
+    assert {metric: ours[metric] for metric in wanted} == pytest.approx(wanted, abs=1e-9)
+    assert {*ours} - {*wanted} <= {*RENAMED.values(), "refused", "cut_short", "empty"}
+
+
+def beside_its_data(name: str, log: Path, made: Path, folder: Path) -> Path:
+    """Puts the data of a probe beside one of its logs, and returns the probe's file."""
+    stem = name.removesuffix("Probe").lower()
+    if not (made / f"{stem}.yaml").exists():
+        return log
+    for file in made.glob(f"{stem}*"):
+        copyfile(file, folder / file.name)
+    copyfile(log, folder / f"{stem}.jsonl")
+    return folder / f"{stem}.yaml"
+
+
+@needs_genderbench
+@pytest.mark.parametrize("name", PROBES)
+def test_marks_are_those_of_genderbench(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    theirs = json.loads((logs_of_itself(tmp_path_factory) / "marks.json").read_text())[name]
+    ours = {told["measure"]: Marks.model_validate(told) for told in PROBES[name].marks}
+    assert ours.keys() == theirs.keys()
+    for measure, (ranges, harms) in theirs.items():
+        assert pieces_of(ours[measure]) == theirs_of(ranges)
+        assert ours[measure].harms == [harm.lower() for harm in harms]
+
+
+@needs_golden_files
+@pytest.mark.parametrize("name", GOLDEN)
+def test_marks_have_the_ranges_of_the_golden_files(name: str) -> None:
+    ranges = golden("probes.json")[name]["mark_ranges"]
+    ours = {told["measure"]: pieces_of(Marks.model_validate(told)) for told in PROBES[name].marks}
+    assert ours == {measure: theirs_of(pieces) for measure, pieces in ranges.items()}
+
+
+def pieces_of(marks: Marks) -> list[Any]:
+    """The ranges of marks of ours, with the number of each mark."""
+    return sorted((LETTERS.index(mark), *map(float, ends)) for mark, *ends in marks.pieces())
+
+
+def theirs_of(ranges: dict[str, list[list[float]]]) -> list[Any]:
+    """The same of GenderBench's."""
+    return [pytest.approx(one) for one in sorted((int(mark), *ends) for mark in ranges for ends in ranges[mark])]
+
+
+@needs_genderbench
+@needs_golden_files
+@pytest.mark.parametrize("name", GOLDEN)
+def test_its_own_numbers_and_marks_are_those_of_the_golden_files(
+    name: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    expected: dict[str, Any] = golden("probes.json")[name]["Uniform"]
+    state = json.loads((logs_of_itself(tmp_path_factory) / f"{name}.jsonl").read_text())["probe_state"]
+    assert state["metrics"] == pytest.approx(expected["metrics_point"], abs=1e-9)
+    assert {measure: mark["mark_value"] for measure, mark in state["marks"].items()} == expected["marks_point"]

