@@ -15,9 +15,7 @@ import yaml
 from documents import read_document, shown_files, table_with, write_files
 from project import ROOT
 from small_measures import table_of
-from transformers import PretrainedConfig
 
-from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.config import load_config, load_word_lists, parse_config
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.faults import InputError
@@ -26,7 +24,6 @@ from biasgrid.groups.distances import DISTANCES, ScalarDistances, difference
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.measure import CURVE
 from biasgrid.groups.scores import SCORES
-from biasgrid.models.text_classification import class_order
 from biasgrid.report.published import read_published
 from biasgrid.statistics.intervals import Source, half_width
 from biasgrid.statistics.jackknife import jackknife_of_means
@@ -35,18 +32,50 @@ from biasgrid.tables.measures import SUMMARY
 DATASETS, MEASURES = read_document("docs/datasets.md"), read_document("docs/measures.md")
 STATISTICS = read_document("docs/statistics.md")
 TEMPLATES, GROUPS, CONFIG = "word_lists/moods/templates.json", "word_lists/moods/groups.json", "config/moods.yaml"
-MISTAKES = {
-    "<gald> for <glad>": (TEMPLATES, "<glad>", "<gald>"),
-    "no <group> in the first template": (TEMPLATES, "The <group> was <glad>", "She was <glad>"),
-    'the label "negative" for 0': (TEMPLATES, '"label": 0', '"label": "negative"'),
-    "a label 2": (TEMPLATES, '"label": 0', '"label": 2'),
-    "the first text a second time": (TEMPLATES, "<upset> about my", "<glad> to see my"),
-    "faith & creed for religion": (GROUPS, '"religion"', '"faith & creed"'),
-    "no terms for male": (GROUPS, '"man", "gentleman"', ""),
-    "bias_types: [religon]": (CONFIG, "groups: ", "bias_types: [religon]\n    groups: "),
-    "the model's labels are {bad: NEGATIVE, good: POSITIVE}": (CONFIG, "{negative: N", "{bad: N"),
-}
-"""By the words of the document, in which file of the worked example something stands in place of something else."""
+MISTAKES = [
+    (
+        (TEMPLATES, "<glad>", "<gald>"),
+        f"{TEMPLATES}, templates[0].text: nothing fills <gald> (did you mean 'glad'?); expected one of <feeling>, "
+        "<glad>, <group>, <relation>, <upset>",
+    ),
+    (
+        (TEMPLATES, "The <group> was <glad>", "She was <glad>"),
+        f"{TEMPLATES}, templates[0]: no group token in its inputs; expected one of <group>",
+    ),
+    (
+        (TEMPLATES, '"label": 0', '"label": "negative"'),
+        f"{TEMPLATES}, templates[1]: its label is an answer, that of templates[0] in {TEMPLATES} is a class; expected "
+        "labels of one kind in all templates",
+    ),
+    (
+        (TEMPLATES, '"label": 0', '"label": 2'),
+        f"{CONFIG}, line 19, datasets.moods.labels: names 2 classes, but {TEMPLATES} has the class 2; expected a name "
+        "for every class from 0",
+    ),
+    (
+        (TEMPLATES, "<upset> about my", "<glad> to see my"),
+        f"{TEMPLATES}, templates[1]: its inputs are those of templates[0] in {TEMPLATES}; expected every template once",
+    ),
+    (
+        (GROUPS, '"religion"', '"faith & creed"'),
+        f"{GROUPS}: the bias type \"faith & creed\" holds & as a word; expected none there: ' & ' joins the parts of an "
+        "intersection",
+    ),
+    (
+        (GROUPS, '"man", "gentleman"', ""),
+        f"{GROUPS}, gender.male: no identity terms; expected at least one identity term",
+    ),
+    (
+        (CONFIG, "groups: ", "bias_types: [religon]\n    groups: "),
+        f"{GROUPS}: has no bias type 'religon' (did you mean 'religion'?); expected one of gender, religion",
+    ),
+    (
+        (CONFIG, "{negative: N", "{bad: N"),
+        f"{CONFIG}, line 23, run.datasets: no selected model answers 'moods'; expected the task and, of classifiers, "
+        "the `labels` of counterfactual datasets",
+    ),
+]
+"""In which file of the worked example something stands in place of something else, and what is said of it."""
 
 
 def read_example(files: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,24 +118,19 @@ def test_the_example_of_intervals_prints_what_is_shown_and_is_what_the_package_d
     assert f"{frames.mean():.3f} ({low:.3f} to {high:.3f})" == names["interval"](names["frames"])
 
 
-def test_a_mistake_gives_the_message_that_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = shown_files(DATASETS)
-    read_example(files, tmp_path, monkeypatch)
-    shown = table_with(DATASETS, "mistake", "message")
-    assert {row["mistake"].replace("`", "") for row in shown} == set(MISTAKES)
-    for row in shown:
-        file, before, after = MISTAKES[row["mistake"].replace("`", "")]
-        assert before in files[file]
-        with pytest.raises(InputError) as caught:
-            read_example(files | {file: files[file].replace(before, after, 1)}, tmp_path, monkeypatch)
-        assert row["message"] in [str(fault) for fault in caught.value.faults]
+@pytest.mark.parametrize(("mistake", "message"), MISTAKES)
+def test_a_mistake_in_the_worked_example_is_told(
+    mistake: tuple[str, str, str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (file, before, after), files = mistake, shown_files(DATASETS)
+    assert before in files[file]
+    with pytest.raises(InputError) as caught:
+        read_example(files | {file: files[file].replace(before, after, 1)}, tmp_path, monkeypatch)
+    assert message in [str(fault) for fault in caught.value.faults]
 
 
-def test_other_names_of_classes_give_the_message_that_is_shown() -> None:
-    checkpoint = PretrainedConfig(id2label={0: "NEGATIVE", 1: "POSITIVE"})
-    with pytest.raises(ModelError) as caught:
-        class_order(checkpoint, ["NEG", "POS"])
-    assert str(caught.value) in DATASETS
+def test_the_worked_example_has_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_example(shown_files(DATASETS), tmp_path, monkeypatch)
 
 
 def with_measures(measures: list[dict[str, Any]], changes: dict[str, Any]) -> dict[str, Any]:
