@@ -6,6 +6,7 @@ import os
 from functools import cache
 from pathlib import Path
 
+import smart_open
 from snakemake.exceptions import WorkflowError
 
 from biasgrid.config import load_word_lists, parse_config, read_document
@@ -49,6 +50,8 @@ for turn in TURNS:
 # Most of what a plan is made of stays until the end: looking for garbage as often as Python does takes a tenth of its time.
 gc.freeze()
 gc.set_threshold(100_000, 50, 50)
+# Of each job Snakemake asks three times where its script lies, and is told by a class made for that one answer.
+smart_open.parse_uri = cache(smart_open.parse_uri)
 
 # Looked at here, because Snakemake takes whatever is there for done, and then starts nothing.
 if workflow.is_main_process:
@@ -162,19 +165,34 @@ def answered(wildcards):
     )
 
 
-def instances_of_cell(wildcards):
-    """The instances that a model answers, or that its dump holds."""
-    return layout.instances_of_cell(wildcards.dataset, wildcards.model)
+# What several rules ask of each cell is put together once.
+file_of_cell = cache(lambda file, dataset, model: str(file(dataset, model)))
+shards_of_cell = cache(layout.shards)
+predictions_of_cell = cache(layout.predictions_of_cell)
 
 
-def predictions_of_cell(wildcards):
-    """The predictions of a cell: those of its dump or of all shards."""
-    return layout.predictions_of_cell(wildcards.dataset, wildcards.model)
+def asked_of_cell(wildcards):
+    """What a cell is answered by: instances, the model, and what was found out of what it can do."""
+    return dict(
+        instances=file_of_cell(layout.instances_of_cell, wildcards.dataset, wildcards.model),
+        model=layout.record("models", wildcards.model),
+        able=able_of_cell(wildcards),
+    )
+
+
+def files_of_cell(wildcards):
+    """What a cell is measured by: instances, predictions, and what others say of its texts."""
+    dataset, model = wildcards.dataset, wildcards.model
+    return dict(
+        instances=file_of_cell(layout.instances_of_cell, dataset, model),
+        predictions=predictions_of_cell(dataset, model),
+        follow_ups=files_of_follow_ups(wildcards),
+    )
 
 
 def of_cells(file, *datasets):
     """A file of each cell, of the whole grid or of some datasets."""
-    return [file(of, model) for model, of in CELLS if not datasets or of in datasets]
+    return [file_of_cell(file, of, model) for model, of in CELLS if not datasets or of in datasets]
 
 
 def comparisons_of_grid():
@@ -189,7 +207,7 @@ def ranks_of_grid():
 
 def timings_of_grid():
     """How long the shards of all cells took."""
-    return [shard.timing for model, dataset in CELLS for shard in layout.shards(dataset, model)]
+    return [shard.timing for model, dataset in CELLS for shard in shards_of_cell(dataset, model)]
 
 
 def records_of_models():

@@ -1,8 +1,6 @@
 rule measure:
     input:
-        instances=instances_of_cell,
-        predictions=predictions_of_cell,
-        follow_ups=files_of_follow_ups,
+        unpack(files_of_cell),
     output:
         measures=layout.measures(),
         evidence=layout.evidence(),
@@ -36,9 +34,7 @@ use rule measure as measure_and_keep with:
 # How sure the measures are: no model is asked, and nothing else runs again, where its settings change.
 rule statistics:
     input:
-        instances=instances_of_cell,
-        predictions=predictions_of_cell,
-        follow_ups=files_of_follow_ups,
+        unpack(files_of_cell),
         measures=layout.measures(),
     output:
         statistics=layout.statistics(),

@@ -3,9 +3,7 @@ shard = layout.shard()
 
 rule predict:
     input:
-        instances=instances_of_cell,
-        model=layout.record("models", "{model}"),
-        able=able_of_cell,
+        unpack(asked_of_cell),
     output:
         predictions=shard.predictions,
         timing=shard.timing,
