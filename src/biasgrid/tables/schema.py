@@ -13,10 +13,10 @@ Probability = pa.Check.in_range(LEAST, LARGEST)
 
 
 def _within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
-    values = pl.col(data.key).explode()
+    values = pl.col(data.key)
     # Of many lists at once; only where one is wrong, which of them.
     fits = values.min().fill_null(0) >= LEAST, values.max().fill_null(0) <= LARGEST, values.sum().is_not_nan()
-    checked: pl.LazyFrame = data.lazyframe.select(pl.all_horizontal(fits))
+    checked: pl.LazyFrame = data.lazyframe.select(values.explode()).select(pl.all_horizontal(fits))
     return checked if checked.collect().item() else _each_within_bounds(data)
 
 

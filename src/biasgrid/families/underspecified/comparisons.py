@@ -19,8 +19,10 @@ from biasgrid.tables.files import TableError
 
 Places = npt.NDArray[np.uint32]
 PLACE = ["swap_group", "swapped", "negated"]
-AT_ONCE = 2**16
+AT_ONCE = 2**14
 """How many rows are computed together."""
+SCORED_AT_ONCE = 2**18
+"""Rows whose scores are put in their places together: polars hands out each part of a column by itself."""
 COMPARED = ["template", "subject1", "subject2", "cluster1", "cluster2", "attribute", "attribute_cluster"]
 
 
@@ -74,24 +76,29 @@ def scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
         `instance` and the float64 `score1` and `score2` in [0, 1]: for spans the geometric mean of the
         probabilities of their start and end, for masks and options the probability; null where there is none.
     """
-    return predictions.select(
-        "instance", **{f"score{which}": _score(predictions.columns, which, scoring) for which in (1, 2)}
-    )
+    scored = pl.DataFrame(_scored(predictions, scoring), schema=["score1", "score2"])
+    return predictions.select("instance").hstack(scored.fill_nan(None))
 
 
-def _score(columns: list[str], which: int, scoring: Scoring) -> pl.Expr:
-    # The schemas let rounding push a probability a little below 0, where the root would have no value.
-    if "starts" in columns:
-        start, end = (_candidate(column, which).cast(pl.Float64).clip(lower_bound=0) for column in ("starts", "ends"))
-        return (start * end).sqrt()
+def _scored(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
+    """Returns what `scores` does; shape (rows, 2), NaN where there is none."""
+    if "starts" in predictions.columns:
+        start, end = (_of_candidates(predictions[column], 2) for column in ("starts", "ends"))
+        return np.sqrt(start * end, out=start)
+    if scoring != "unqover":
+        return _of_candidates(predictions["probabilities"], 2)
     # The candidates behind both subjects are their pronouns.
-    candidates = [which, which + 2] if scoring == "unqover" else [which]
-    scored = pl.max_horizontal(_candidate("probabilities", candidate) for candidate in candidates)
-    return scored.cast(pl.Float64).clip(lower_bound=0)
+    subjects, pronouns = np.split(_of_candidates(predictions["probabilities"], 4), 2, axis=1)
+    return np.fmax(subjects, pronouns, out=subjects)
 
 
-def _candidate(column: str, which: int) -> pl.Expr:
-    return pl.col(column).list.get(which - 1, null_on_oob=True)
+def _of_candidates(lists: pl.Series, count: int) -> FloatArray:
+    """Returns the first numbers of each list; shape (rows, count), NaN where there are fewer."""
+    if not (lists.list.len() == count).all(ignore_nulls=False):
+        lists = lists.list.gather(list(range(count)), null_on_oob=True)
+    values: FloatArray = lists.list.to_array(count).to_numpy().astype(np.float64)
+    # The schemas let rounding push a probability a little below 0, where the root would have no value.
+    return np.maximum(values, 0, out=values)
 
 
 def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
@@ -134,10 +141,10 @@ def answered(observations: pl.DataFrame) -> pl.DataFrame:
     return observations.filter(pl.col("comparison").is_not_nan())
 
 
-def in_parts(count: int) -> Iterator[slice]:
+def in_parts(count: int, size: int = AT_ONCE) -> Iterator[slice]:
     """Yields consecutive parts of some rows, so small that what is computed of one fits into a processor's cache."""
-    for start in range(0, count, AT_ONCE):
-        yield slice(start, start + AT_ONCE)
+    for start in range(0, count, size):
+        yield slice(start, start + size)
 
 
 def compared(scores: FloatArray) -> dict[str, npt.NDArray[Any]]:
@@ -149,17 +156,20 @@ def compared(scores: FloatArray) -> dict[str, npt.NDArray[Any]]:
     Returns:
         Arrays of shape (groups,).
     """
-    by_question = (scores[:, 0] + scores[:, 1]) / 2
-    bias = by_question[:, 0] - by_question[:, 1]
+    # The groups last, so that each step goes through the scores of all of them.
+    of_places = np.ascontiguousarray(scores.reshape(-1, 8).T).reshape(2, 2, 2, -1)
+    by_question = (of_places[0] + of_places[1]) / 2
+    bias = by_question[0] - by_question[1]
     # The other subject's score for the negated question, in one and the same context.
-    across = scores[:, :, 0] - scores[:, :, 1, ::-1]
-    winner = np.sign(scores[:, :, 0, 0] - scores[:, :, 0, 1])
+    across = of_places[:, 0] - of_places[:, 1, ::-1]
+    winner = np.sign(of_places[:, 0, 0] - of_places[:, 0, 1])
     return {
-        "comparison": (bias[:, 0] - bias[:, 1]) / 2,
-        "delta": np.abs(scores[:, 0] - scores[:, 1]).mean(axis=(1, 2)),
-        "epsilon": np.abs(across).mean(axis=(1, 2)),
-        "answer_probability": scores.mean(axis=(1, 2, 3)),
-        "winner_changes": winner[:, 0] != winner[:, 1],
+        "comparison": (bias[0] - bias[1]) / 2,
+        "delta": np.abs(of_places[0] - of_places[1]).mean(axis=(0, 1)),
+        "epsilon": np.abs(across).mean(axis=(0, 1)),
+        # In this order they are what a sum over all eight at once would make of them.
+        "answer_probability": of_places.sum(axis=2).sum(axis=1).sum(axis=0) / 8,
+        "winner_changes": winner[0] != winner[1],
     }
 
 
@@ -220,10 +230,11 @@ def scores_in_places(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
         predictions = predictions.join(of_instances, on="instance", maintain_order="left")
         place = predictions["place"].to_numpy()
     by_subject = np.empty((len(place), 2))
-    for part in in_parts(len(predictions)):
-        said = scores(predictions[part], scoring)
-        is_swapped = place[part] & 2 > 0
-        one, two = said["score1"].to_numpy(), said["score2"].to_numpy()
-        by_subject[place[part], 0] = np.where(is_swapped, two, one)
-        by_subject[place[part], 1] = np.where(is_swapped, one, two)
+    flat = by_subject.reshape(-1)
+    for part in in_parts(len(predictions), SCORED_AT_ONCE):
+        said = _scored(predictions[part], scoring)
+        # x1 stands second where the order is swapped.
+        of_first = 2 * place[part].astype(np.int64) + (place[part] >> 1 & 1)
+        flat[of_first] = said[:, 0]
+        flat[of_first ^ 1] = said[:, 1]
     return by_subject

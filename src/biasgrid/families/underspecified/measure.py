@@ -176,12 +176,15 @@ def enumerated(observations: pl.DataFrame, one: str, other: str) -> tuple[pl.Ser
 
     Places do not depend on what was read before; nulls are -1.
     """
-    columns = [observations[name] for name in (one, other)]
-    names = pl.Series(
-        sorted({name for column in columns for name in column.unique().drop_nulls().cast(pl.String)}), dtype=pl.String
-    )
-    codes = [column.cast(pl.Enum(names)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy() for column in columns]
-    return names, np.concatenate(codes)
+    columns = [observations[name].cast(pl.Categorical) for name in (one, other)]
+    seen = pl.concat([column.unique() for column in columns]).unique().drop_nulls()
+    names, numbers = seen.cast(pl.String), seen.to_physical().to_numpy()
+    order = names.arg_sort()
+    # A place for each number that polars knows a name by, and behind them one for null.
+    places = np.full(int(numbers.max(initial=0)) + 2, -1, dtype=np.int32)
+    places[numbers[order.to_numpy()]] = np.arange(len(names))
+    codes = [places[column.to_physical().fill_null(len(places) - 1).to_numpy()] for column in columns]
+    return names.gather(order), np.concatenate(codes)
 
 
 def measures_of_parts(observations: pl.DataFrame) -> pl.DataFrame:
