@@ -58,8 +58,8 @@ MISTAKES = [
     ),
     (
         (GROUPS, '"religion"', '"faith & creed"'),
-        f"{GROUPS}: the bias type \"faith & creed\" holds & as a word; expected none there: ' & ' joins the parts of an "
-        "intersection",
+        f"{GROUPS}: the bias type \"faith & creed\" holds & as a word; expected none there: ' & ' joins the parts of "
+        "an intersection",
     ),
     (
         (GROUPS, '"man", "gentleman"', ""),
