@@ -67,7 +67,7 @@ def test_it_asks_what_it_shows(results: Path) -> None:
     assert f"{cases['case'].n_unique()} cases" in WORDS
     assert f"{len(cases)} instances" in WORDS
     columns = ["instance", "case", "swapped_case", "bias_type", "group", "term", "label", "text"]
-    assert as_text(cases.filter(case=11).select(columns)) == table_with(DOCUMENT, *columns)
+    assert as_text(cases.filter(case=11, bias_type="gender").select(columns)) == table_with(DOCUMENT, *columns)
     predictions = read_table(results / "predictions/moods/sst2/1-of-1.parquet", schema_of("choice"))
     assert len(predictions) == len(cases)
 
