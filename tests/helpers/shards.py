@@ -23,6 +23,11 @@ from biasgrid.tables.instances import schema_of as schema_of_instances
 from biasgrid.tables.provenance import largest_audit
 
 
+def audited(rows: int) -> int:
+    """How many of some rows are audited."""
+    return min(rows, 32, max(8, rows // 8))
+
+
 def asked(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Instances with the given texts and lists of candidates."""
     columns = {name: [row.get(name) for row in rows] for name in ("system", "text", "text_pair")}

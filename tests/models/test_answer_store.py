@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from shards import Cell, count_rows, interrupt, keyed, largest_difference
+from shards import Cell, audited, count_rows, interrupt, keyed, largest_difference
 from tiny_checkpoints import instances_for
 
 from biasgrid.tables.files import read_provenance
@@ -15,7 +15,6 @@ from biasgrid.tables.files import read_provenance
 Cells = Callable[[str, str], Cell]
 TASK = "question-answering"
 ALL = 48
-AUDITED = 32
 NAMES = ["Carl", "Zoë", "African-American", "Ann"]
 """One more than the cell asks about."""
 
@@ -49,9 +48,9 @@ def test_further_subjects_alone_are_asked(ours: Cell, monkeypatch: pytest.Monkey
     known = is_known(more.instances, ours.instances)
     new = len(more.instances) - known
     assert 0 < known < len(more.instances)
-    assert asked_of(more, monkeypatch) == min(AUDITED, new) + new
+    assert asked_of(more, monkeypatch) == audited(new) + new
     assert (more.timing["rows"], more.timing["found"]) == (len(more.instances), known)
-    assert more.audit["rows"] == AUDITED + min(AUDITED, new)
+    assert more.audit["rows"] == audited(ALL) + audited(new)
     found = more.predict()
     assert found["instance"].to_list() == more.instances["instance"].to_list()
     assert found["key"].to_list() == more.instances["key"].to_list()
@@ -71,7 +70,7 @@ def test_a_smaller_limit_asks_nothing_and_loads_no_model(ours: Cell, monkeypatch
     assert found["instance"].to_list() == list(range(len(fewer.instances)))
     timing = fewer.timing
     assert (timing["found"], timing["seconds"], timing["rows_per_second"]) == (len(found), 0, None)
-    assert fewer.audit["rows"] == AUDITED
+    assert fewer.audit["rows"] == audited(ALL)
     assert read_provenance(fewer.out)["devices"] == ["cpu"]
 
 
@@ -87,15 +86,15 @@ def test_another_number_of_shards_asks_nothing(ours: Cell, monkeypatch: pytest.M
 def test_rows_of_several_shards_are_found_together(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     for shard in (1, 3):
         ours.predict(shard, 3)
-    assert asked_of(ours, monkeypatch) == 2 * 16
-    assert ours.audit["rows"] == 3 * 16
+    assert asked_of(ours, monkeypatch) == audited(16) + 16
+    assert ours.audit["rows"] == 3 * audited(16)
     assert ours.timing["found"] == 32
 
 
 def test_what_a_killed_shard_has_answered_is_found_by_other_shards(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(ours, 3, monkeypatch)
     # No finished shard has audited the 21 rows that were answered.
-    assert [asked_of(ours, monkeypatch, shard, 3) for shard in (1, 2, 3)] == [16, 16 + 11, 16 + 16]
+    assert [asked_of(ours, monkeypatch, shard, 3) for shard in (1, 2, 3)] == [8, 8 + 11, 8 + 16]
     assert ours.timing["found"] == 0
 
 
@@ -149,14 +148,14 @@ def test_a_damaged_file_is_skipped_with_a_warning(
         ours.predict(shard, 2)
     damaged = next(path for path in ours.finished if path.samefile(ours.out))
     damaged.write_bytes(damaged.read_bytes()[:200])
-    assert asked_of(ours, monkeypatch) == 24 + 24
+    assert asked_of(ours, monkeypatch) == audited(24) + 24
     assert f"{damaged} is damaged, and what it held is asked again" in caplog.text
 
 
 @pytest.mark.parametrize("choices", [{"scoring": "unqover"}, {"precision": "bfloat16"}])
 def test_other_settings_ask_all_again(ours: Cell, choices: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     ours.predict()
-    assert asked_of(ours, monkeypatch, **choices) == AUDITED + ALL
+    assert asked_of(ours, monkeypatch, **choices) == audited(ALL) + ALL
     assert asked_of(ours, monkeypatch) == 0
 
 
@@ -165,7 +164,7 @@ def test_another_checkpoint_is_asked_all_again(
 ) -> None:
     ours.predict()
     other = Cell(ours.folder, TASK, ours.instances, tiny_checkpoint("roberta", TASK))
-    assert asked_of(other, monkeypatch) == AUDITED + ALL
+    assert asked_of(other, monkeypatch) == audited(ALL) + ALL
 
 
 def test_finished_shards_are_copied_where_there_are_no_links(ours: Cell, monkeypatch: pytest.MonkeyPatch) -> None:

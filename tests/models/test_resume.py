@@ -6,13 +6,12 @@ import polars as pl
 import pytest
 import torch
 from plain import Plain
-from shards import Cell, count_rows, hook_model, interrupt, largest_difference
+from shards import Cell, audited, count_rows, hook_model, interrupt, largest_difference
 from tiny_checkpoints import HEADS, instances_for
 
 from biasgrid.tables.files import read_provenance
 
 Cells = Callable[[str, str], Cell]
-AUDITED = 32
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +30,7 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(
     counts = count_rows(monkeypatch)
     with caplog.at_level("INFO"):
         ours.predict()
-    assert sum(counts) == AUDITED + 16
+    assert sum(counts) == audited(48) + 16
     assert "32 rows are there from an earlier run" in caplog.text
     assert ours.out.read_bytes() == uninterrupted
     assert not ours.parts
@@ -49,7 +48,7 @@ def test_a_truncated_part_is_made_again(
     part.write_bytes(part.read_bytes()[:100])
     counts = count_rows(monkeypatch)
     assert ours.predict().equals(uninterrupted)
-    assert sum(counts) == AUDITED + 32
+    assert sum(counts) == audited(48) + 32
     assert "0.parquet is damaged, and what it held is asked again" in caplog.text
 
 
@@ -58,7 +57,7 @@ def test_parts_of_another_run_are_not_taken(cell: Cells, monkeypatch: pytest.Mon
     interrupt(ours, 2, monkeypatch)
     counts = count_rows(monkeypatch)
     ours.predict(scoring="unqover")
-    assert sum(counts) == AUDITED + 48
+    assert sum(counts) == audited(48) + 48
 
 
 def test_answers_without_pronouns_are_none_with_them(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +69,7 @@ def test_answers_without_pronouns_are_none_with_them(cell: Cells, monkeypatch: p
     asked = ours.with_instances(instances_for(ours.task, mask, pronouns={"female": word, "male": word}))
     counts = count_rows(monkeypatch)
     predictions = asked.predict()
-    assert sum(counts) == AUDITED + 48
+    assert sum(counts) == audited(48) + 48
     assert predictions["probabilities"].explode().count() == 4 * 48
 
 
@@ -82,7 +81,7 @@ def test_the_table_carries_its_provenance_and_audit(cell: Cells) -> None:
     assert facts["model"]["folder"] == str(ours.checkpoint)
     assert set(facts["model"]["files"]) >= {"config.json", "model.safetensors", "tokenizer.json"}
     assert (facts["scoring"], facts["precision"], facts["devices"]) == ("exact", "float32", ["cpu"])
-    assert ours.audit["rows"] == AUDITED
+    assert ours.audit["rows"] == audited(48)
     assert 0 <= ours.audit["mean_drift"] <= ours.audit["largest_drift"] < 1e-6
 
 

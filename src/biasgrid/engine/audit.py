@@ -14,12 +14,19 @@ from biasgrid.checkpoints.checkpoint import ModelError
 logger = logging.getLogger(__name__)
 
 AUDIT_ROWS = 32
+AUDIT_SHARE, FEWEST = 1 / 8, 8
+"""What is audited of small shards, in which 32 single rows would take longer than all others."""
 LARGEST_FLOAT32_DRIFT = 1e-3
 """More than rounding: in float32 the audit repeats the same arithmetic, but in other batches and by other libraries."""
 
 
-def sample_of(instances: pl.DataFrame, count: int = AUDIT_ROWS) -> pl.DataFrame:
-    """Returns the instances that are audited, or so many of some others, at even distances."""
+def audited_of(instances: pl.DataFrame) -> pl.DataFrame:
+    """Returns the instances that are audited."""
+    return sample_of(instances, min(AUDIT_ROWS, max(FEWEST, round(AUDIT_SHARE * len(instances)))))
+
+
+def sample_of(instances: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Returns so many of some instances, or all where there are fewer, at even distances."""
     sample = np.unique(np.linspace(0, len(instances) - 1, num=min(len(instances), count), dtype=np.int64))
     return instances[sample]
 

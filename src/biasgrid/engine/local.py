@@ -16,7 +16,7 @@ import torch
 
 from biasgrid.arrays import BoolArray
 from biasgrid.checkpoints.checkpoint import load_model, load_tokenizer
-from biasgrid.engine.audit import compare_audit, drift_between, sample_of
+from biasgrid.engine.audit import audited_of, compare_audit, drift_between
 from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.batches import Encoded, Part, check_finite, longest_input, run_part
 from biasgrid.engine.encoding import NotAssembledError, check_lengths
@@ -141,7 +141,7 @@ class LocalBackEnd(BackEnd):
         back_end = cls.load(record, settings)
         back_end.take(instances, settings)
         set_precision(back_end.model, "float32")
-        sample = sample_of(instances)
+        sample = audited_of(instances)
         back_end.audited = back_end.audit(sample)
         back_end.precision = cls.decisive(settings)["precision"]
         back_end.fit(sample)
@@ -155,7 +155,7 @@ class LocalBackEnd(BackEnd):
         if self.precision != "float32":
             return super().reopen(record, settings, instances)
         self.take(instances, settings)
-        self.audited = self.audit(sample_of(instances))
+        self.audited = self.audit(audited_of(instances))
         return self
 
     def fit(self, sample: pl.DataFrame) -> None:

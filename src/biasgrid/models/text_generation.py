@@ -13,7 +13,7 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError, first_line, load_model, load_tokenizer
-from biasgrid.engine.audit import compare_audit, sample_of
+from biasgrid.engine.audit import audited_of, compare_audit, sample_of
 from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.batches import longest_input
 from biasgrid.engine.fit import kept_fit, tokens_of_batch
@@ -130,7 +130,7 @@ class TextGeneration(BackEnd):
 
     def look(self, instances: pl.DataFrame) -> None:
         """Answers a sample one row at a time, and tries on some whether a shared prefix changes anything."""
-        sample = sample_of(instances)
+        sample = audited_of(instances)
         self.shares = False
         if not writes(self.settings):
             alone = [self.choose(sample[row], 1) for row in range(len(sample))]

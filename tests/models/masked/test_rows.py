@@ -115,6 +115,7 @@ def test_words_of_one_token_are_scored_alike_whatever_the_scoring(
 def test_words_that_need_the_same_input_share_it(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = with_names(cell("bert", TASK), ["cook", "no good", "no cook"])
     half = ours.with_instances(ours.instances.head(24))
+    monkeypatch.setattr("biasgrid.engine.audit.FEWEST", 24)
     counts = count_rows(monkeypatch)
     half.predict(target_scoring="joint")
     # A mask, two masks, and `no` with a mask for either pair with `cook`; the last two for the third pair. All once
