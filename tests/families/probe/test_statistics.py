@@ -24,15 +24,17 @@ EMMA = "  - {name: Emma, group: woman}\n"
 THREE = MANY.replace(EMMA, f"{EMMA}  - {{name: Robin, group: other}}\n")
 
 
-def answered(folder: Path, probe: str, says_yes: list[bool]) -> tuple[pl.DataFrame, dict[str, str | None], Settings]:
+def answered(
+    folder: Path, probe: str, says_yes: list[bool | None]
+) -> tuple[pl.DataFrame, dict[str, str | None], Settings]:
     files = files_of(folder, probe)
     options = {"probe": str(files.probe), "mode": None}
-    instances, predictions = cell_of(files, ["Yes" if each else "No" for each in says_yes])
+    instances, predictions = cell_of(files, [{True: "Yes", False: "No", None: "Perhaps"}[each] for each in says_yes])
     units = {name: each.unit for name, each in measures_of(probe_of(options)).items() if each.limit is None}
     return observe(instances, predictions, options), options, Settings(units=units)
 
 
-def intervals(folder: Path, probe: str, says_yes: list[bool]) -> pl.DataFrame:
+def intervals(folder: Path, probe: str, says_yes: list[bool | None]) -> pl.DataFrame:
     observations, options, settings = answered(folder, probe, says_yes)
     return statistics(observations, measure(observations, options), options, settings).statistics
 
@@ -54,6 +56,12 @@ def test_intervals_are_those_of_leaving_out_each_item(tmp_path: Path) -> None:
         assert row["se"] == pytest.approx(np.sqrt(variance))
         assert (row["low"], row["high"]) == pytest.approx((row["value"] - half, row["value"] + half))
         assert row["frames"] == ITEMS
+
+
+def test_a_cell_without_anything_has_no_interval(tmp_path: Path) -> None:
+    found = intervals(tmp_path, HIRING, [None] * 4).filter(pl.col("measure").is_in(["gap", "signed", "ratio", "slope"]))
+    numbers = found.select(pl.col("value", "low", "high").fill_nan(None))
+    assert numbers.null_count().row(0) == (len(found),) * 3
 
 
 def test_categories_are_left_out_item_by_item_and_the_largest_holds_all_of_its_parts(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ FLAGS: Mapping[str, Measure] = {
 
 
 def measures_of(probe: Probe | None) -> Mapping[str, Measure]:
-    """Declares the measures of a probe; without one, those of all."""
-    metrics = probe.head.metric.items() if probe else ()
-    own = {name: measure_of(name, metric, probe) for name, metric in metrics if probe}
-    return {**own, **MEASURES, **FLAGS}
+    """Declares the measures of a probe, those with marks first; without one, those of all."""
+    own = {name: measure_of(name, metric, probe) for name, metric in probe.head.metric.items()} if probe else {}
+    marked_first = sorted(own, key=lambda name: not own[name].marks)
+    return {**{name: own[name] for name in marked_first}, **MEASURES, **FLAGS}

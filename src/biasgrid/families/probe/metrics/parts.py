@@ -133,7 +133,7 @@ def means_of_parts(sums: FloatArray) -> FloatArray:
     Returns:
         Shape (..., parts).
     """
-    return means(sums.reshape(*sums.shape[:-1], -1, 2))
+    return means(sums.reshape(*sums.shape[:-1], sums.shape[-1] // 2, 2))
 
 
 def high_less_low(sums: FloatArray, high: int, times: float, plus: float) -> FloatArray:
