@@ -13,11 +13,14 @@ import pytest
 from genderbench_itself import GOLDEN
 from real_genderbench import logs_of_itself, made, needs_genderbench
 from small_logs import of_cell
-from small_probes import golden, instances_of, needs_golden_files
+from small_probes import cell_of, golden, instances_of, needs_golden_files
 
 from biasgrid.families.probe.asking import WRITTEN, ProbeFiles
 from biasgrid.families.probe.files.genderbench.probes import PROBES
 from biasgrid.families.probe.files.marks import Marks
+from biasgrid.families.probe.measure import numbers_of_cell
+from biasgrid.families.probe.metrics.bootstrap import interval, sums_of_draws
+from biasgrid.families.probe.observe import observe, probe_of
 from biasgrid.genderbench.reading import import_log
 from biasgrid.tables.marks import LETTERS
 
@@ -44,14 +47,37 @@ def test_all_metrics_are_those_of_genderbench(
     name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     log = logs_of_itself(tmp_path_factory) / f"{name}.jsonl"
-    state = state_of(log)
-    answers = [attempt["answer"] for item in state["probe_items"] for attempt in item["attempts"]]
-    probe = beside_its_data(name, log, made(tmp_path_factory), tmp_path)
-    ours = of_cell(ProbeFiles(probe, WRITTEN, state["num_repetitions"], None), answers)
-    wanted = {RENAMED.get(metric, metric): value for metric, value in state["metrics"].items()}
+    ours = of_cell(files_of_log(name, log, made(tmp_path_factory), tmp_path), answers_in(log))
+    wanted = {RENAMED.get(metric, metric): value for metric, value in state_of(log)["metrics"].items()}
     assert {*wanted} <= {*ours}
     assert {metric: ours[metric] for metric in wanted} == pytest.approx(wanted, abs=1e-9)
     assert {*ours} - {*wanted} <= {*RENAMED.values(), "refused", "cut_short", "empty"}
+
+
+@needs_genderbench
+@needs_golden_files
+@pytest.mark.parametrize("name", GOLDEN)
+def test_intervals_of_its_draws_are_those_of_the_golden_files(
+    name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    expected = golden("probes.json")[name]["Uniform"]
+    log = logs_of_itself(tmp_path_factory) / f"{name}.jsonl"
+    files = files_of_log(name, log, made(tmp_path_factory), tmp_path)
+    instances, predictions = cell_of(files, answers_in(log))
+    options = {"probe": str(files.probe), "mode": "genderbench"}
+    numbers = numbers_of_cell(probe_of(options), observe(instances, predictions, options))
+    ours = {
+        number.name: interval(number.finish(sums_of_draws(number.sums, expected["bootstrap_cycles"])))
+        for number in numbers
+        if number.group is None
+    }
+    for metric, ends in expected["metrics_ci_seed123"].items():
+        assert ours[RENAMED.get(metric, metric)] == pytest.approx(tuple(ends), abs=1e-9)
+
+
+def answers_in(log: Path) -> list[str]:
+    """The answers in a log, in order."""
+    return [attempt["answer"] for item in state_of(log)["probe_items"] for attempt in item["attempts"]]
 
 
 def state_of(log: Path) -> dict[str, Any]:
@@ -60,15 +86,15 @@ def state_of(log: Path) -> dict[str, Any]:
     return state
 
 
-def beside_its_data(name: str, log: Path, made: Path, folder: Path) -> Path:
-    """Puts the data of a probe beside one of its logs, and returns the probe's file."""
-    stem = name.removesuffix("Probe").lower()
-    if not (made / f"{stem}.yaml").exists():
-        return log
-    for file in made.glob(f"{stem}*"):
-        copyfile(file, folder / file.name)
-    copyfile(log, folder / f"{stem}.jsonl")
-    return folder / f"{stem}.yaml"
+def files_of_log(name: str, log: Path, made: Path, folder: Path) -> ProbeFiles:
+    """The probe of a log, in a folder with the data that its metrics need."""
+    stem, probe = name.removesuffix("Probe").lower(), log
+    if (made / f"{stem}.yaml").exists():
+        for file in made.glob(f"{stem}*"):
+            copyfile(file, folder / file.name)
+        copyfile(log, folder / f"{stem}.jsonl")
+        probe = folder / f"{stem}.yaml"
+    return ProbeFiles(probe, WRITTEN, state_of(log)["num_repetitions"], None)
 
 
 @needs_genderbench
