@@ -246,15 +246,7 @@ class Family(ABC):
         yield from ()
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Any) -> Iterator[Fault]:
-        """Yields what is wrong with lists that are right in themselves: they do not fit the dataset's section.
-
-        Args:
-            grid: the config.
-            source: its file, for messages.
-            dataset: the dataset's name.
-            variant: the variant of which the lists are.
-            lists: what its files hold.
-        """
+        """Yields what is wrong with lists that are right in themselves: they do not fit the dataset's section."""
         yield from ()
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
