@@ -105,14 +105,14 @@ def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monk
     line = [
         "init",
         "--models",
-        f"{folders / 'lm'}, {folders / 'qa'},",
+        f"{folders / 'lm'}, {folders / 'qa'}, {folders / 'writer'},",
         "--on",
         "gender, religion",
         "--config",
         str(config),
     ]
     assert RUNNER.invoke(app, line).exit_code == 0
-    assert list(yaml.safe_load(config.read_text())["models"]) == ["lm", "qa"]
+    assert list(yaml.safe_load(config.read_text())["models"]) == ["lm", "qa", "writer"]
     assert "CONTENT WARNING" in config.read_text()
     # The workflow is not in this folder.
     assert (
@@ -120,7 +120,7 @@ def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monk
     )
     told = RUNNER.invoke(app, ["validate", str(config)])
     assert told.exit_code == 0, told.output
-    assert "4 cells" in told.output
+    assert "6 cells" in told.output
     again = RUNNER.invoke(app, line)
     assert again.exit_code == 2
     assert "there is a" in again.output

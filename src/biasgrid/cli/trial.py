@@ -149,8 +149,9 @@ def init(
     labels: Labels = "",
     config: Annotated[Path, typer.Option("--config", help="the file to write")] = Path("config.yaml"),
 ) -> None:
-    """Writes a config for your models, with every dataset that fits them."""
+    """Writes a config for your models, with every dataset that fits them; generative ones are asked samples."""
     from biasgrid.runs.workflow import workflow_folder
+    from biasgrid.trial.starter import sampled
 
     with told_errors(BAD_INPUT):
         if config.exists():
@@ -165,7 +166,7 @@ def init(
             f"Run: {run_of(config, workflow / 'Snakefile')}",
             f"Datasets that fit these models: {', '.join(fitting)}",
         ]
-        save(config, content, head)
+        save(config, sampled(content), head)
     typer.echo(f"{config}: {len(content['models'])} models, {len(content['datasets'])} datasets")
 
 

@@ -12,6 +12,7 @@ import yaml
 
 from biasgrid.config import Config, read_config
 from biasgrid.config.registry import registry_of
+from biasgrid.families.underspecified.section import is_generative
 from biasgrid.faults import InputError, UserError, one_of, unknown_names
 from biasgrid.trial.model import Tried
 
@@ -19,6 +20,9 @@ SHIPPED = ("config.yaml", "llm.yaml", "fairness.yaml")
 """The configs whose datasets are offered."""
 CUT = ("limit", "sample")
 """The keys that cut a dataset down; without them the whole is asked, and nothing that was answered is asked again."""
+
+SAMPLE = {"units": 2500, "seed": 1}
+"""What generative models are asked of underspecified questions, which have hundreds of thousands of units."""
 
 
 def shipped_datasets(root: Path) -> dict[str, dict[str, Any]]:
@@ -92,6 +96,16 @@ def for_models(section: Mapping[str, Any], tried: Sequence[Tried]) -> dict[str, 
     named = {str(one.section["variant"]) for one in tried if "variant" in one.section}
     variants = {name: masked if name.startswith("lm-") else shipped[name] for name in sorted(named)}
     return {**section, "variants": variants}
+
+
+def sampled(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a config's content in which generative models are asked samples where the whole would be refused."""
+    datasets = deepcopy(content["datasets"])
+    for section in datasets.values():
+        for name, variant in section.get("variants", {}).items():
+            if is_generative(name):
+                variant["sample"] = dict(SAMPLE)
+    return {**content, "datasets": datasets}
 
 
 def written(content: Mapping[str, Any], head: Sequence[str], notes: Mapping[str, str]) -> str:
