@@ -159,8 +159,9 @@ def test_ranks_of_models_have_bars_and_are_told_apart_by_what_may_be_compared() 
         (1, 1, "ranked together 2"),
     ]
     assert set(figure.data["measure"]) == {"strength"}
-    nothing = model_ranks.figure(pl.DataFrame(), FigureContext({"faith": "Faith"}, models))
-    assert nothing.labels.subtitle == "no two models of a dataset may be compared"
+    for alone in ({}, {"ranks": ranks.filter(model="three")}):
+        nothing = model_ranks.figure(pl.DataFrame(), FigureContext({"faith": "Faith"}, models, tables=alone))
+        assert nothing.labels.subtitle == "no two models of a dataset may be compared"
 
 
 def test_a_subtitle_that_is_too_wide_goes_on_in_more_lines_and_none_is_made_of_one_that_fits(

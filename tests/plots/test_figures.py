@@ -1,12 +1,14 @@
 """The data behind the figures, and the files that are written."""
 
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import polars as pl
 import pytest
 from matplotlib.image import imread
+from matplotlib.text import Text
 from small_figures import (
     ATTRIBUTES,
     FAITHS,
@@ -27,6 +29,7 @@ from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.plots import figures
 from biasgrid.plots.associations import heat_map, ranks
 from biasgrid.plots.cells import errors, intensity_mu, planted
+from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.theme import save
 from biasgrid.references import load
 from biasgrid.statistics.recovery import measured_and_planted, recovery
@@ -34,6 +37,7 @@ from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.summary import ModelFacts
 
 
 @pytest.fixture
@@ -139,6 +143,18 @@ def test_heat_map_shows_both_ends_of_many_subjects_and_grows_with_them() -> None
     assert not {"name 109", "name 40"} & set(shown)
     assert "70 subjects in the middle are left out" in large.labels.subtitle
     assert large.theme.getp("figure_size")[1] > 2 * small.theme.getp("figure_size")[1]
+
+
+@pytest.mark.parametrize("models", [3, 15])
+def test_names_of_models_above_narrow_panels_do_not_run_into_each_other(models: int) -> None:
+    facts = {f"m{i}": ModelFacts("LM", f"a rather-long name of model {i}", {}) for i in range(models)}
+    gammas = {model: {(subject, "slept"): 0.1 for subject in SUBJECTS} for model in facts}
+    drawn = heat_map.figure(by_pair(gammas), FigureContext({"faith": "Faiths"}, facts)).draw()
+    drawn.canvas.draw()
+    titles = [text.get_window_extent() for text in drawn.findobj(Text) if text.get_text().startswith("a rather")]
+    assert len(titles) == models
+    assert not [pair for pair in combinations(titles, 2) if pair[0].overlaps(pair[1])]
+    plt.close(drawn)
 
 
 def test_models_stand_in_the_order_of_the_config(measures: pl.DataFrame) -> None:

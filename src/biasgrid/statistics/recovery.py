@@ -81,7 +81,12 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
 
 
 def in_words(row: Mapping[str, Any]) -> str:
-    """Words a row of `recovery`: correlation and slope, or how far apart came out what was planted alike."""
+    """Words a row of `recovery`: correlation and slope, or how far apart came out what was planted alike.
+
+    One number is neither apart nor alike: it is told how far off it is.
+    """
+    if row["n"] == 1:
+        return f"one number, {row['root_mean_square']:.3f} off"
     if row["slope"] is None:
         return f"planted alike, {row['measured_range']:.3f} apart"
     correlation = "none" if row["correlation"] is None else f"{row['correlation']:.2f}"

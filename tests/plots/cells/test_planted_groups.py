@@ -56,14 +56,18 @@ def test_ranges_are_those_of_bias_types() -> None:
     assert (row["planted_range"], row["measured_range"]) == (pytest.approx(0.7), pytest.approx(0.35))
 
 
+POINTS = {"strong": [(0.5, 0.6), (1, 0.85)], "none": [(1, 0.875), (1, 1.0)], "weak": [(0.75, 0.5)]}
+"""Of each strength what was planted and measured."""
+
+
 def test_panels_say_of_each_strength_how_well_it_came_out() -> None:
     rows = [
         ("Feelings", "faith", strength, planted, measured)
-        for strength, points in {"strong": [(0.5, 0.6), (1, 0.85)], "none": [(1, 0.875), (1, 1.0)]}.items()
+        for strength, points in POINTS.items()
         for planted, measured in points
     ]
     columns = ["panel", "bias_type", "strength", "planted", "measured"]
-    expected = "strong: correlation 1.00, slope 0.50\nnone: planted alike, 0.125 apart"
+    expected = "strong: correlation 1.00, slope 0.50\nnone: planted alike, 0.125 apart\nweak: one number, 0.250 off"
     texts = planted.panel_texts(pl.DataFrame(rows, schema=columns, orient="row"))
     assert texts.rows() == [("Feelings", expected)]
 

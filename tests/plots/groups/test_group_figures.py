@@ -170,7 +170,7 @@ def test_templates_are_called_by_what_they_say(measures: pl.DataFrame) -> None:
     figure = group_templates.figure(measures, replace(FEELINGS, templates=said))
     assert sorted(figure.data["template"].unique()) == [
         "0: The <group> slept.",
-        "1: The <group> person said nothing of note until…",
+        "1: The <group> person said nothing of note until the very end of the ev…",
         "2",
         "3",
     ]

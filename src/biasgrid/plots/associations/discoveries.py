@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
-from plotnine import aes, facet_wrap, geom_vline, ggplot, guide_legend, guides, labs, scale_color_manual
+from plotnine import aes, expand_limits, facet_wrap, geom_vline, ggplot, guide_legend, guides, labs, scale_color_manual
 
 from biasgrid.plots.drawing.certain import frames_of
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.dots import geom_dots
-from biasgrid.plots.drawing.readable import columns_of, ordered
+from biasgrid.plots.drawing.readable import columns_of, in_lines, ordered
 from biasgrid.plots.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.statistics.selection import in_order, select_rows
 from biasgrid.tables.statistics import DISCOVERED
@@ -23,6 +25,10 @@ CAPTION = (
 LOOKS = {"not told from noise": "#B8B8B8", "told from noise": OKABE_ITO[0]}
 OTHER, FOUND = LOOKS
 SIDE_BY_SIDE = 5
+PANEL = 2.3
+"""Width of a panel in inches."""
+SMALLEST, LARGEST, FEW = 0.9, 2.4, 50
+"""Sizes of points: the larger one where a panel has few."""
 ACROSS, UPWARDS = 120, 90
 """Places of points in a panel: more could not be told apart, and would make huge files."""
 HIGHEST = 8
@@ -54,6 +60,11 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     return ordered(shown, found=list(LOOKS)).sort("found", maintain_order=True)
 
 
+def size_of_dots(points: float) -> float:
+    """Returns the size of points, of so many in a panel: as much of it is filled, within what can be seen."""
+    return max(SMALLEST, min(LARGEST, LARGEST * math.sqrt(FEW / points)))
+
+
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws gamma against p: a panel per model, a point per association.
 
@@ -71,8 +82,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     return (
         ggplot(points, aes("value", "height", color="found"))
         + geom_vline(xintercept=0, color=FAINT, size=0.5)
-        + geom_dots(size=0.9)
-        + facet_wrap("model", ncol=columns)
+        + geom_dots(size=size_of_dots(len(points) / len(panels)))
+        + expand_limits(y=0)
+        + facet_wrap("model", ncol=columns, labeller=in_lines(PANEL))
         + scale_color_manual(LOOKS, limits=in_order(points, "found"))
         + guides(color=guide_legend(override_aes={"size": 3}))
         + labs(
@@ -83,5 +95,5 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             y="−log10 p",  # noqa: RUF001
             color="",
         )
-        + biasgrid_theme(max(7.5, 1 + 2.3 * columns), 1.5 + 2.2 * -(-len(panels) // columns))
+        + biasgrid_theme(max(7.5, 1 + PANEL * columns), 1.5 + 2.2 * -(-len(panels) // columns))
     )

@@ -22,7 +22,7 @@ from plotnine import (
 
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.dots import geom_dots
-from biasgrid.plots.drawing.readable import MOST_ROWS, both_ends, left_out, ordered, shorten_all
+from biasgrid.plots.drawing.readable import MOST_ROWS, both_ends, columns_of, in_lines, left_out, ordered, shorten_all
 from biasgrid.plots.drawing.theme import (
     CELL,
     GAMMA,
@@ -55,6 +55,13 @@ MOST_PANEL_ROWS = 200
 """So many rows all panels may have together; where there are more, models of a kind share one."""
 WIDEST = 20
 """Inches that panels side by side may take."""
+SIDE_BY_SIDE = 5
+SMALLEST = 7.5
+"""Inches that a figure is wide at least."""
+NARROWEST = 1.3
+"""Inches that a panel has at least, so that there is room above it for the name of its model."""
+BETWEEN = 0.3
+"""Inches between panels."""
 FEW_PANELS = 4
 """Of more panels the cells are as small as can be."""
 
@@ -132,14 +139,15 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     kinds = list(dict.fromkeys(panels.values()))
     cells = means.filter(pl.col("subject").is_in(subjects), pl.col("attribute").is_in(attributes))
     cells = ordered(cells.with_columns(pl.col("attribute").replace_strict(short)), kind=kinds)
-    columns = columns_of(subjects, list(short.values()), len(kinds))
+    panel = max(cell_side(subjects, len(kinds)) * len(short), NARROWEST)
+    columns = columns_of(len(kinds), max(1, min(SIDE_BY_SIDE, int(WIDEST / (panel + BETWEEN)))))
     of_means = ", means over the models of a kind" if len(kinds) < len(panels) else ""
     return (
         ggplot(cells, aes("attribute", "subject", fill="gamma"))
         + geom_raster()
         + not_found(cells)
         # Each panel writes its attributes below it: one may be a page away from the next.
-        + facet_wrap("kind", ncol=columns, scales="free_x")
+        + facet_wrap("kind", ncol=columns, scales="free_x", labeller=in_lines(max(panel, SMALLEST / columns - 1)))
         + scale_x_discrete(limits=list(short.values()), expand=(0, 0))
         + scale_y_discrete(limits=subjects[::-1], expand=(0, 0))
         + fill_scale(colour_limit(cells["gamma"]))
@@ -153,7 +161,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             y="subject",
             fill=GAMMA,
         )
-        + heat_map_theme(*size(subjects, list(short.values()), len(kinds), columns))
+        + heat_map_theme(*size(subjects, list(short.values()), len(kinds), columns, panel))
         + theme(axis_text_x=element_text(size=7, angle=90, ha="center", va="top"))
     )
 
@@ -183,18 +191,11 @@ def cell_side(subjects: list[str], panels: int) -> float:
     return CELL if panels > FEW_PANELS else max(CELL, min(0.5, 2.5 / len(subjects)))
 
 
-def columns_of(subjects: list[str], attributes: list[str], panels: int) -> int:
-    """Returns how many panels stand side by side."""
-    width = cell_side(subjects, panels) * len(attributes) + 0.3
-    return max(1, min(panels, int(WIDEST / width)))
-
-
-def size(subjects: list[str], attributes: list[str], panels: int, columns: int) -> tuple[float, float]:
-    """Returns width and height in inches with which cells are squares that hold a label's height."""
+def size(subjects: list[str], attributes: list[str], panels: int, columns: int, panel: float) -> tuple[float, float]:
+    """Returns width and height in inches with which cells hold a label's height, and panels are as wide as asked."""
     character = 0.06
-    cell = cell_side(subjects, panels)
     beside = character * max(map(len, subjects)) + 0.5
     below = character * max(map(len, attributes)) + 0.3
     rows = -(-panels // columns)
-    width = beside + columns * (cell * len(attributes) + 0.3)
-    return max(width, 7.5), 1.6 + rows * (cell * len(subjects) + below + 0.4)
+    width = beside + columns * (panel + BETWEEN)
+    return max(width, SMALLEST), 1.6 + rows * (cell_side(subjects, panels) * len(subjects) + below + 0.55)

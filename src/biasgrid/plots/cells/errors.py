@@ -20,7 +20,7 @@ from plotnine.geoms.geom import geom
 
 from biasgrid.plots.drawing.certain import interval_lines, over_frames
 from biasgrid.plots.drawing.context import FigureContext
-from biasgrid.plots.drawing.readable import ordered
+from biasgrid.plots.drawing.readable import in_lines, ordered
 from biasgrid.plots.drawing.theme import FAINT, FROM_ZERO, GAMMA, biasgrid_theme, palette, shapes
 from biasgrid.statistics.selection import in_order, select_rows
 
@@ -34,6 +34,8 @@ CAPTION = (
 )
 APART = 0.26
 """By how much of a row a measure stands above or below its middle."""
+PANEL = 2.0
+"""Width of a panel in inches."""
 ROW = 0.36
 """Height of a model in inches."""
 NAMES = {"mu": "bias intensity μ", "delta": "positional error δ", "epsilon": "attributive error ε"}
@@ -63,7 +65,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         ggplot(points, aes("value", "label", color="measure", shape="measure"))
         + lines
         + expand_limits(x=FROM_ZERO)
-        + facet_grid("kind", "dataset", scales="free_y", space="free_y")
+        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(PANEL))
         + scale_color_manual(palette(3))
         + scale_shape_manual(shapes(3))
         + labs(
@@ -75,7 +77,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             color="",
             shape="",
         )
-        + biasgrid_theme(max(9, 3 + 2 * len(titles)), max(3, 1.8 + ROW * facts.height + 0.15 * len(kinds)))
+        + biasgrid_theme(max(9, 3 + PANEL * len(titles)), 2.2 + ROW * facts.height + 0.3 * len(kinds))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )
 

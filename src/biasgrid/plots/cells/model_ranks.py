@@ -17,7 +17,7 @@ from plotnine import (
 )
 
 from biasgrid.plots.drawing.context import FigureContext
-from biasgrid.plots.drawing.readable import ordered
+from biasgrid.plots.drawing.readable import in_lines, ordered
 from biasgrid.plots.drawing.theme import biasgrid_theme, empty_figure, palette
 from biasgrid.statistics.selection import in_order
 
@@ -29,6 +29,8 @@ CAPTION = (
     "scored in different ways, are ranked apart, in colours of their own."
 )
 MEASURES = {"mu_excess": "mu beyond noise", "strength": "strength"}
+PANEL = 2.3
+"""Width of a panel in inches."""
 ROW = 0.24
 """Height of a model in inches."""
 
@@ -42,7 +44,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     heading = "Ranks of models, 1 = most biased"
     ranks = context.table("ranks").filter(pl.col("measure").is_in(list(MEASURES)), pl.col("bias_type").is_null())
-    if ranks.is_empty():
+    if not (ranks["models"] > 1).any():
         return empty_figure(heading, "no two models of a dataset may be compared")
     names = context.names(ranks)
     titles = [title for name, title in context.titles.items() if name in in_order(ranks, "dataset")]
@@ -64,7 +66,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         ggplot(points, aes("rank", "model", color="together"))
         + geom_segment(aes("rank_low", "model", xend="rank_high", yend="model"), size=1.1)
         + geom_point(size=2.2)
-        + facet_grid("measure", "dataset")
+        + facet_grid("measure", "dataset", labeller=in_lines(PANEL))
         + scale_color_manual(values=palette(len(colours)))
         + scale_x_continuous(breaks=[*range(1, max(ranks["models"].to_list()) + 1)], minor_breaks=[])
         + labs(
@@ -74,6 +76,6 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             y="model",
             color="",
         )
-        + biasgrid_theme(max(8.5, 2.5 + 2.3 * len(titles)), max(3, 1.8 + 2 * ROW * len(shown)))
-        + theme(strip_text_y=element_text(angle=-90), legend_position="bottom" if len(colours) > 1 else "none")
+        + biasgrid_theme(max(8.5, 2.5 + PANEL * len(titles)), max(3, 1.8 + 2 * ROW * len(shown)))
+        + theme(strip_text_y=element_text(angle=0, ha="left"), legend_position="bottom" if len(colours) > 1 else "none")
     )

@@ -18,7 +18,7 @@ from plotnine import (
 
 from biasgrid.plots.drawing.certain import THIN, over_frames
 from biasgrid.plots.drawing.context import FigureContext
-from biasgrid.plots.drawing.readable import ordered
+from biasgrid.plots.drawing.readable import in_lines, ordered
 from biasgrid.plots.drawing.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
 from biasgrid.statistics.recovery import in_words, measured_and_planted, recovery
 from biasgrid.statistics.selection import in_order
@@ -32,6 +32,8 @@ CAPTION = (
     "not say that real models' biases are measured as exactly, as those were never planted, or where these come from."
 )
 COLUMNS = 3
+WIDTH = 10
+"""In inches."""
 
 
 def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -65,7 +67,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
     panels, strengths = in_order(pairs, "panel"), in_order(pairs, "strength")
     # Each panel has scales of its own, and so a corner of its own for its text.
-    corner = pl.min("planted"), pl.max_horizontal(pl.max("planted", "measured")).alias("measured")
+    corner = pl.min("planted"), pl.max_horizontal(pl.max("planted", "measured", "high")).alias("measured")
     texts = panel_texts(pairs).join(pairs.group_by("panel").agg(corner), on="panel", maintain_order="left")
     known = ordered(pairs.drop_nulls(["low", "high"]), panel=panels, strength=strengths)
     upright = aes("planted", "low", xend="planted", yend="high", color="strength")
@@ -76,7 +78,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + intervals
         + geom_point(aes(color="strength", shape="strength"), size=1.8, fill="none", stroke=0.6)
         + geom_text(aes(label="text"), ordered(texts, panel=panels), ha="left", va="top", size=8, color=INK)
-        + facet_wrap("panel", ncol=COLUMNS, scales="free")
+        + facet_wrap("panel", ncol=COLUMNS, scales="free", labeller=in_lines(WIDTH / COLUMNS - 0.5))
         + scale_color_manual(palette(len(strengths)))
         + scale_shape_manual(shapes(len(strengths)))
         + labs(
@@ -87,5 +89,5 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             color="strength",
             shape="strength",
         )
-        + biasgrid_theme(10, 1.4 + 2.7 * -(-len(panels) // COLUMNS))
+        + biasgrid_theme(WIDTH, 1.4 + 2.7 * -(-len(panels) // COLUMNS))
     )

@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import aes, element_text, facet_grid, geom_segment, ggplot, labs, scale_color_manual, theme
 
 from biasgrid.plots.drawing.context import FigureContext
-from biasgrid.plots.drawing.readable import ordered
+from biasgrid.plots.drawing.readable import in_lines, ordered
 from biasgrid.plots.drawing.theme import OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.statistics.selection import in_order
 
@@ -17,6 +17,8 @@ CAPTION = (
     "Grey: what hangs on the pair that is compared, or on the order in which it is named. The bars are estimates "
     "without intervals, and shares say nothing of sizes: a model without bias has a bar as long as any other."
 )
+PANEL = 2.3
+"""Width of a panel in inches."""
 SOURCES = {
     "subject": "#0B4F85",
     "association": OKABE_ITO[4],
@@ -63,7 +65,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     return (
         ggplot(bars, aes("begin", "label", xend="end", yend="label", color="name"))
         + geom_segment(size=4.5)
-        + facet_grid("kind", "dataset", scales="free_y", space="free_y")
+        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(PANEL))
         + scale_color_manual(list(SOURCES.values()))
         + labs(
             title=heading,
@@ -72,6 +74,6 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             y="model",
             color="",
         )
-        + biasgrid_theme(max(8.5, 2.5 + 2.3 * len(titles)), max(3, 1.8 + 0.24 * facts.height + 0.15 * len(kinds)))
+        + biasgrid_theme(max(8.5, 2.5 + PANEL * len(titles)), 2 + 0.24 * facts.height + 0.3 * len(kinds))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )

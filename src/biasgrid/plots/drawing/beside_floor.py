@@ -9,10 +9,12 @@ from plotnine import aes, facet_wrap, geom_point, ggplot, labs, scale_fill_manua
 
 from biasgrid.plots.drawing.certain import interval_lines, over_frames
 from biasgrid.plots.drawing.context import FigureContext
-from biasgrid.plots.drawing.readable import both_ends, columns_of, left_out, most_rows, ordered, shorten_all
+from biasgrid.plots.drawing.readable import both_ends, columns_of, in_lines, left_out, most_rows, ordered, shorten_all
 from biasgrid.plots.drawing.theme import CHARACTER, FAINT, OKABE_ITO, biasgrid_theme
 
 SIDE_BY_SIDE = 5
+PANEL = 2.1
+"""Width of a panel in inches."""
 LONGEST_NAME = 44
 ROW = 0.19
 """Height of a pair in inches."""
@@ -49,7 +51,7 @@ def beside_floor(
         + ([geom_point(aes("floor"), floors, shape="|", size=4, stroke=1.2, color=FAINT)] if len(floors) else [])
         + interval_lines(points, "name", color=OKABE_ITO[0], size=0.8)
         + geom_point(aes(fill="found"), size=1.8, color=OKABE_ITO[0], stroke=0.5, show_legend=False)
-        + facet_wrap("model", ncol=columns)
+        + facet_wrap("model", ncol=columns, labeller=in_lines(PANEL))
         + scale_fill_manual({True: OKABE_ITO[0], False: "white"})
         + scale_y_discrete(limits=labels)
         + labs(
@@ -58,6 +60,6 @@ def beside_floor(
             x=words["x"],
             y="pair of groups",
         )
-        + biasgrid_theme(max(7.5, beside + 0.6 + 2.1 * columns), 1.6 + lines * (0.45 + ROW * max(len(shown), 3)))
+        + biasgrid_theme(max(7.5, beside + 0.6 + PANEL * columns), 1.6 + lines * (0.45 + ROW * max(len(shown), 3)))
         + theme(plot_title_position="plot")
     )

@@ -17,10 +17,12 @@ from plotnine import (
 
 from biasgrid.plots.drawing.certain import interval_lines, over_frames
 from biasgrid.plots.drawing.context import FigureContext
-from biasgrid.plots.drawing.readable import ordered
+from biasgrid.plots.drawing.readable import in_lines, ordered
 from biasgrid.plots.drawing.theme import FAINT, FROM_ZERO, OKABE_ITO, biasgrid_theme
 from biasgrid.statistics.selection import in_order, select_rows
 
+PANEL = 2.3
+"""Width of a panel in inches."""
 ROW = 0.24
 """Height of a model in inches."""
 
@@ -55,7 +57,7 @@ def beyond_noise(measures: pl.DataFrame, context: FigureContext, measure: str, t
         + interval_lines(rows, "label", color=OKABE_ITO[0], size=0.8)
         + (dots if len(known) else [])
         + expand_limits(x=FROM_ZERO)
-        + facet_grid("kind", "dataset", scales="free_y", space="free_y")
+        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(PANEL))
         + labs(
             title=title,
             subtitle=f"ring: {symbol}; grey bar: its floor, which noise alone would give; dot: {symbol} beyond the "
@@ -63,6 +65,6 @@ def beyond_noise(measures: pl.DataFrame, context: FigureContext, measure: str, t
             x=symbol,
             y="model",
         )
-        + biasgrid_theme(max(8.5, 2.5 + 2.3 * len(titles)), max(3, 1.5 + ROW * facts.height + 0.15 * len(kinds)))
+        + biasgrid_theme(max(8.5, 2.5 + PANEL * len(titles)), 1.6 + ROW * facts.height + 0.3 * len(kinds))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )

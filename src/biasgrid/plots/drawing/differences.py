@@ -9,12 +9,14 @@ from plotnine import aes, facet_wrap, geom_point, geom_vline, ggplot, labs, scal
 
 from biasgrid.plots.drawing.certain import interval_lines, over_frames
 from biasgrid.plots.drawing.context import FigureContext
-from biasgrid.plots.drawing.readable import both_ends, columns_of, left_out, most_rows, ordered, shorten_all
+from biasgrid.plots.drawing.readable import both_ends, columns_of, in_lines, left_out, most_rows, ordered, shorten_all
 from biasgrid.plots.drawing.theme import CHARACTER, FAINT, OKABE_ITO, biasgrid_theme
 from biasgrid.tables.means import means_by
 from biasgrid.tables.statistics import DISCOVERED
 
 SIDE_BY_SIDE = 5
+PANEL = 2.1
+"""Width of a panel in inches."""
 LONGEST_NAME = 44
 ROW = 0.15
 """Height of a row in inches."""
@@ -73,7 +75,7 @@ def differences(rows: pl.DataFrame, context: FigureContext, words: Mapping[str, 
         + interval_lines(points, "name", color=OKABE_ITO[4], size=1.6)
         + interval_lines(points, "name", "low_all", "high_all", color=OKABE_ITO[0], size=0.5)
         + geom_point(aes(fill="found"), size=1.5, color=OKABE_ITO[0], stroke=0.4, show_legend=False)
-        + facet_wrap("model", ncol=columns)
+        + facet_wrap("model", ncol=columns, labeller=in_lines(PANEL))
         + scale_fill_manual({True: OKABE_ITO[0], False: "white"})
         + scale_y_discrete(limits=list(short.values())[::-1])
         + labs(
@@ -83,5 +85,5 @@ def differences(rows: pl.DataFrame, context: FigureContext, words: Mapping[str, 
             x=words["x"],
             y=words["y"],
         )
-        + biasgrid_theme(max(9, beside + 0.6 + 2.1 * columns), 1.5 + lines * (0.45 + ROW * max(len(shown), 4)))
+        + biasgrid_theme(max(9, beside + 0.6 + PANEL * columns), 1.5 + lines * (0.45 + ROW * max(len(shown), 4)))
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import wrap
 from typing import TypeVar
 
 import polars as pl
@@ -17,6 +18,9 @@ ALL_ROWS = 160
 """So many rows panels below each other may have together."""
 FEWEST_ROWS = 20
 """So many rows a panel has, however many there are."""
+
+STRIP_CHARACTER = 0.09
+"""Width of a character above a panel in inches."""
 
 Item = TypeVar("Item")
 
@@ -72,6 +76,16 @@ def with_names(pairs: pl.DataFrame, between: str = ", ") -> pl.DataFrame:
     name = pl.format("{}{}{}", "group", pl.lit(between), "other")
     several = pairs["bias_type"].n_unique() > 1
     return pairs.with_columns(name=pl.format("{}: {}", "bias_type", name) if several else name)
+
+
+def in_lines(width: float) -> Callable[[str], str]:
+    """Returns what breaks the title of a panel into lines, so that it does not run into the next one's.
+
+    Args:
+        width: of the panel, in inches.
+    """
+    most = max(int(width / STRIP_CHARACTER), 1)
+    return lambda title: "\n".join(wrap(title, most, break_long_words=False))
 
 
 def shorten(text: str, length: int) -> str:

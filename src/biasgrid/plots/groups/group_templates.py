@@ -29,7 +29,7 @@ CAPTION = (
     "that the model tells groups apart whatever is said. Templates have few or many cases, so some rows rest on "
     "little."
 )
-LONGEST_TEMPLATE = 50
+LONGEST_TEMPLATE = 72
 WIDEST = 9.0
 """Width in inches that panels side by side may have together."""
 
