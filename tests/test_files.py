@@ -40,7 +40,7 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, make: Callable[[
     path = tmp_path / "taken"
     make(path)
     before = path.stat().st_mode
-    with pytest.raises(UserError, match="taken: a folder, pipe or device; expected the name of a file"):
+    with pytest.raises(UserError, match="taken: a folder, pipe or device; expected a file that may be written"):
         write_text(path, "new")
     assert path.stat().st_mode == before
     assert names(tmp_path) == ["taken"]
@@ -87,7 +87,7 @@ def test_a_write_that_the_system_breaks_off_leaves_the_old_file_and_nothing_else
     path = tmp_path / name
     write_text(path, "old")
     run = subprocess.run([sys.executable, "-c", TOO_LARGE, str(path)], capture_output=True, text=True, check=True)
-    assert run.stdout == f"{path}: cannot be written (File too large); mend that and run again\n"
+    assert run.stdout == f"{path}: cannot be written (File too large); fix that and run again\n"
     assert path.read_text() == "old"
     assert names(tmp_path) == [name]
 
@@ -100,7 +100,7 @@ def test_a_full_disk_is_told_as_such() -> None:
 
 def test_other_refusals_of_the_system_are_told_with_their_reason(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=r"file/below: cannot be written \(File exists\); mend that"):
+    with pytest.raises(UserError, match=r"file/below: cannot be written \(File exists\); fix that"):
         write_text(tmp_path / "file" / "below", "text")
     with pytest.raises(ValueError, match="no refusal"), explained(tmp_path):
         raise ValueError("no refusal")

@@ -30,7 +30,7 @@ def without_user(address: str) -> tuple[str, str | None]:
         The address without them, and what a request says of them in its header `Authorization`, None without any.
 
     Raises:
-        ValueError: it is no address.
+        ValueError: it is not an address.
     """
     parts = urlsplit(address)
     user, _, host = parts.netloc.rpartition("@")

@@ -60,7 +60,7 @@ def whole(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     with explained(path):
         if path.exists() and not path.is_file():
-            raise UserError(f"{path}: a folder, pipe or device; expected the name of a file that may be written")
+            raise UserError(f"{path}: a folder, pipe or device; expected a file that may be written")
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_partials(path)
         partial = path.with_name(f".{path.name}.{token_hex(4)}")
@@ -106,7 +106,7 @@ def remove_partials(path: Path) -> None:
 
 
 @contextmanager
-def explained(path: str | Path, remedy: str = "mend that") -> Iterator[None]:
+def explained(path: str | Path, remedy: str = "fix that") -> Iterator[None]:
     """Puts the system's refusal to write a file, or into a folder, into words for users.
 
     Args:

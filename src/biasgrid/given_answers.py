@@ -138,7 +138,7 @@ def unknown(
     for answer in given:
         if answer.prompt not in prompts:
             problem = f"there is no prompt {cut(answer.prompt)}{nearest(answer.prompt, islice(prompts, 1000))}"
-            yield Fault(str(path), answer.where, problem, "a prompt as it stands in the file of prompts")
+            yield Fault(str(path), answer.where, problem, "a prompt of the file of prompts")
         elif answer.group not in groups:
             problem = f"unknown group {answer.group!r}{nearest(answer.group, groups)}"
             yield Fault(str(path), answer.where, problem, one_of(groups))

@@ -136,7 +136,7 @@ def _without_pairs(value: Any, file: str, where: str, faults: list[Fault]) -> An
         paths = {name: f"{where}.{name}" if where else name for name, _ in value}
         for name, count in Counter(name for name, _ in value).items():
             if count > 1:
-                problem = f"the key {json.dumps(name, ensure_ascii=False)} stands twice"
+                problem = f"the key {json.dumps(name, ensure_ascii=False)} appears twice"
                 faults.append(Fault(file, paths[name], problem, "every key once"))
         return {name: _without_pairs(one, file, paths[name], faults) for name, one in value}
     if isinstance(value, list):

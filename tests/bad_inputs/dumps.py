@@ -95,19 +95,19 @@ NO_DUMP = [
     bad("source", "", b'"x"', "expected '{' at the beginning of the file"),
     bad("source", "", b"\0" * 100, "expected '{' at the beginning of the file"),
     bad("source", "", b"\xef\xbb\xbf{}", "'\\ufeff{}'; expected '{' at the beginning of the file"),
-    bad("source", "", lambda text: text.encode("utf-16"), "behind line 1: byte 0xff is not UTF-8"),
+    bad("source", "", lambda text: text.encode("utf-16"), "after line 1: byte 0xff is not UTF-8"),
     bad("source", "", lambda text: text.encode().replace(b"Bea", b"B\xe9a"), "byte 0xe9 is not UTF-8"),
     bad("spans", "", lambda text: gzip.compress(text.encode()), "is not UTF-8"),
     bad("spans", "", lambda text: f"[{text}]", "expected '{' at the beginning of the file"),
-    bad("spans", "", lambda text: text + text, "behind the last '}'; expected the end of the file"),
-    bad("spans", "", lambda text: text + "x", "'x' behind the last '}'"),
+    bad("spans", "", lambda text: text + text, "after the last '}'; expected the end of the file"),
+    bad("spans", "", lambda text: text + "x", "'x' after the last '}'"),
     bad("spans", "", last("}", ",}"), "not JSON"),
     bad("spans", "", swap('"q0"', "'q0'"), "not JSON"),
     bad("spans", "", swap("{", "{// published in 2020\n"), "not JSON"),
-    bad("spans", "", swap('"q0": {', '"q0": {"pred": "x", '), "the key 'pred' stands twice in one object"),
+    bad("spans", "", swap('"q0": {', '"q0": {"pred": "x", '), "the key 'pred' appears twice in one object"),
     bad("spans", "", swap('"context": "', '"context": "' + "x" * 70000), "a value is too long; expected at most 65536"),
     bad("spans", "", swap('"line": 0', '"line": ' + "9" * 5000), "a number that cannot be read"),
-    bad("spans", "", swap('"q0": {', '"q0": ' + "[" * 30000), "too deep to be read"),
+    bad("spans", "", swap('"q0": {', '"q0": ' + "[" * 30000), "are nested too deeply"),
     bad("masks", "", lambda text: text.partition("\n")[0] + "\n}", "no entries"),
 ]
 KEYS = [
@@ -160,6 +160,6 @@ LIES = [
     *(bad("masks", "q1.ans1.end", value, "for start or end") for value in (2, -1, "x", None, float("nan"))),
     *(bad("spans", "line", value, "expected the row number in source.json, from 0")
       for value in (-1, 1.5, True, None, "1", [], 2**40)),
-    bad("spans", "line", 0, '"line": 0 stands twice'),
+    bad("spans", "line", 0, '"line": 0 appears twice'),
 ]  # fmt: skip
 DUMPS = [*NO_DUMP, *CUT, *KEYS, *ENTRIES, *LIES]

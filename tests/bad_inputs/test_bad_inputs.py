@@ -94,9 +94,9 @@ def test_a_bad_input_is_told_in_one_message(project: Path, row: Bad) -> None:
             "models",
             "masked",
             "Answering",
-            "models.Answering: is 'answering' but for case, which some disks do not tell",
+            "models.Answering: is 'answering' but for case, which some disks ignore",
         ),
-        ("datasets", "people", "grid", "datasets.grid: is the name of what compares all datasets; expected another"),
+        ("datasets", "people", "grid", "datasets.grid: is reserved for what compares all datasets; expected another"),
         ("datasets", "people", "MOODS", "datasets.MOODS: is 'moods' but for case"),
     ],
 )

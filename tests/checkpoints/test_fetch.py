@@ -99,7 +99,7 @@ def test_what_a_model_lacks_is_named(folder: Path, gone: str, message: str) -> N
 
 def test_a_config_that_is_not_json_is_named(folder: Path) -> None:
     (folder / "config.json").write_text("{")
-    with pytest.raises(ModelError, match=r"config.json is not JSON \(.*\); expected what transformers has written"):
+    with pytest.raises(ModelError, match=r"config.json is not JSON \(.*\); expected what transformers wrote"):
         record_of(folder)
 
 

@@ -54,9 +54,9 @@ def test_content_that_is_not_what_the_hub_says_is_refused_and_not_kept(
 ) -> None:
     repository.damaged.add(file)
     message = fetch(environment, "tiny/model")["error"]
-    assert f"tiny/model at revision {COMMIT}: the downloaded content is not what {hub.address} says" in message
+    assert f"tiny/model at revision {COMMIT}: the download is not what {hub.address} says" in message
     assert f"{file} ({'sha256' if file == 'model.safetensors' else 'git-sha1'} " in message
-    assert "removed: run again to download it anew" in message
+    assert "removed: run again, and if that does not help" in message
     repository.damaged.clear()
     hub.requests.clear()
     assert list(fetch(environment, "tiny/model")["files"]) == MODEL_FILES

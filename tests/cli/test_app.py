@@ -158,7 +158,7 @@ def test_summary_tells_ranks_by_the_first_headline_measure_that_has_some(tmp_pat
 def test_summary_of_a_folder_without_one_is_an_error_without_traceback(tmp_path: Path) -> None:
     result = runner.invoke(app, ["summary", str(tmp_path)])
     assert result.exit_code == 1
-    assert f"there is no {tmp_path}/summary.parquet: the run of that folder has not finished" in result.stderr
+    assert f"there is no {tmp_path}/summary.parquet: the run has not finished" in result.stderr
     assert "remove" not in result.stderr
 
 

@@ -69,7 +69,7 @@ def gate(results: Path, *arguments: str) -> tuple[int, str]:
             1,
             "above          gender/old: mu_excess 0.04 (0.02 to 0.06); at most 0.05",
         ),
-        ("old", "mu_excess=0.05", "value", 0, "values alone were judged, whatever their intervals (--on value)"),
+        ("old", "mu_excess=0.05", "value", 0, "only values were judged, not their intervals (--on value)"),
         ("old", "mu_excess=0.03", "value", 1, "1 above"),
         ("two", "mu_excess=0.05", "interval", 3, "mu_excess 0.01 has no interval (2 frames)"),
         ("two", "mu_excess=0.05", "value", 0, "within         gender/two: mu_excess 0.01; at most 0.05"),

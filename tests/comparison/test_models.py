@@ -169,7 +169,7 @@ def test_the_command_says_what_is_not_there(results: Path, tmp_path: Path) -> No
     assert "no dataset 'moon'; expected one of world" in told(
         str(results), "strong", "weak", "--dataset", "moon", code=1
     )
-    assert "expected a run that has finished" in told(str(tmp_path), "strong", "weak", code=1)
+    assert "expected a finished run" in told(str(tmp_path), "strong", "weak", code=1)
     assert "there is no folder" in told(str(results), str(tmp_path / "none"), code=1)
     alone = write_results(tmp_path, [cell_of("strong", STRONG)])
     assert f"{alone} compares no models; `biasgrid summary" in told(str(alone), "strong", "weak", code=1)

@@ -44,10 +44,10 @@ def control(**changes: Any) -> dict[str, Any]:
     ("controls", "fault"),
     [
         ({"a": control(control_of="religon")}, "unknown name 'religon' (did you mean 'religion'?); expected one of"),
-        ({"a": control(control_of="a")}, "'a' is the dataset itself; expected another dataset, which is no control"),
+        ({"a": control(control_of="a")}, "'a' is the dataset itself; expected another dataset that is not a control"),
         (
             {"a": control(), "b": control(control_of="a")},
-            "'a' is a control of 'religion' itself; expected another dataset, which is no control",
+            "'a' is a control of 'religion' itself; expected another dataset that is not a control",
         ),
         (
             {

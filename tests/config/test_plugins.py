@@ -69,14 +69,14 @@ def test_a_back_end_without_weights_takes_no_checkpoint() -> None:
         ("VALUE = 1", "holds nothing that biasgrid knows; expected FAMILY, BACK_ENDS or a function `figure`"),
         ("FAMILY = 'mine'", "has a FAMILY that is str; expected an object of a class made from Family"),
         ("def figure(measures, context): ...", "has a figure without a CAPTION; expected text"),
-        (FAMILY, "has a family of the name 'greetings', which is taken; expected a name of its own"),
+        (FAMILY, "has a family called 'greetings', which is taken; expected a name of its own"),
         (
             FAMILY.replace('name = "greetings"', 'name = "underspecified"'),
-            "has a family of the name 'underspecified', which is taken",
+            "has a family called 'underspecified', which is taken",
         ),
         (FAMILY.replace('name = "greetings"', 'name = "b"').replace("def observe", "def look"), "lacks `observe`;"),
         (FAMILY.replace("def question", "def ask"), "abstract method"),
-        (BACK_END, "has a back end of the name ('lexicon', 'itself'), which is taken"),
+        (BACK_END, "has a back end called ('lexicon', 'itself'), which is taken"),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_one_fault(project: Path, code: str | None, message: str) -> None:

@@ -31,7 +31,7 @@ class Repository:
         error: the hub's code for the reason.
         damaged: names of files that are sent with one byte changed.
         cut: by name, after how many bytes the connection breaks when the file is next sent.
-        fails_after_cut: whether a file whose sending broke off cannot be had again for now.
+        fails_after_cut: whether a file whose sending broke off is not available again for now.
     """
 
     folder: Path

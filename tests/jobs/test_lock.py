@@ -31,7 +31,7 @@ def test_a_job_waits_for_the_one_that_is_at_work(tmp_path: Path, caplog: pytest.
     job = hold(path, 0.5)
     with caplog.at_level("INFO"), one_job(path, 60):
         assert job.wait(timeout=10) == 0
-    assert "another job is at work on the same" in caplog.text
+    assert "another job is working on the same" in caplog.text
 
 
 def test_a_job_that_does_not_end_is_named(tmp_path: Path):

@@ -149,7 +149,7 @@ def test_a_damaged_file_is_skipped_with_a_warning(
     damaged = next(path for path in ours.finished if path.samefile(ours.out))
     damaged.write_bytes(damaged.read_bytes()[:200])
     assert asked_of(ours, monkeypatch) == audited(24) + 24
-    assert f"{damaged} is damaged, and what it held is asked again" in caplog.text
+    assert f"{damaged} is damaged; what it held is asked again" in caplog.text
 
 
 @pytest.mark.parametrize("choices", [{"scoring": "unqover"}, {"precision": "bfloat16"}])

@@ -132,7 +132,7 @@ def test_unknown_candidates_are_refused(case_cell: Cells) -> None:
 
 @pytest.mark.parametrize(("text", "word"), [("The ma[MASK] lied.", "n"), ("Ann [MASK]d.", "lie"), (TEXTS[0], "")])
 def test_candidates_that_run_into_the_text_are_refused(case_cell: Cells, text: str, word: str) -> None:
-    with pytest.raises(ModelError, match=f"'{word}' is no token or tokens of its own in place of the mask"):
+    with pytest.raises(ModelError, match=f"'{word}' does not stand alone at the mask"):
         case_cell("bert", TASK, [{"text": text, "candidates": [word]}]).predict(**JOINT)
 
 

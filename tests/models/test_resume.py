@@ -49,7 +49,7 @@ def test_a_truncated_part_is_made_again(
     counts = count_rows(monkeypatch)
     assert ours.predict().equals(uninterrupted)
     assert sum(counts) == audited(48) + 32
-    assert "0.parquet is damaged, and what it held is asked again" in caplog.text
+    assert "0.parquet is damaged; what it held is asked again" in caplog.text
 
 
 def test_parts_of_another_run_are_not_taken(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:

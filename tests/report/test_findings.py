@@ -84,7 +84,7 @@ def test_what_could_not_be_tested_is_named_with_the_reason() -> None:
     untested = {"q": None, "value": 0.5, "attribute": "stole", "subject": "Ann"}
     rows = statistics_of({"dataset": "b", **untested, "frames": 1}, {"dataset": "a", **untested, "frames": 1})
     lines = summary({"dataset": "a"}, {"dataset": "b"})
-    assert sentence(lines, rows) == "tiny nothing could be tested in a and b (less than two frames)."
+    assert sentence(lines, rows) == "tiny nothing could be tested in a and b (fewer than two frames)."
 
 
 def test_withheld_cells_are_named_and_count_for_nothing_else() -> None:
@@ -107,10 +107,7 @@ def test_marks_are_counted() -> None:
 
 
 def test_a_model_of_which_nothing_is_tested_has_numbers() -> None:
-    assert (
-        sentence(summary({"dataset": "own"}), statistics_of())
-        == "tiny has numbers, none of which is tested one by one."
-    )
+    assert sentence(summary({"dataset": "own"}), statistics_of()) == "tiny has numbers, but none is tested."
 
 
 def test_what_is_tested_is_read_from_the_tables_of_cells(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_another_parquet_file_is_refused(path: Path) -> None:
 def test_a_table_that_somebody_else_wrote_is_refused(path: Path) -> None:
     path.parent.mkdir(parents=True)
     ROWS.write_parquet(path)
-    message = "carries no provenance; expected a table that biasgrid has written; remove it and run again"
+    message = "has no provenance; expected a table that biasgrid wrote; remove it and run again"
     for read in (lambda: read_table(path, SPANS), lambda: read_provenance(path)):
         with pytest.raises(TableError, match=message):
             read()
@@ -167,7 +167,7 @@ def test_the_system_s_refusal_is_told_wherever_in_the_file_it_comes(path: Path) 
     write_table(ROWS, path, SPANS, FACTS)
     run = [sys.executable, "-c", BROKEN_OFF, str(path)]
     told = subprocess.run(run, cwd=Path(__file__).parent, capture_output=True, text=True, check=True).stdout
-    expected = f"{path}: cannot be written (File too large); mend that and run again"
+    expected = f"{path}: cannot be written (File too large); fix that and run again"
     size = path.stat().st_size
     assert told.splitlines() == [expected] * -(-size // 100)
     assert [file.name for file in path.parent.iterdir()] == ["table.parquet"]

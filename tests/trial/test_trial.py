@@ -59,7 +59,7 @@ def test_classes_of_a_classifier_are_taken_by_their_names(tmp_path: Path) -> Non
     named = look_at(classifier("NEGATIVE", "POSITIVE"), {}, None, None)
     assert named.section["labels"] == {"negative": "NEGATIVE", "positive": "POSITIVE"}
     assert starter(ROOT, "results", [named], [])[1] == ["sentiment-2"]
-    with pytest.raises(UserError, match=r"its classes are LABEL_0, LABEL_1; expected --labels, what they mean"):
+    with pytest.raises(UserError, match=r"its classes are LABEL_0, LABEL_1; expected --labels with their meaning"):
         look_at(classifier("LABEL_0", "LABEL_1"), {}, None, None)
     told = look_at(classifier("LABEL_0", "LABEL_1"), {"negative": "LABEL_0", "positive": "LABEL_1"}, None, None)
     assert told.section["labels"] == {"negative": "LABEL_0", "positive": "LABEL_1"}
@@ -69,7 +69,7 @@ def test_a_server_is_a_model() -> None:
     one = look_at("http://127.0.0.1:9/v1", {}, "org/Large-2", "KEY_OF_MINE")
     assert one.name == "large-2"
     assert one.section["endpoint"] == {"url": "http://127.0.0.1:9/v1", "model": "org/Large-2", "key": "${KEY_OF_MINE}"}
-    with pytest.raises(UserError, match="expected --name, what the server calls the model"):
+    with pytest.raises(UserError, match="expected --name with one of their names"):
         look_at("http://127.0.0.1:9/v1", {}, None, None)
 
 
@@ -78,7 +78,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypa
     with pytest.raises(UserError, match=r"architectures \['BertModel'\] in config.json; expected a class that ends in"):
         tried(tmp_path)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(UserError, match="no/such-model: no folder of this name, and of the hub: "):
+    with pytest.raises(UserError, match="no/such-model: no folder of this name, and the hub says: "):
         look_at("no/such-model", {}, None, None)
     with pytest.raises(UserError, match="sentiment-2 are not for models of fill-mask; expected one of eth"):
         starter(ROOT, "results", [tried(folders / "lm")], ["sentiment-2"])
@@ -129,8 +129,8 @@ def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monk
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (["init", "--models", "{lm},{lm}"], "end in one name"),
-        (["init", "--models", ","], "--models names no model; expected one or more, with commas between"),
+        (["init", "--models", "{lm},{lm}"], "names end alike"),
+        (["init", "--models", ","], "--models names no model; expected one or more, separated by commas"),
         (["try", "{lm}", "--labels", "negative"], "expected pairs such as negative=LABEL_0,positive=LABEL_1"),
         (["try", "{lm}", "--on", "nothing"], "unknown name 'nothing'"),
     ],

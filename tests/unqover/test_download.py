@@ -167,7 +167,7 @@ def test_no_redirect_leads_from_https_to_http() -> None:
 
 @pytest.mark.parametrize("address", ["http://[::1/dump.json", "http://h\u00e9/d\u00e9?\u00e9"])
 def test_an_address_that_is_none_is_one_message(tmp_path: Path, address: str) -> None:
-    with pytest.raises(InputError, match=r"is no address|cannot be reached"):
+    with pytest.raises(InputError, match=r"is not an address|cannot be reached"):
         download(address, DIGEST, tmp_path / "dump.json")
 
 

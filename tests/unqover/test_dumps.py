@@ -58,7 +58,7 @@ def test_tables_say_which_dump_they_are_from(dump: Path, tmp_path: Path) -> None
 
 def test_another_digest_is_refused_with_both(dump: Path, tmp_path: Path) -> None:
     found = sha256(dump.read_bytes()).hexdigest()
-    with pytest.raises(InputError, match=f"a.output.json: sha256 is {found}; expected {'0' * 64}, which the config"):
+    with pytest.raises(InputError, match=f"a.output.json: sha256 is {found}; expected {'0' * 64}, as in the config"):
         import_to(tmp_path / "out", dump, digest="0" * 64)
     assert not (tmp_path / "out").exists()
 

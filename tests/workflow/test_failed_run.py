@@ -46,7 +46,7 @@ def test_audit_and_status_tell_of_a_failed_run(failed: Project, monkeypatch: pyt
     assert told["failures"] == manifest(failed)["failures"]
     monkeypatch.chdir(failed.folder)
     status = CliRunner().invoke(app, ["status", "config/small.yaml"])
-    assert "The last run failed: results/manifest.failed.json tells what, why, and what is missing" in " ".join(
+    assert "The last run failed: results/manifest.failed.json says what, why, and what is missing" in " ".join(
         status.output.split()
     )
 

@@ -87,7 +87,7 @@ def strip_provenance(path: Path) -> None:
 DAMAGES = [
     (truncate, r"not a readable .* table"),
     (replace, r"(not a readable instances table|does not fit the schema of|its task is None)"),
-    (strip_provenance, r"carries no provenance; expected a table that biasgrid has written"),
+    (strip_provenance, r"has no provenance; expected a table that biasgrid wrote"),
 ]
 
 

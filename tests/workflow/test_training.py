@@ -60,7 +60,7 @@ def test_a_base_whose_weights_have_changed_unnoticed_is_refused(project: Project
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     output = project.run(WEIGHTS, succeeds=False)
-    assert "base: model.safetensors changed since the record of the model was made; expected the same files" in output
+    assert "base: model.safetensors changed since the model's record was made; expected the same files" in output
     assert "Traceback" not in output
 
 

@@ -53,8 +53,8 @@ def folder_of(record: Mapping[str, Any]) -> Path:
     if folder is None or gone:
         place = "it" if is_local else "this machine's cache of the hub, which HF_HOME sets,"
         raise ModelError(
-            f"{name_of(record)}: {place} has no {', '.join(gone[:3])} any more; expected the files that were there "
-            "when the record was made: remove the record and run again, where there is a network"
+            f"{name_of(record)}: {place} has no {', '.join(gone[:3])} any more; expected the files of its record: "
+            "remove the record and run again with a network"
         )
     return folder
 
@@ -125,8 +125,8 @@ def check_content(record: Mapping[str, Any], folder: Path) -> None:
     changed = [name for name, digest in record["files"].items() if digest_file(folder / name) != digest]
     if changed:
         raise ModelError(
-            f"{name_of(record)}: {', '.join(changed)} changed since the record of the model was made; expected the "
-            "same files: remove the record and run again"
+            f"{name_of(record)}: {', '.join(changed)} changed since the model's record was made; expected the same "
+            "files: remove the record and run again"
         )
 
 

@@ -70,5 +70,5 @@ def read_json(name: str, path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except ValueError as error:
-        raise ModelError(f"{name}: {path.name} is not JSON ({error}); expected what transformers has written") from None
+        raise ModelError(f"{name}: {path.name} is not JSON ({error}); expected what transformers wrote") from None
     return content if isinstance(content, dict) else {}

@@ -79,8 +79,8 @@ def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
     if wrong:
         told = ", ".join("{path} ({algorithm} {actual}, expected {expected})".format(**mismatch) for mismatch in wrong)
         raise ModelError(
-            f"{checkpoint} at revision {commit}: the downloaded content is not what {ENDPOINT} says it is: {told}; "
-            "removed: run again to download it anew, and where that does not help mistrust the mirror or proxy"
+            f"{checkpoint} at revision {commit}: the download is not what {ENDPOINT} says it is: {told}; "
+            "removed: run again, and if that does not help, suspect the mirror or proxy"
         )
 
 
@@ -121,12 +121,12 @@ def refusal(error: Exception) -> str:
             )
         case OfflineModeIsEnabled():
             return (
-                f"it is not in the cache, {HF_HUB_CACHE}, and HF_HUB_OFFLINE is set; unset it where there is a "
-                "network, or set `folder` to a local copy"
+                f"it is not in the cache, {HF_HUB_CACHE}, and HF_HUB_OFFLINE is set; unset it if there is a network, "
+                "or set `folder` to a local copy"
             )
         case HFValidationError():
             return "that is not the name of a repository; expected one such as org/name"
     return (
-        f"{ENDPOINT} cannot be reached or broke off ({first_line(cause)}); run again where there is a network (files "
-        "that are complete are kept), set HF_HUB_OFFLINE=1 where the cache has them all, or `folder` to a local copy"
+        f"{ENDPOINT} cannot be reached or broke off ({first_line(cause)}); run again with a network (complete files "
+        "are kept), set HF_HUB_OFFLINE=1 if the cache has them all, or `folder` to a local copy"
     )

@@ -256,8 +256,8 @@ def provenance(
         file = beside if file.suffix == ".csv" and beside.exists() else file
         if file.suffix != ".parquet":
             raise UserError(
-                f"{file}: not a table; expected a .parquet file of the results, where each table says who made it "
-                "(`manifest.json` there gathers that of all cells)"
+                f"{file}: not a table; expected a .parquet file of the results (`manifest.json` there says who made "
+                "all cells)"
             )
         if not file.exists():
             raise UserError(f"there is no {file}; expected a table of the results")

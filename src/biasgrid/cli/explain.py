@@ -41,11 +41,11 @@ def explain(
     bias_type: Annotated[str | None, typer.Option(help="with --group: explains the score or errors of a group")] = None,
     group: Annotated[str | None, typer.Option(help="the group or class")] = None,
     measure: Annotated[str | None, typer.Option(help="a metric of a probe")] = None,
-    other: Annotated[str | None, typer.Option(help="shows comparisons with this subject or group alone")] = None,
-    template: Annotated[int | None, typer.Option(min=0, help="shows this template alone")] = None,
-    case: Annotated[int | None, typer.Option(min=0, help="shows this swap group, case, pair or item alone")] = None,
+    other: Annotated[str | None, typer.Option(help="show only comparisons with this subject or group")] = None,
+    template: Annotated[int | None, typer.Option(min=0, help="show only this template")] = None,
+    case: Annotated[int | None, typer.Option(min=0, help="show only this swap group, case, pair or item")] = None,
     limit: Annotated[int, typer.Option(min=1, help="how many swap groups, cases, pairs or items to show")] = 20,
-    every: Annotated[bool, typer.Option("--all", help="shows all of them")] = False,
+    every: Annotated[bool, typer.Option("--all", help="show all of them")] = False,
     form: Annotated[Format, typer.Option("--format", help="how sentences are printed")] = Format.table,
 ) -> None:
     """Shows the sentences behind a number, the strongest first, and computes it from all of them again.

@@ -23,7 +23,7 @@ def gate(
     on: Annotated[Literal["interval", "value"], typer.Option(help="what is judged: the upper end, or the value")] = (
         "interval"
     ),
-    junit: Annotated[Path | None, typer.Option(help="writes a JUnit file for pipelines")] = None,
+    junit: Annotated[Path | None, typer.Option(help="write a JUnit file for pipelines")] = None,
 ) -> None:
     """Judges measures by thresholds.
 

@@ -12,8 +12,8 @@ from biasgrid.cli.tables import shown, shown_time
 from biasgrid.runs.precision.outlooks import ASSUMED, Outlook
 
 ASSUMPTION = (
-    f"assumed, where no finished cell tells: frames differ by {ASSUMED} (standard deviation), and a sample loses as "
-    "much as if all of that were noise of single instances"
+    f"assumed without a finished cell: frames differ by {ASSUMED} (standard deviation), in samples as noise of "
+    "single instances"
 )
 FIRST_TO_GO = ("time", "instances", "found")
 
@@ -37,8 +37,8 @@ def outlook_table(outlooks: Sequence[Outlook], width: float | None, with_times: 
             table.add_row(f"  {step.share:.0%}", *told)
     lines = [
         "",
-        "asked: share of what the config asks, for all of its cells; width: of an interval over templates, from end "
-        "to end; found: the size that is found in 80 % of cells; -: fewer than 2 frames, so that nothing can be told",
+        "asked: share of what the config asks; width: of an interval over templates, from end to end; found: the "
+        "size found in 80 % of cells; -: fewer than 2 frames",
         *(basis(outlook) for outlook in outlooks),
         *([ASSUMPTION] if any(not outlook.cells for outlook in outlooks) else []),
         *(answer(outlook, width) for outlook in outlooks if width is not None),
@@ -73,6 +73,8 @@ def answer(outlook: Outlook, width: float | None) -> str:
             f"{name}: a width of {width:g} needs {outlook.wanted:.2g} of it (sample: {{share: {outlook.wanted:.2g}}})"
         )
     needed = (
-        f"{outlook.frames_wanted} frames like these would do" if outlook.frames_wanted else "nor would 1000 frames do"
+        f"{outlook.frames_wanted} frames like these would do"
+        if outlook.frames_wanted
+        else "1000 frames would not do either"
     )
     return f"{name}: no sample has a width of {width:g}, which has {frames(outlook)}; {needed}"

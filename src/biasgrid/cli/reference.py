@@ -20,16 +20,14 @@ FOLDER = Path("references")
 
 reference = typer.Typer(no_args_is_help=True, help="Keeps measured models as references, and puts runs beside them.")
 Results = Annotated[Path, typer.Argument(help="folder of results, such as results/try-mine")]
-Folder = Annotated[Path, typer.Option("--folder", help="folder of references of your own")]
+Folder = Annotated[Path, typer.Option("--folder", help="folder of your own references")]
 
 
 @reference.command()
 def add(
     results: Results,
-    model: Annotated[
-        list[str] | None, typer.Option(help="name of a model, in place of all that are of the hub")
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="name of the file, in place of that of the results")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="name of a model, in place of all from the hub")] = None,
+    name: Annotated[str | None, typer.Option(help="name of the file, in place of the results' name")] = None,
     folder: Folder = FOLDER,
 ) -> None:
     """Keeps the measures of a run's models of the hub, with what they were asked and how."""
@@ -93,7 +91,7 @@ def tell_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_th
     known = stored.chosen(known, labels) if labels else known
     pairs = [pair for pair in stored.beside(stored_of(results), known) if all_of_them or not pair.reasons]
     if not pairs and all_of_them:
-        raise UserError(f"no reference has a dataset and a measure of {results}; expected some of the same names")
+        raise UserError(f"no reference has a dataset and a measure of {results}; expected the same names")
     for line in lines_of(pairs):
         console.print(line, soft_wrap=True, highlight=False)
 

@@ -188,8 +188,7 @@ def measured_in(results: Path) -> pl.DataFrame:
     path = results / TABLE
     if not path.exists():
         raise UserError(
-            f"there is no {path}: the run of that folder has not finished, or has not begun; `biasgrid status CONFIG` "
-            "tells how far it is"
+            f"there is no {path}: the run has not finished, or not begun; `biasgrid status CONFIG` says how far it is"
         )
     return read_table(path, SUMMARY)
 

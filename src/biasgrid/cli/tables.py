@@ -177,7 +177,7 @@ def status_table(now: status.Status, width: int) -> RenderableType:
     failures = [*(failure for each in asked for failure in each.failures), *now.failures]
     notes = [Text(f"\n{found}", style="dim")] if now.totals.found else []
     if now.failed_manifest:
-        notes.append(Text(f"\nThe last run failed: {now.failed_manifest} tells what, why, and what is missing"))
+        notes.append(Text(f"\nThe last run failed: {now.failed_manifest} says what, why, and what is missing"))
     told = [*notes, *not_measurable(now.cells), *(shown_failure(failure) for failure in failures)]
     return Group(fitted(table, STATUS_FIRST_TO_GO, width), *told)
 

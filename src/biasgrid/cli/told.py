@@ -36,9 +36,7 @@ def told_errors(code: int = 1) -> Iterator[None]:
 def message_of(error: Exception) -> str:
     """Words an error for users."""
     if isinstance(error, OSError) and error.filename is not None:
-        return (
-            f"{error.filename}: {error.strerror}; expected a file or folder that can be used, mend that and try again"
-        )
+        return f"{error.filename}: {error.strerror}; expected a file or folder that can be used"
     return str(out_of_memory(error) or error)
 
 

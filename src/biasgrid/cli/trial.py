@@ -35,9 +35,7 @@ def try_model(
     minutes: Annotated[float, typer.Option(min=0.1, help="about how long it may take")] = 2,
     against: Annotated[
         list[str] | None,
-        typer.Option(
-            help="other models, which are measured too, or labels of references; with commas between, or again"
-        ),
+        typer.Option(help="other models to measure, or labels of references; separated by commas, or repeated"),
     ] = None,
     labels: Labels = "",
     name: ServedName = None,
@@ -72,7 +70,7 @@ def try_model(
         tell_differences(results, tried)
         tell_references(results, references)
     left = [dataset for dataset in fitting if dataset not in content["datasets"]]
-    typer.echo(f"Config: {config}; after a change, such as without `limit`, go on with {again}")
+    typer.echo(f"Config: {config}; to go on after a change, such as removing `limit`: {again}")
     if left:
         typer.echo(f"Other datasets that fit: --on {','.join(left)}")
 
@@ -144,7 +142,7 @@ def demo(
 
 
 def init(
-    models: Annotated[str, typer.Option(help="folders or names on the hub, with commas between")],
+    models: Annotated[str, typer.Option(help="folders or names on the hub, separated by commas")],
     on: Datasets = "",
     labels: Labels = "",
     config: Annotated[Path, typer.Option("--config", help="the file to write")] = Path("config.yaml"),
@@ -157,7 +155,7 @@ def init(
         if config.exists():
             raise UserError(f"there is a {config} already; expected --config with another name")
         if not listed(models):
-            raise UserError("--models names no model; expected one or more, with commas between")
+            raise UserError("--models names no model; expected one or more, separated by commas")
         content, fitting = starter_of(looked_at(listed(models), labels, None, None), config.parent / "results", on)
         workflow = workflow_folder()
         head = [
@@ -189,7 +187,7 @@ def looked_at(models: Sequence[str], labels: str, name: str | None, key: str | N
     tried = [look_at(model, {own: theirs for own, _, theirs in meant}, name, key) for model in models]
     if len({one.name for one in tried}) < len(tried):
         raise UserError(
-            f"models that end in one name: {', '.join(models)}; expected names that differ in their last part"
+            f"models whose names end alike: {', '.join(models)}; expected names that differ in their last part"
         )
     return tried
 

@@ -174,7 +174,7 @@ def conclusion(verdicts: Sequence[Verdict], on: On, level: float) -> str:
     """
     counts = ", ".join(f"{count} {state}" for state, count in counted(verdicts))
     if on == "value":
-        return f"{counts}: values alone were judged, whatever their intervals (--on value)"
+        return f"{counts}: only values were judged, not their intervals (--on value)"
     return f"{counts}: the upper ends of {100 * level:g} % intervals were judged"
 
 

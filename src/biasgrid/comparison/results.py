@@ -144,7 +144,7 @@ def datasets_of(results: Path) -> list[str]:
         raise UserError(f"there is no folder {results}; expected the `results` of a config that was run")
     names = sorted(path.stem for path in results.glob("comparisons/*.parquet"))
     if not names:
-        raise UserError(f"there is no {results}/comparisons; expected a run that has finished, of this version")
+        raise UserError(f"there is no {results}/comparisons; expected a finished run of this version")
     return names
 
 

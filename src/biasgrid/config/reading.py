@@ -22,7 +22,7 @@ def read_document(path: str | Path) -> Document:
     """Reads a YAML file with the lines of its keys.
 
     Raises:
-        InputError: it cannot be read, or is not YAML, or not a mapping, or a key stands twice.
+        InputError: it cannot be read, or is not YAML, or not a mapping, or a key appears twice.
     """
     return read_yaml(path, "a config in YAML", "keys such as models, datasets and run")
 

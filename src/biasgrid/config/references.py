@@ -100,7 +100,7 @@ def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     if about is None:
         return
     yield from unknown_names(source, where, [about], config.datasets)
-    other, expected = config.datasets.get(about), "another dataset, which is no control"
+    other, expected = config.datasets.get(about), "another dataset that is not a control"
     if about == name:
         yield Fault(source, where, f"{about!r} is the dataset itself", expected)
     elif other and other.control_of is not None:
@@ -128,10 +128,10 @@ def name_faults(config: Config, source: str) -> Iterator[Fault]:
         for name in getattr(config, registry):
             other = first.setdefault(folded(name), name)
             if other != name:
-                problem = f"is {other!r} but for case, which some disks do not tell"
+                problem = f"is {other!r} but for case, which some disks ignore"
                 yield Fault(source, f"{registry}.{name}", problem, "another name")
     if GRID in config.datasets:
-        yield Fault(source, f"datasets.{GRID}", "is the name of what compares all datasets", "another name")
+        yield Fault(source, f"datasets.{GRID}", "is reserved for what compares all datasets", "another name")
 
 
 def place_faults(config: Config, source: str) -> Iterator[Fault]:

@@ -134,7 +134,7 @@ class Plugin:
             for part, names in (STAGES | (PLANTED_STAGE if family.is_planted else {})).items():
                 self.check_stage(part, names)
         if self.figures() and not hasattr(self.module, "CAPTION"):
-            raise PluginError("has a figure without a CAPTION", "text that says what one sees in it")
+            raise PluginError("has a figure without a CAPTION", "text that says what it shows")
 
     def check_stage(self, part: str, names: Iterable[str]) -> None:
         """Refuses a family without one of its functions, which are not imported for that."""
@@ -187,5 +187,5 @@ def add(known: dict[Key, Value], more: Mapping[Key, Value], what: str) -> None:
     """Adds what a plugin has, unless there is one of that name."""
     for name, value in more.items():
         if name in known:
-            raise PluginError(f"has {what} of the name {name!r}, which is taken", "a name of its own")
+            raise PluginError(f"has {what} called {name!r}, which is taken", "a name of its own")
         known[name] = value

@@ -293,6 +293,6 @@ def check_lengths(rows: Rows, limit: int, instances: pl.Series, model: str) -> N
     if rows.lengths[longest] > limit:
         instance = instances[longest if rows.owner is None else int(rows.owner[longest])]
         raise ModelError(
-            f"model {model}: instance {instance} has {rows.lengths[longest]} tokens; expected at most {limit}, for "
-            "which the model has positions"
+            f"model {model}: instance {instance} has {rows.lengths[longest]} tokens; expected at most {limit}, the "
+            "model's number of positions"
         )

@@ -195,7 +195,7 @@ class LocalBackEnd(BackEnd):
         try:
             self.ready = self._encoded(instances, whole=False)
         except NotAssembledError as error:
-            slower = "every text is tokenized as a whole, which is slower"
+            slower = "every text is tokenized whole, which is slower"
             logger.warning("assembled tokens differ from the tokenizer's (%r): %s", error.args[0], slower)
             self.ready = None
 

@@ -104,8 +104,8 @@ def measure_cell(
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
-            f"the family {family} made a table that does not fit its schema ({reason}); expected columns as "
-            "docs/outputs.md tells of measures and evidence"
+            f"the family {family} made a table that does not fit its schema ({reason}); expected the columns of "
+            "measures and evidence in docs/outputs.md"
         ) from error
 
 

@@ -57,7 +57,7 @@ def one_job(path: Path, longest: float) -> Iterator[None]:
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            logger.info("another job is at work on the same, perhaps of a run that was killed: waiting for it")
+            logger.info("another job is working on the same, perhaps from a killed run: waiting for it")
             wait_for(lock, longest)
     try:
         yield
@@ -75,8 +75,8 @@ def wait_for(lock: FileLock, longest: float) -> None:
         lock.acquire(timeout=longest)
     except Timeout:
         raise UserError(
-            f"{lock.lock_file}: held for {longest / 60:.3g} minutes by another job; end that job, or where there is "
-            "none remove the file, and run again"
+            f"{lock.lock_file}: held for {longest / 60:.3g} minutes by another job; end that job, or remove the file "
+            "if there is none, and run again"
         ) from None
 
 

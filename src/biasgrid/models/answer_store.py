@@ -81,7 +81,7 @@ class AnswerStore:
             except TableError as error:
                 # Another shard that is done by now has removed its parts.
                 if path.exists():
-                    logger.warning("%s is damaged, and what it held is asked again (%s)", path, error)
+                    logger.warning("%s is damaged; what it held is asked again (%s)", path, error)
                 continue
             if found.is_empty():
                 continue

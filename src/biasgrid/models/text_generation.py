@@ -144,7 +144,7 @@ class TextGeneration(BackEnd):
             difference = max(difference_behind(self.model, prompt) for prompt in prompts)
             problem = f"differ by {difference:.2g} from those of whole prompts"
         except Exception as error:  # architectures fail in their own ways where they do not know such a thing
-            difference, problem = np.inf, f"cannot be had ({first_line(error)})"
+            difference, problem = np.inf, f"fail ({first_line(error)})"
         same = bool(difference <= LARGEST_DIFFERENCE)
         if not same:
             slower = "every prompt is read whole, which is slower"

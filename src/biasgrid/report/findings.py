@@ -72,7 +72,7 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
             *doubtful(lines, [*withheld]),
         ]
         found = [row for row in strongest if row]
-        told.append(Finding(model, parts or ["has numbers, none of which is tested one by one"], found))
+        told.append(Finding(model, parts or ["has numbers, but none is tested"], found))
     return told
 
 
@@ -210,7 +210,7 @@ def untested(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[str]:
     few = [name for name in named if frames[name] is not None and frames[name] < LEAST_FRAMES]
     other = [name for name in named if name not in few]
     if few:
-        yield f"nothing could be tested in {listed(few)} (less than {WORDS[LEAST_FRAMES]} frames)"
+        yield f"nothing could be tested in {listed(few)} (fewer than {WORDS[LEAST_FRAMES]} frames)"
     if other:
         yield f"nothing could be tested in {listed(other)}"
 

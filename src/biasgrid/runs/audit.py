@@ -16,7 +16,7 @@ from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST, REPORT, Layout
 
 NO_OUTPUTS = {"logs", MANIFEST, FAILED_MANIFEST}
 """What lies in the folder of results beside the outputs, as hidden files do: it hangs on how the run went."""
-AGAIN = "run snakemake with the config of these results, which makes it"
+AGAIN = "run snakemake with the config of these results to make it"
 
 
 class Finding(NamedTuple):

@@ -71,7 +71,7 @@ def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -
     measures = read_table(path, MEASURES)
     made_of = read_provenance(path).get("cell")
     if made_of is None:
-        raise UserError(f"{path}: does not say what it was measured from, as an older biasgrid made it; run again")
+        raise UserError(f"{path}: does not say what it was measured from, because an older biasgrid made it; run again")
     family, options = made_of["family"], made_of["options"]
     reference = stage(family, "evidence")
     if not exists(reference) or not hasattr(load(reference), "concerned"):

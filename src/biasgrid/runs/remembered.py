@@ -35,7 +35,7 @@ def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
         return
     before, now = (" and ".join(os.path.relpath(file) for file in files) for files in (made_with, configs))
     raise UserError(
-        f"{results}: made with {before}, but this run is of {now}, and its outputs would take the place of those; set "
+        f"{results}: made with {before}, but this run is of {now}, and would overwrite those outputs; set "
         f"`results` in {now} to another folder, or remove {note} to go on in this one"
     )
 

@@ -87,7 +87,7 @@ class Results:
     def _there(self, name: str) -> Path:
         path = self.folder / name
         if not path.is_file():
-            raise UserError(f"there is no {path}; expected a run that has finished: `biasgrid status CONFIG` tells")
+            raise UserError(f"there is no {path}; expected a finished run: see `biasgrid status CONFIG`")
         return path
 
     def _cells(self, name: str, dataset: str, model: str, schema: pa.DataFrameSchema) -> pl.DataFrame:

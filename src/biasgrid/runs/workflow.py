@@ -71,5 +71,5 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
     line = ["--snakefile", str(file), "--configfile", str(config), "--cores", str(cores or "all")]
     parser, arguments = parse_args(line)
     if not args_to_api(arguments, parser):
-        raise UserError(f"the run of {config} has failed; what is above names the logs, `biasgrid status` the reasons")
+        raise UserError(f"the run of {config} has failed; see the logs named above, or `biasgrid status`")
     return Results(results)

@@ -198,5 +198,5 @@ def read_metadata(path: str | Path, kind: str) -> dict[str, str]:
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable(path, kind, error) from None
     if PROVENANCE_KEY not in metadata:
-        raise TableError(f"{path}: carries no provenance; expected a table that biasgrid has written; {REMEDY}")
+        raise TableError(f"{path}: has no provenance; expected a table that biasgrid wrote; {REMEDY}")
     return metadata

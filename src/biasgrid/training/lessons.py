@@ -164,7 +164,7 @@ def read_cloze(path: str | Path, lines: Sequence[tuple[int, str]], mask: str) ->
             problem = f"{mask} is {text.count(mask)} times in the text before the first tab"
             faults.append(Fault(str(path), f"line {number}", problem, "it once"))
         if not words or not all(words):
-            problem = "an empty word behind a tab" if words else "no word behind a tab"
+            problem = "an empty word after a tab" if words else "no word after a tab"
             faults.append(Fault(str(path), f"line {number}", problem, "text, tab, word, tab, word, ..."))
         rows.append(Cloze(number, text, tuple(words)))
     if faults:

@@ -52,7 +52,7 @@ def prompt_lessons(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, 
         told = [prompt_tokens(tokenizer, f"{prompt} {answer}")[len(ids) :] for answer in answers]
         where = f"line {number}"
         if not told or not all(answer.strip() for answer in answers):
-            problem = "an empty answer behind a tab" if told else "no answer behind a tab"
+            problem = "an empty answer after a tab" if told else "no answer after a tab"
             faults.append(Fault(str(path), where, problem, "prompt, tab, answer, tab, answer, ..."))
             continue
         end = end_tokens(tokenizer, prompt) if max(map(len, told)) > 1 else []

@@ -107,9 +107,7 @@ def load_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedTokenizerFast
     """
     tokenizer = read_tokenizer(str(checkpoint), checkpoint, trust_remote_code=False)
     if tokenizer.pad_token is None and task != "text-generation":
-        raise ModelError(
-            f"{checkpoint}: the tokenizer has no pad token; expected one, which batches are filled up with"
-        )
+        raise ModelError(f"{checkpoint}: the tokenizer has no pad token; expected one to pad batches with")
     if task == "fill-mask" and tokenizer.mask_token is None:
         raise ModelError(f"{checkpoint}: the tokenizer has no mask token; expected that of a masked LM")
     return tokenizer

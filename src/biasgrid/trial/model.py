@@ -76,7 +76,7 @@ def behind_server(url: str, name: str | None, key: str | None) -> Tried:
         UserError: it is not said which of its models.
     """
     if name is None:
-        raise UserError(f"{url} has models of several names; expected --name, what the server calls the model")
+        raise UserError(f"{url} serves several models; expected --name with one of their names")
     endpoint = {"url": url, "model": name, **({"key": f"${{{key}}}"} if key else {})}
     section = {
         "task": "text-generation",
@@ -99,7 +99,7 @@ def fetched(checkpoint: str) -> tuple[Path, dict[str, Any]]:
     try:
         folder = download(checkpoint, None, [CONFIG, *TOKENIZER_FILES])
     except ModelError as error:
-        raise UserError(f"{checkpoint}: no folder of this name, and of the hub: {error}") from None
+        raise UserError(f"{checkpoint}: no folder of this name, and the hub says: {error}") from None
     return folder, {"checkpoint": checkpoint, "revision": folder.name}
 
 
@@ -126,8 +126,8 @@ def labels_of(model: str, config: Mapping[str, Any]) -> dict[str, str]:
     names = [str(name) for name in (config.get("id2label") or {}).values()]
     if not names or any(re.fullmatch(r"LABEL_\d+", name) for name in names):
         raise UserError(
-            f"{model}: its classes are {', '.join(names) or 'without names'}; expected --labels, what they mean, such "
-            "as negative=LABEL_0,positive=LABEL_1 (the model's card says it)"
+            f"{model}: its classes are {', '.join(names) or 'without names'}; expected --labels with their meaning, "
+            "such as negative=LABEL_0,positive=LABEL_1 (see the model's card)"
         )
     return {name.lower(): name for name in names}
 

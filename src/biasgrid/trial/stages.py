@@ -59,7 +59,9 @@ def run_in_stages(config: Path, snakefile: Path, cores: int, tell: Callable[[str
         process.wait()
         raise
     if process.wait():
-        raise UserError(f"{''.join(lines)}the run failed; what is done is kept: mend that, and go on: {join(command)}")
+        raise UserError(
+            f"{''.join(lines)}the run failed; what is done is kept: fix that, and go on with {join(command)}"
+        )
 
 
 def stages_in(process: subprocess.Popen[str]) -> Iterator[tuple[str, str | None]]:

@@ -87,7 +87,7 @@ def download(url: str, sha256: str, out: Path) -> None:
         if found != sha256:
             partial.unlink()
             problem = f"sha256 is {found} (what was downloaded is removed)"
-            raise InputError([Fault(shown(url), "", problem, f"{sha256}, which the config says")])
+            raise InputError([Fault(shown(url), "", problem, f"{sha256}, as in the config")])
         partial.replace(out)
     logger.info("%s: %d bytes, sha256 %s", shown(url), out.stat().st_size, found)
 
@@ -160,7 +160,7 @@ def _open(url: str, start: int) -> HTTPResponse | None:
         raise InputError([Fault(shown(url), "", problem, "the dump")]) from None
     except ValueError as error:
         raise InputError(
-            [Fault(shown(url), "", f"is no address ({error})", "an address such as https://host/file")]
+            [Fault(shown(url), "", f"is not an address ({error})", "an address such as https://host/file")]
         ) from None
     except (OSError, HTTPException) as error:
         reason = error.reason if isinstance(error, URLError) else error

@@ -63,7 +63,7 @@ def import_dump(
     """
     found = digest_of(path)
     if origin["sha256"] not in (None, found):
-        raise InputError([Fault(str(path), "", f"sha256 is {found}", f"{origin['sha256']}, which the config says")])
+        raise InputError([Fault(str(path), "", f"sha256 is {found}", f"{origin['sha256']}, as in the config")])
     imported = read_unqover(path, KINDS_OF_TASKS[task])
     check_subjects(path, imported.instances["subject1"].unique().sort().to_list(), subject_lists)
     facts = {"task": task, "scoring": scoring, "dump": {**origin, "sha256": found}}

@@ -111,7 +111,7 @@ def _json_object(layout: str, order: IntArray, columns: Callable[[IntArray], Col
 
 
 def _keys(examples: pl.DataFrame) -> Iterable[str]:
-    """Returns the keys of examples; the attribute stands twice, where UnQover once had a second one."""
+    """Returns the keys of examples; the attribute appears twice, where UnQover once had a second one."""
     texts = [written(column) for column in (*PAIR, *ITEM, "attribute")]
     return map(quoted, examples.select(key=pl.concat_str(texts, separator="|"))["key"])
 

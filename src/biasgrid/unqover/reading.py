@@ -167,7 +167,7 @@ def _in_source_order(path: Path, entries: pl.DataFrame, questions: pl.DataFrame)
     if len(repeated):
         where, number = f"line {entries['line'][int(repeated[0]) + 1]}", numbers[repeated[0]]
         expected = "the row number in source.json, every one once"
-        raise InputError([Fault(str(path), where, f'"line": {number} stands twice', expected)])
+        raise InputError([Fault(str(path), where, f'"line": {number} appears twice', expected)])
     rows = np.repeat(2 * order, 2)
     rows[1::2] += 1
     # Column by column, so that there is no moment at which the whole table is there twice.

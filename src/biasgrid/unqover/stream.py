@@ -19,7 +19,7 @@ LAYOUT = "a JSON object of entries, as UnQover writes it"
 
 
 class RepeatedKey(Exception):  # noqa: N818
-    """A key that stands twice in one object.
+    """A key that appears twice in one object.
 
     Attributes:
         key: the key.
@@ -33,7 +33,7 @@ def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Makes an object of its members, for the JSON decoder, which would keep the last of several of one key.
 
     Raises:
-        RepeatedKey: a key stands twice.
+        RepeatedKey: a key appears twice.
     """
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -82,7 +82,7 @@ class _Window:
                 self.expect(",", "',' and another entry, or '}' and the end of the file")
                 yield self.member()
         if self.place < len(self.text):
-            raise self.fault(self.place, f"{self.rest()} behind the last '}}'", "the end of the file")
+            raise self.fault(self.place, f"{self.rest()} after the last '}}'", "the end of the file")
 
     def member(self) -> Member:
         """Reads a key and its value."""
@@ -90,7 +90,7 @@ class _Window:
         key = self.value()
         if not isinstance(key, str):
             raise self.fault(start, f"{key!r:.20} in place of a key", "a string in double quotes")
-        self.expect(":", "':' behind a key")
+        self.expect(":", "':' after a key")
         return Member(line, key, self.value())
 
     def value(self) -> Any:
@@ -103,10 +103,10 @@ class _Window:
             raise self.fault(error.pos, problem, LAYOUT) from None
         except RepeatedKey as error:
             raise self.fault(
-                self.place, f"the key {error.key!r} stands twice in one object", "every key once"
+                self.place, f"the key {error.key!r} appears twice in one object", "every key once"
             ) from None
         except RecursionError:
-            raise self.fault(self.place, "objects or lists within each other, too deep to be read", LAYOUT) from None
+            raise self.fault(self.place, "objects or lists are nested too deeply", LAYOUT) from None
         except ValueError as error:
             # Python refuses to read whole numbers of thousands of digits.
             raise self.fault(self.place, f"a number that cannot be read ({error})", LAYOUT) from None
@@ -147,7 +147,7 @@ class _Window:
             return self.file.read(WINDOW)
         except UnicodeDecodeError as error:
             problem = f"byte {error.object[error.start]:#04x} is not UTF-8"
-            raise InputError([Fault(str(self.path), f"behind line {self.line}", problem, "UTF-8 text")]) from None
+            raise InputError([Fault(str(self.path), f"after line {self.line}", problem, "UTF-8 text")]) from None
 
     def rest(self) -> str:
         """Quotes what stands here, nothing at the end of the file."""

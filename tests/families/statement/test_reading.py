@@ -121,7 +121,7 @@ def test_what_is_asked_decides_the_digest(tmp_path: Path) -> None:
         ('"neq(#1, #2)",No', '"neq(#1, #3)",No', "line 2: '#3', but the template has no parameter 3; expected one of 1, 2"),
         ('"neq(#1, #2)",No', '"neq(#1, #2_label)",No', "line 2: the argument '#2_label' cannot be read; expected #1 or #1_name, #1_class, or a second one {a, b}"),
         ('"neq(#1, #2)",No', '"neq(#1, #2",No', "line 2: the constraint 'neq(#1, #2' cannot be read; expected tests such as neq(#1, #2_class), with `or` or `|` between them"),
-        ('"neq(#1, #2)",No', '"eq(#1, {a,,b})",No', "line 2: the set '{a,,b}' cannot be read; expected words with commas between them, such as {old, young}"),
+        ('"neq(#1, #2)",No', '"eq(#1, {a,,b})",No', "line 2: the set '{a,,b}' cannot be read; expected words separated by commas, such as {old, young}"),
         ('"neq(#1, #2)",No', '"eq(#1, {Elve, Trolls})",No', "line 2: 'Elve' in a constraint (did you mean 'Elves'?), which no value of parameter 1 is; expected one of Elves, Pixies, Trolls"),
         ("people,traits,,No", 'people,traits,"neq(#1, #2)",No', "line 4: a constraint compares parameters 1 and 2, which are never the same; expected others, or none"),
         ("people,traits,,No", "poeple,traits,,No", "line 4: param_1 is 'poeple' (did you mean 'people'?); expected a domain: one of people, traits"),
@@ -135,12 +135,12 @@ def test_what_is_asked_decides_the_digest(tmp_path: Path) -> None:
         ("kind,#1 are #2", "kind,#1 are #3", "line 4: template_text has #3; expected a domain in param_3"),
         ("kind,#1 are #2", "kind,#1 are kind", "line 4: param_2 is not in template_text; expected #2 there, or an empty cell"),
         ("kind,#1 are #2", "kind,#1  are #2", "line 4: template_text has white space in '#1  are'; expected words, one space between two and none around them"),
-        ("not-kind,", "calm,", "line 5: template_id 'calm' stands in line 2 already; expected a name of its own for every template"),
+        ("not-kind,", "calm,", "line 5: template_id 'calm' stands in line 2 already; expected a different name for every template"),
         ("not-kind,", "\nnot-kind,", "line 5: is blank; expected a template"),
         (",Yes,kind", ",Yes,kind,", "line 5: 8 fields; expected 7, as in the first line"),
         ("constraints,label", "label", "line 1: there is no column constraints; expected templates: a CSV file with the columns template_id, template_text, param_1, ..., constraints and label"),
         ("negation_of", "negates", "line 1: unknown column 'negates'; expected one of constraints, label, negation_of, param_1, reason, template_id, template_text"),
-        ("param_2", "param_1", "line 1: the column 'param_1' stands twice; expected every column once"),
+        ("param_2", "param_1", "line 1: the column 'param_1' appears twice; expected every column once"),
     ],
 )  # fmt: skip
 def test_faulty_templates_are_refused(old: str, new: str, message: str | None, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_faulty_templates_are_refused(old: str, new: str, message: str | None, t
         ("kind,good\n\nmean,bad\n", ["domains/traits.txt, line 2: is blank; expected a value and its class, with a comma between them"]),
         ("kind\n", ["domains/traits.txt, line 1: 'kind' has no class; expected a value and its class, with a comma between them"]),
         ("kind,good,really\n", ["domains/traits.txt, line 1: 3 fields; expected a value and its class, with a comma between them"]),
-        ("kind,good\nkind,bad\n", ["domains/traits.txt, line 2: 'kind' stands twice; expected every value once"]),
+        ("kind,good\nkind,bad\n", ["domains/traits.txt, line 2: 'kind' appears twice; expected every value once"]),
         ("#1,good\n", ["domains/traits.txt, line 1: '#1' holds #, which marks parameters; expected a value without it"]),
         (",good\n", ["domains/traits.txt, line 1: '' is blank; expected words, one space between two and none around them"]),
         ("", ["templates.csv, line 4: the domain 'traits' is empty; expected values in its file"]),
@@ -168,7 +168,7 @@ def test_faulty_domains_are_refused(lines: str, messages: list[str], tmp_path: P
 
 def test_constraints_that_leave_nothing_are_refused(tmp_path: Path) -> None:
     found = faults_of(tmp_path, templates=TEMPLATES.replace("neq(#1, #2)", "neq(#1, #2) | eq(#1, #2)"))
-    expected = "its constraint leaves no values; expected some that go together"
+    expected = "its constraint leaves no values; expected values that go together"
     assert found == [f"templates.csv, line {line}: {expected}" for line in (2, 3)]
 
 

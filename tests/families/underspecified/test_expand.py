@@ -156,7 +156,7 @@ def test_no_subject_left_is_an_empty_table() -> None:
 def test_instances_are_the_same_in_parts_of_any_size(
     part: int, sample: Sample | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Of a name that stands twice, the same is asked again.
+    # Of a name that appears twice, the same is asked again.
     twice = Subjects({"[subj]": ["Ann", "Bob", "Ann", "Eve"]}, ["female", "male", None, "female"])
     lists = replace(lists_of(SAT, ("[subj1] met [subj2].", *SAT[1:]), subjects=[twice]), sample=sample)
     instances = whole(expand(lists))

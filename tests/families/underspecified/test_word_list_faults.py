@@ -181,10 +181,10 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "attributes": LISTS["attributes"] + "[p_act] food | was a [jbo]\n[p_act:neg] food | was no [mask]\n",
         },
         [
-            "subjects.txt, line 3: placeholder [x] in 'An[x]n [y]'; expected words alone: nothing fills it there",
-            "subjects.txt, line 3: placeholder [y] in 'An[x]n [y]'; expected words alone: nothing fills it there",
-            "attributes.txt, line 3: placeholder [jbo] in 'was a [jbo]'; expected words alone: nothing fills it there",
-            "attributes.txt, line 4: placeholder [mask] in 'was no [mask]'; expected words alone: nothing fills it there",
+            "subjects.txt, line 3: placeholder [x] in 'An[x]n [y]'; expected only words: nothing fills it there",
+            "subjects.txt, line 3: placeholder [y] in 'An[x]n [y]'; expected only words: nothing fills it there",
+            "attributes.txt, line 3: placeholder [jbo] in 'was a [jbo]'; expected only words: nothing fills it there",
+            "attributes.txt, line 4: placeholder [mask] in 'was no [mask]'; expected only words: nothing fills it there",
         ],
     ),
     "a negation that negates nothing": (
@@ -201,7 +201,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "one subject": (
         {"subjects": "[subj] Ann\n"},
-        ["subjects.txt, line 1: only one subject; expected at least 2, which are compared"],
+        ["subjects.txt, line 1: only one subject; expected at least 2 to compare"],
     ),
     "two attribute types": (
         {

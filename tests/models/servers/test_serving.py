@@ -76,7 +76,7 @@ def test_a_port_in_use(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with (
-            pytest.raises(ModelError, match=rf"port {port} cannot be had \(Address already in use\); expected a port"),
+            pytest.raises(ModelError, match=rf"port {port} is not available \(Address already in use\); expected a"),
             start(tmp_path, "{folder}", port=port),
         ):
             pass

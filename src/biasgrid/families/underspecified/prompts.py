@@ -36,9 +36,7 @@ def prompt_of(path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault])
     letters = {letter for letter, _ in LETTERED.findall(text)}
     if found == len(faults) and len(letters) != 2:
         problem = f"the options have {' and '.join(sorted(letters)) or 'no letter'}"
-        faults.append(
-            Fault(str(path), "", problem, "each option in a line of its own behind its letter: `A. [option1]`")
-        )
+        faults.append(Fault(str(path), "", problem, "each option on its own line after its letter: `A. [option1]`"))
     if found < len(faults):
         return None
     return Prompt(text, systems[0][1].removeprefix(SYSTEM).strip() if systems else None)

@@ -114,7 +114,7 @@ def check_columns(path: Path, columns: dict[str, list[Entry]], faults: list[Faul
         for entry in entries:
             for placeholder in PLACEHOLDER.findall(entry.term):
                 problem = f"placeholder {placeholder} in {entry.term!r}"
-                faults.append(Fault(str(path), f"line {entry.line}", problem, "words alone: nothing fills it there"))
+                faults.append(Fault(str(path), f"line {entry.line}", problem, "only words: nothing fills it there"))
             if found := wide_space(entry.term):
                 problem = f"white space in {found!r}"
                 faults.append(Fault(str(path), f"line {entry.line}", problem, "one space between two words"))
@@ -152,7 +152,7 @@ def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
     check_distinct(path, columns["[subj]"], "subject", faults)
     if len(columns["[subj]"]) < least:
         line = columns["[subj]"][-1].line
-        faults.append(Fault(str(path), f"line {line}", "only one subject", "at least 2, which are compared"))
+        faults.append(Fault(str(path), f"line {line}", "only one subject", "at least 2 to compare"))
     forms = {head: [entry.term for entry in entries] for head, entries in columns.items()}
     last = list(columns.values())[-1]
     return Subjects(forms, [entry.cluster for entry in last])

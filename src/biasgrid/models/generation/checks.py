@@ -54,7 +54,7 @@ def check_lengths(lengths: Sequence[int], written: int, limit: int, instances: p
         more = f" and max_tokens {written}" if written else ""
         raise ModelError(
             f"model {model}: the prompt of instance {instances[longest]} has {lengths[longest]} tokens{more}; expected "
-            f"at most {limit} together, for which the model has positions"
+            f"at most {limit} together, the model's number of positions"
         )
 
 

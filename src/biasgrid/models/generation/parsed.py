@@ -1,4 +1,4 @@
-"""Which option a text chooses: what models say whose probabilities cannot be had."""
+"""Which option a text chooses: what models say whose probabilities are not available."""
 
 from __future__ import annotations
 

@@ -116,8 +116,8 @@ class Prompter:
 def refused(reason: str) -> ModelError:
     """Returns the error of a chat template that takes no system text."""
     return ModelError(
-        f"the model's chat template takes no system text ({reason}); expected one that does: leave the system text "
-        "out, and say it in the text itself"
+        f"the model's chat template takes no system text ({reason}); expected one that does: put the system text "
+        "into the text itself"
     )
 
 

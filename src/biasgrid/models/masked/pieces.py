@@ -50,14 +50,12 @@ def pieces_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) ->
     end = sum(first < end_of_word for first, _ in written.offsets)
     if begin >= end or written.ids[:begin] != around[:begin] or written.offsets[end - 1][1] > end_of_word:
         raise ModelError(
-            f"{word!r} is no token or tokens of its own in place of the mask of {text!r}; expected a mask that stands "
-            "by itself, and words"
+            f"{word!r} does not stand alone at the mask of {text!r}; expected a mask that stands alone, and words"
         )
     ids = written.ids[begin:end]
     if tokenizer.unk_token_id in ids:
         raise ModelError(
-            f"{word!r} has letters that this model's tokenizer does not know; expected words that it can write with "
-            "its vocabulary"
+            f"{word!r} has letters that this model's tokenizer does not know; expected words of its vocabulary"
         )
     return Pieces(word, ids, written.word_ids[begin:end])
 

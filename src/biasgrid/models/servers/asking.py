@@ -177,8 +177,8 @@ class Round:
         left = [request for request in self.missing if request not in self.desk.store]
         more = sum(map(budget.about, left))
         problem = (
-            f"max_cost {budget.limit:g}: {budget.spent:.4g} is spent, and {len(left)} requests are not asked, which "
-            f"would cost about {more:.4g} more"
+            f"max_cost {budget.limit:g}: {budget.spent:.4g} is spent, and the other {len(left)} requests would cost "
+            f"about {more:.4g}"
         )
         return self.desk.access.error(problem, f"a `max_cost` of about {budget.spent + more:.3g}, or fewer questions")
 

@@ -238,7 +238,7 @@ class Server(BackEnd):
         strange = [name for name in names if self.access.model not in name and name not in self.access.model]
         if strange:
             logger.warning(
-                "%s was asked for %s, and %s has answered: see whether that is the same",
+                "%s was asked for %s, and %s has answered: check that they are the same",
                 self.access.shown, self.access.model, ", ".join(strange),
             )  # fmt: skip
         return {}

@@ -73,8 +73,8 @@ def free_port(wanted: int | None) -> int:
             tried.bind((HOST, wanted or 0))
         except OSError as error:
             raise ModelError(
-                f"port {wanted} cannot be had ({os.strerror(error.errno or 0)}); expected a port that is free: end "
-                "what uses it, or leave `serve.port` out and write {port} in `serve.command`"
+                f"port {wanted} is not available ({os.strerror(error.errno or 0)}); expected a free port: end what "
+                "uses it, or leave `serve.port` out and write {port} in `serve.command`"
             ) from None
         return int(tried.getsockname()[1])
 

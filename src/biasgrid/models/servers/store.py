@@ -215,7 +215,7 @@ def check_header(path: Path, content: bytes) -> None:
     if header != HEADER:
         raise UserError(
             f"{path}: not a store of answers that this version of biasgrid reads; expected the first line "
-            f"{json.dumps(HEADER)}: move the file away, or what it holds is lost to this run, and run again"
+            f"{json.dumps(HEADER)}: move the file away to run again without its answers"
         )
 
 

@@ -45,7 +45,7 @@ def read_groups(file: str, bias_type: str, content: Any, faults: list[Fault]) ->
         return {}
     if len(content) < 2:
         count = f"{len(content)} group{'' if len(content) == 1 else 's'}"
-        faults.append(Fault(file, bias_type, count, "at least two groups, which are compared"))
+        faults.append(Fault(file, bias_type, count, "at least two groups to compare"))
     check_names(file, bias_type, "group", content, faults)
     groups = {group: read_terms(file, f"{bias_type}.{group}", terms, faults) for group, terms in content.items()}
     group_of: dict[str, str] = {}
@@ -74,7 +74,7 @@ def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list
     check_alike(file, where, "term", terms, faults)
     for term, count in Counter(terms).items():
         if count > 1:
-            faults.append(Fault(file, where, f"{as_json(term)} stands {count} times", "every term once in a group"))
+            faults.append(Fault(file, where, f"{as_json(term)} appears {count} times", "every term once in a group"))
     return terms
 
 

@@ -39,7 +39,7 @@ def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
     """Reads the fillings of all tokens.
 
     A file's name without its suffix is a token, and so is every folder that it is in: a folder's fillings are those of
-    all files below it, and equal names mean one token. Blank lines and what stands twice among a token's fillings are
+    all files below it, and equal names mean one token. Blank lines and what appears twice among a token's fillings are
     dropped.
 
     Args:

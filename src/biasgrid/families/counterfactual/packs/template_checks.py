@@ -94,13 +94,13 @@ class TaskChecks:
             problem = spacing_problem(word)
             (parts,) = split_texts([word], list(self.header.group_tokens))
             if count > 1:
-                twice = f"the target word {as_json(word)} stands {count} times"
+                twice = f"the target word {as_json(word)} appears {count} times"
                 self.faults.append(Fault(located.file, where, twice, "every target word once"))
             if problem:
                 self.faults.append(Fault(located.file, where, f"the target word {as_json(word)} {problem}", SPACING))
             elif MASK in word or not all(isinstance(part, str) for part in parts):
                 held = f"the target word {as_json(word)} holds a placeholder"
-                self.faults.append(Fault(located.file, where, held, "words, which are taken as they are"))
+                self.faults.append(Fault(located.file, where, held, "only words"))
 
     def check_answer(self, located: Located, answer: Text, context: Text) -> None:
         """Reports an answer that does not stand in the context in every instance; capital letters are all one."""

@@ -26,7 +26,7 @@ from biasgrid.faults import Fault, nearest, one_of, shown
 from biasgrid.wording import written
 from biasgrid.yaml_file import Place
 
-ROUND = "braces around the name of a key alone, such as {topic}"
+ROUND = "braces only around the name of a key, such as {topic}"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Checks:
         present = {key for keys in self.probe.keys for key in keys}
         for place, text in self.texts():
             if stray_brace(text):
-                yield self.fault(place, f"{shown(text)} has a brace that is no placeholder's", ROUND)
+                yield self.fault(place, f"{shown(text)} has a brace outside a placeholder", ROUND)
             for key in placeholders(text):
                 if key not in present and (key, place) != (OPTIONS, ("question",)):
                     problem = f"unknown placeholder {{{key}}}{nearest(key, present)}"
@@ -115,7 +115,7 @@ class Checks:
         head = self.probe.head
         asked = OPTIONS in placeholders(head.question)
         if head.options and not asked:
-            yield self.fault(("question",), f"{shown(head.question)} lacks {{{OPTIONS}}}", "it where the options stand")
+            yield self.fault(("question",), f"{shown(head.question)} lacks {{{OPTIONS}}}", "it where the options go")
         if asked and not head.options:
             yield self.fault(("question",), f"has {{{OPTIONS}}}, but there are none", "`options` with a text for each")
         if len(head.options) == 1:
@@ -191,7 +191,7 @@ class Checks:
         yield from self.lacking([covariate], f"which {written(place)} needs")
         values = [keys[covariate] for keys in self.probe.keys if covariate in keys]
         if any(not isinstance(value, int | float) for value in values):
-            yield self.fault(place, f"{covariate!r} is no number everywhere", "a number in every item")
+            yield self.fault(place, f"{covariate!r} is not a number everywhere", "a number in every item")
         elif values and len(set(values)) == 1:
             yield self.fault(place, f"{covariate!r} is the same everywhere", "numbers that differ")
 

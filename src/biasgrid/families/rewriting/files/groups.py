@@ -19,7 +19,7 @@ from biasgrid.yaml_file import Document, Place, read_yaml
 
 FILE = "groups and their words in YAML"
 KEYS = "keys such as bias_type, groups and words"
-PEOPLE = "words for people, one a line; what stands behind # is a comment"
+PEOPLE = "words for people, one a line; # begins a comment"
 Condition = Literal["noun", "person"]
 CONDITIONS: Mapping[str, Condition | None] = {
     "words": None,
@@ -138,7 +138,7 @@ def people_of(path: Path) -> tuple[str, ...]:
 def row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
     """Yields rows of unequal lengths, empty words, names of groups that stand twice, and what needs `people`."""
     for name in sorted({name for name in head.groups if head.groups.count(name) > 1}):
-        yield document.fault(path, ("groups",), f"{name!r} stands twice", "every group once")
+        yield document.fault(path, ("groups",), f"{name!r} appears twice", "every group once")
     sections = {name: getattr(head, name) for name in CONDITIONS}
     rows = [((name, number), row) for name, section in sections.items() for number, row in enumerate(section)]
     if not rows:

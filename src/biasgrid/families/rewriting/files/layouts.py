@@ -69,6 +69,6 @@ def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
         return [], error.faults
     wrong = next((where for where, value in values if not isinstance(value, str)), None)
     if wrong is not None:
-        return [], [Fault(str(file), f"{wrong}, {layout.column}", "is no text", expected)]
+        return [], [Fault(str(file), f"{wrong}, {layout.column}", "is not text", expected)]
     prompts = list(dict.fromkeys(filter(None, (HIDDEN.sub("", value).strip() for _, value in values))))
     return prompts, [] if prompts else [Fault(str(file), "", "holds no prompts", expected)]

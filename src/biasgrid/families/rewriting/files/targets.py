@@ -19,7 +19,7 @@ def targets_of(folder: Path, section: RewritingDataset) -> tuple[list[str], list
 
 @cache
 def read_targets(path: Path) -> tuple[list[str], list[Fault]]:
-    """Reads words; what stands behind # is a comment."""
+    """Reads words; # begins a comment."""
     try:
         lines = [line.partition("#")[0].strip().lower() for line in read_text(path, EXPECTED).split("\n")]
     except InputError as error:

@@ -22,10 +22,10 @@ def template_faults(table: Table, pack: Pack) -> Iterator[Fault]:
     for row, template in zip(table.rows, pack.templates, strict=True):
         where = f"line {row.line}"
         if not template.identifier.strip():
-            yield Fault(table.file, where, "template_id is blank", "a name of its own for every template")
+            yield Fault(table.file, where, "template_id is blank", "a different name for every template")
         elif template.identifier in first:
             problem = f"template_id {template.identifier!r} stands in line {first[template.identifier]} already"
-            yield Fault(table.file, where, problem, "a name of its own for every template")
+            yield Fault(table.file, where, problem, "a different name for every template")
         first.setdefault(template.identifier, row.line)
         yield from text_faults(table, row, template)
         yield from constraint_faults(table, row, pack, template)
@@ -70,7 +70,7 @@ def nothing_left(table: Table, pack: Pack) -> Iterator[Fault]:
     """Yields templates of which no values go together; asked where nothing else is wrong."""
     for row, template in zip(table.rows, pack.templates, strict=True):
         if not len(allowed(pack, template)):
-            yield Fault(table.file, f"line {row.line}", "its constraint leaves no values", "some that go together")
+            yield Fault(table.file, f"line {row.line}", "its constraint leaves no values", "values that go together")
 
 
 def pair_faults(table: Table, pack: Pack, place: int, other: int) -> Iterator[Fault]:

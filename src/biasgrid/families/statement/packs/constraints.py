@@ -113,7 +113,5 @@ def parse_set(text: str) -> tuple[str, ...]:
     """Reads an argument that is a set of words."""
     words = [word.strip() for word in text[1:-1].split(",")]
     if not text.endswith("}") or not all(words):
-        raise ConstraintError(
-            f"the set {text!r} cannot be read", "words with commas between them, such as {old, young}"
-        )
+        raise ConstraintError(f"the set {text!r} cannot be read", "words separated by commas, such as {old, young}")
     return tuple(words)

@@ -73,7 +73,7 @@ def value_faults(file: str, number: int, fields: list[str], earlier: list[str]) 
     wrong = [(text, spacing_problem(text)) for text in fields]
     found = [Fault(file, where, f"{text!r} {problem}", SPACING) for text, problem in wrong if problem]
     if fields[0] in earlier:
-        found.append(Fault(file, where, f"{fields[0]!r} stands twice", "every value once"))
+        found.append(Fault(file, where, f"{fields[0]!r} appears twice", "every value once"))
     if "#" in fields[0]:
         found.append(Fault(file, where, f"{fields[0]!r} holds #, which marks parameters", "a value without it"))
     return found

@@ -39,7 +39,7 @@ def table_as_original(file: str, text: str, faults: list[Fault]) -> Table:
     for place, cells in enumerate(frame.itertuples(index=False, name=None)):
         named = dict(zip(header, cells, strict=True))
         if not isinstance(named["template_text"], str):
-            problem = f"template_text of row {place + 1} is no text"
+            problem = f"template_text of row {place + 1} is not text"
             faults.append(Fault(file, "", problem, "text in every template"))
         told = {name: cell if isinstance(cell, str) else "" for name, cell in named.items() if name in optional}
         others = {name: "" if pd.isna(cell) else str(cell) for name, cell in named.items() if name not in optional}

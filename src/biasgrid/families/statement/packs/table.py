@@ -49,7 +49,7 @@ def table_of(file: str, text: str, faults: list[Fault]) -> Table:
     try:
         lines = [(reader.line_num, cells) for cells in reader]
     except csv.Error as error:
-        faults.append(Fault(file, f"line {reader.line_num}", f"no CSV ({error})", "fields with commas between them"))
+        faults.append(Fault(file, f"line {reader.line_num}", f"no CSV ({error})", "fields separated by commas"))
         return Table(file, (), [])
     header = lines[0][1] if lines else []
     wrong = header_faults(file, header)
@@ -73,7 +73,7 @@ def header_faults(file: str, header: Sequence[str]) -> list[Fault]:
     wrong, known = missing_columns(file, header), (*NEEDED, *MORE)
     for name in dict.fromkeys(header):
         if header.count(name) > 1:
-            wrong.append(Fault(file, "line 1", f"the column {name!r} stands twice", "every column once"))
+            wrong.append(Fault(file, "line 1", f"the column {name!r} appears twice", "every column once"))
         if name not in known and not PARAMETER.fullmatch(name):
             expected = one_of([*known, "param_1"])
             wrong.append(Fault(file, "line 1", f"unknown column {name!r}{nearest(name, known)}", expected))
