@@ -16,7 +16,7 @@ from small_logs import of_cell
 from small_probes import cell_of, golden, instances_of, needs_golden_files
 
 from biasgrid.families.probe.asking import WRITTEN, ProbeFiles
-from biasgrid.families.probe.files.genderbench.probes import PROBES
+from biasgrid.families.probe.files.genderbench.probes import AFFECT, CREATIVE, DECISIONS, OPINIONS, PROBES
 from biasgrid.families.probe.files.marks import Marks
 from biasgrid.families.probe.measure import numbers_of_cell
 from biasgrid.families.probe.metrics.bootstrap import interval, sums_of_draws
@@ -114,6 +114,15 @@ def test_marks_have_the_ranges_of_the_golden_files(name: str) -> None:
     ranges = golden("probes.json")[name]["mark_ranges"]
     ours = {told["measure"]: pieces_of(Marks.model_validate(told)) for told in PROBES[name].marks}
     assert ours == {measure: theirs_of(pieces) for measure, pieces in ranges.items()}
+
+
+@needs_golden_files
+def test_sections_are_judged_by_the_marks_of_the_golden_files() -> None:
+    used = next(iter(golden("section_marks.json").values()))["marks used"]
+    sections = {"decision": DECISIONS, "creative": CREATIVE, "opinion": OPINIONS, "affective": AFFECT}
+    told = [(known.section, name, marks) for name, known in PROBES.items() for marks in known.marks]
+    ours = {(section, name, marks["measure"]) for section, name, marks in told if marks["counts"]}
+    assert ours == {(sections[section], name, metric) for section in sections for name, metric, _ in used[section]}
 
 
 def pieces_of(marks: Marks) -> list[Any]:

