@@ -23,7 +23,7 @@ from biasgrid.engine.encoding import (
     single_layout,
     whole_rows,
 )
-from biasgrid.engine.on_device import Batch, DeviceRows, takes_types
+from biasgrid.engine.on_device import Batch, DeviceRows, as_narrow, takes_types
 from biasgrid.engine.segments import segments_of, tokenize, tokenize_whole
 from biasgrid.engine.unknown import with_unknown_tokens
 
@@ -188,9 +188,12 @@ def test_batches_are_put_together_on_the_device_as_rows_are_here(
     of = np.arange(6, dtype=np.int32)
     rows = pair_layout(tokenizer).rows(tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS), of % 2, of % 3)
     on_device = DeviceRows.of(rows, model)
+    wide = replace(on_device, begins=on_device.begins.long())
     for length in np.unique(rows.lengths):
         some = np.flatnonzero(rows.lengths == length)
-        inputs = on_device.inputs(Batch(torch.from_numpy(some), int(length)))
+        batch = Batch(torch.from_numpy(some), int(length))
+        inputs = on_device.inputs(batch)
+        assert all(values.equal(wide.inputs(batch)[name]) for name, values in inputs.items())
         for place, row in enumerate(some.tolist()):
             ids, types = rows.assemble(row)
             assert inputs["input_ids"][place].tolist() == ids.tolist()
@@ -204,3 +207,9 @@ def test_segments_are_gathered_of_runs_of_tokens() -> None:
     made = segments.gathered(np.array([0, 3, 1]), np.array([2, 1, 0]), np.array([0, 2, 1, 0]))
     assert [made.tokens(place).tolist() for place in range(4)] == [[], [1, 2, 4], [], []]
     assert segments.matrix(segments.ids).tolist() == [[1, 2, 3], [0, 0, 0], [4, 0, 0]]
+
+
+def test_places_of_tokens_do_not_overflow() -> None:
+    places = np.array([0, 2**31 - 2, 2**31])
+    assert as_narrow(places[:2], 2**31 - 1).dtype == np.int32
+    assert as_narrow(places, 2**31 + 1).tolist() == places.tolist()

@@ -94,7 +94,7 @@ def run_part(
     part: Part,
     token_budget: int,
     told: Callable[[int], None],
-    freed: FreedMemory | None = None,
+    freed: FreedMemory | None,
 ) -> Fetched:
     """Runs all rows of a part; out of memory halves the batch and goes on.
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from biasgrid.arrays import Int32Array, IntArray
 from biasgrid.engine.encoding import Rows
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class DeviceRows:
     Attributes:
         ids, types: shape (tokens,), int32, the tokens of all segments one behind the other, the first ones before the
             second ones; types are None where the model takes none.
-        begins: shape (segments,), int32, where each segment begins there.
+        begins: shape (segments,), where each segment begins there; int32, or int64 where there are more tokens.
         lengths: shape (segments,), int32, how many tokens each has.
         first_of, second_of: shape (rows,), int32, each row's segments; the second ones are counted by themselves.
         firsts: how many first segments there are.
@@ -73,7 +74,7 @@ class DeviceRows:
         return cls(
             moved(np.concatenate([first.ids, second.ids]), device),
             types,
-            moved(begins.astype(np.int32), device),
+            moved(as_narrow(begins, len(first.ids) + len(second.ids)), device),
             moved(np.concatenate([first.lengths, second.lengths]).astype(np.int32), device),
             moved(rows.first_of, device),
             moved(rows.second_of, device),
@@ -98,6 +99,11 @@ class DeviceRows:
             for name, values in told.items()
             if values is not None
         }
+
+
+def as_narrow(places: IntArray, count: int) -> Int32Array | IntArray:
+    """Returns places among so many tokens in 32 bits, which are gathered faster, or in 64 where there are too many."""
+    return places.astype(np.int32) if count <= np.iinfo(np.int32).max else places
 
 
 def takes_types(model: PreTrainedModel) -> bool:
