@@ -101,7 +101,8 @@ def once(size: str, precision: str, compiled: bool, folder: str, file: str, rows
         said = sum(len(answers) for answers in back_end.answer_parts(parts, progress))
         seconds = time.perf_counter() - start
         shares = kernel_shares(lambda: list(back_end.answer_parts(parts[:2], progress)), device)
-    tokens = int(back_end.ready.encoded.rows.lengths.sum()) if back_end.ready else 0
+    ready = [piece.encoded() for piece in back_end.pieces.pieces]
+    tokens = sum(int(each.encoded.rows.lengths.sum()) for each in ready if each)
     weights = sum(tensor.numel() for name, tensor in model.named_parameters() if "encoder" in name)
     return {"rows": said, "tokens": tokens, "seconds": seconds, "flop": 2 * weights * tokens, "shares": shares}
 

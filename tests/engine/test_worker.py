@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator
 
 import polars as pl
 import pytest
+import torch
 from shards import Cell
 
 from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.engine.local import PARTS_AHEAD
+from biasgrid.engine.pieces import begins_of_pieces
 from biasgrid.engine.settings import Settings
 from biasgrid.engine.worker import StoppedError, Worker
 from biasgrid.jobs.progress import Progress
@@ -59,3 +61,27 @@ def test_parts_are_answered_in_their_order_and_the_next_ones_are_begun(cell: Cal
     assert in_parts["answer"].cast(pl.String).equals(whole["answer"].cast(pl.String))
     assert (in_parts["probability"] - whole["probability"]).abs().max() < 1e-6  # type: ignore[operator]
     assert progress.done == 2 * len(asked)
+
+
+def test_instances_are_tokenized_in_pieces_while_a_device_computes(
+    cell: Callable[[str, str], Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = cell("bert", TASK)
+    asked = ours.instances.cast({pl.String: pl.Categorical})
+    settings = Settings("tiny", TASK, "float32", 512, "cpu", 600, "span")
+    record = read_record(ours.folder / "model.json")
+
+    def said() -> pl.DataFrame:
+        back_end = QuestionAnswering.open(record, settings, asked)
+        # The third part stands in two pieces.
+        parts = [asked.slice(start, 8) for start in range(0, len(asked), 8)]
+        with Progress("rows", len(asked), 600) as progress:
+            return pl.concat(back_end.answer_parts(parts, progress))
+
+    at_once = said()
+    gpu = begins_of_pieces(100, torch.device("cuda"))
+    monkeypatch.setattr("biasgrid.engine.pieces.FIRST", 4)
+    assert gpu == begins_of_pieces(4, torch.device("cuda")) == begins_of_pieces(100, torch.device("cpu")) == [0]
+    assert begins_of_pieces(100, torch.device("cuda")) == [0, 4, 20, 84]
+    monkeypatch.setattr("biasgrid.engine.pieces.begins_of_pieces", lambda count, _: [0, 8, 20])
+    assert said().equals(at_once)

@@ -25,6 +25,7 @@ from biasgrid.engine.fit import find_fit, kept_fit, tokens_of_batch
 from biasgrid.engine.freed_memory import FreedMemory
 from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_one_dnn
 from biasgrid.engine.on_device import Batch, Fetched
+from biasgrid.engine.pieces import Pieces
 from biasgrid.engine.settings import Settings
 from biasgrid.engine.unknown import with_unknown_tokens
 from biasgrid.engine.worker import Worker
@@ -58,7 +59,8 @@ class Running(NamedTuple):
 class LocalBackEnd(BackEnd):
     """Turns what is asked into answers.
 
-    All instances are tokenized and moved to the device when it is opened; batches are numbers of rows.
+    All instances are tokenized and moved to the device when it is opened, or on a GPU the first ones, and the others
+    while it computes; batches are numbers of rows.
 
     Attributes:
         loader: the class of transformers that loads models of the task.
@@ -68,8 +70,8 @@ class LocalBackEnd(BackEnd):
         precision: what it computes in.
         products: whose products of matrices it takes, `torch` or `oneDNN`.
         token_budget: how many tokens a batch may have.
-        asked: shape (instances,), the numbers of the instances that it was opened with, which ascend.
-        ready: these instances, encoded; None where each part is tokenized by itself, as a whole.
+        pieces: the instances that it was opened with; of those whose texts are not the tokens of their segments there
+            is nothing encoded, as each part of them is tokenized by itself, as a whole.
         audited: the answers of the audit, with `instance` and `key`.
     """
 
@@ -80,8 +82,7 @@ class LocalBackEnd(BackEnd):
     precision: str
     products: str
     token_budget: int
-    asked: npt.NDArray[np.uint32]
-    ready: Ready | None
+    pieces: Pieces[Ready | None]
     audited: pl.DataFrame
 
     @abstractmethod
@@ -188,16 +189,19 @@ class LocalBackEnd(BackEnd):
         return drift
 
     def take(self, instances: pl.DataFrame, settings: Settings) -> None:
-        """Tokenizes what will be asked; where segments are not the whole text's tokens, each part when it is asked."""
+        """Tokenizes what will be asked first."""
         self.settings = settings
         self.token_budget = tokens_of_batch(settings, self.model.device)
-        self.asked = instances["instance"].to_numpy()
+        self.pieces = Pieces(instances, self._ready_of, self.model.device)
+        self.pieces.pieces[0].encoded()
+
+    def _ready_of(self, instances: pl.DataFrame) -> Ready | None:
         try:
-            self.ready = self._encoded(instances, whole=False)
+            return self._encoded(instances, whole=False)
         except NotAssembledError as error:
             slower = "every text is tokenized whole, which is slower"
             logger.warning("assembled tokens differ from the tokenizer's (%r): %s", error.args[0], slower)
-            self.ready = None
+            return None
 
     def _encoded(self, instances: pl.DataFrame, whole: bool) -> Ready:
         encoded = self.encode(instances, whole)
@@ -229,7 +233,9 @@ class LocalBackEnd(BackEnd):
         """Answers parts; while one is read and written, the device has the next ones."""
         running: deque[Running] = deque()
         freed = FreedMemory() if self.model.device.type == "cpu" else None
-        with Worker() as worker:
+        with Worker() as worker, Worker() as ahead:
+            for piece in self.pieces.pieces[1:]:
+                ahead.submit(piece.encoded)
             for instances in parts:
                 running.append(self._start(instances, worker, progress, freed))
                 if len(running) > PARTS_AHEAD:
@@ -238,11 +244,10 @@ class LocalBackEnd(BackEnd):
                 yield self._read(running.popleft())
 
     def _start(self, instances: pl.DataFrame, worker: Worker, progress: Progress, freed: FreedMemory | None) -> Running:
-        ready, places = self.ready, np.arange(len(instances))
+        piece, places = self.pieces.of(instances) or (None, np.arange(len(instances)))
+        ready = piece.encoded() if piece else self._ready_of(instances)
         if ready is None:
-            ready = self._encoded(instances, whole=True)
-        else:
-            places = np.searchsorted(self.asked, instances["instance"].to_numpy())
+            ready, places = self._encoded(instances, whole=True), np.arange(len(instances))
         part = Part.of(ready.encoded.rows, places)
 
         def run() -> Fetched:
