@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 from typing import Any, Literal
@@ -10,7 +11,9 @@ from pydantic import create_model
 
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.config.sections import Config
+from biasgrid.families.family import DatasetSection
 from biasgrid.model_section import Model
+from biasgrid.models.servers.section import Asking
 from biasgrid.section import Name
 from biasgrid.tables.docs import markdown
 
@@ -41,20 +44,24 @@ def config_schema() -> dict[str, Any]:
 
 
 def key_tables() -> str:
-    """Writes a table for the top level and each section of the config, in Markdown."""
+    """Writes a table for the top level and each section of the config, in Markdown.
+
+    What several sections have stands in a table of its own, which theirs name.
+    """
     schema = whole_config().model_json_schema()
-    sections = {"The top level": schema, **schema["$defs"]}
-    return "\n".join(key_table(title, own_keys(title, section)) for title, section in sections.items())
+    common = {each.__name__: each.model_json_schema() for each in (Asking, DatasetSection, Model)}
+    sections = {"The top level": schema, **dict(sorted((common | schema["$defs"]).items()))}
+    return "\n".join(key_table(title, own_keys(title, section, common)) for title, section in sections.items())
 
 
-def own_keys(title: str, section: dict[str, Any]) -> dict[str, Any]:
-    """Returns a section without the keys that it has as a model like others."""
-    if title == Model.__name__ or not section["properties"].keys() >= Model.model_fields.keys():
-        return section
-    kept = {
-        key: entry for key, entry in section["properties"].items() if key == "task" or key not in Model.model_fields
-    }
-    return section | {"properties": kept}
+def own_keys(title: str, section: dict[str, Any], common: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Returns a section without the keys that it has in common with others, which its description names."""
+    for name, base in common.items():
+        if name != title and section["properties"].keys() >= base["properties"].keys():
+            own = {key: entry for key, entry in section["properties"].items() if base["properties"].get(key) != entry}
+            told = f"{section['description']} It has the keys of [`{name}`](#{name.lower()}) and these."
+            return section | {"properties": own, "description": told}
+    return section
 
 
 def key_table(title: str, section: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ class Random(Section):
 
 
 class GenerativeModel(Model):
-    """A model that writes; it has the keys of `Model` and these."""
+    """A model that writes."""
 
     SOURCES: ClassVar[tuple[str, ...]] = (*Model.SOURCES, "endpoint", "random", "answers")
 

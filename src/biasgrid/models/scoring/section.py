@@ -27,7 +27,7 @@ class Scorer(Section):
 
 
 class Encoder(Model):
-    """A model that encodes texts which others write; it has the keys of `Model` and this one."""
+    """A model that encodes texts which others write."""
 
     max_tokens: int | None = Field(
         None,
@@ -42,7 +42,7 @@ class Encoder(Model):
 
 
 class Classifier(Model):
-    """A model that classifies texts; it has the keys of `Model` and these."""
+    """A model that classifies texts."""
 
     scorer: Scorer | None = Field(
         None,
