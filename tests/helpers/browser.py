@@ -96,6 +96,14 @@ class Shown:
         self.page.keyboard.press(key)
         return self.drawn(before)
 
+    def tab_to(self, selector: str) -> Shown:
+        """Presses the key Tab until what is focused matches a selector."""
+        for _ in range(200):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate("selector => document.activeElement.matches(selector)", selector):
+                return self
+        raise AssertionError(f"{selector} cannot be reached by Tab")
+
     def click(self, selector: str) -> Shown:
         """Clicks what draws the page anew."""
         before = self.drawings()

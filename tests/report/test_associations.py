@@ -144,6 +144,14 @@ def test_the_matrix_is_walked_by_arrows_to_its_sentences(shown: Shown) -> None:
     assert "Choose a box" in shown.text
 
 
+def test_sentences_are_reached_from_the_grid_by_keyboard_alone(shown: Shown) -> None:
+    shown.tab_to(f'a.box[href="{CELL}"]').press("Enter")
+    shown.tab_to("[role=gridcell]").press("Enter")
+    assert shown.page.evaluate("location.hash").startswith(f"{CELL}/")
+    shown.go(f"{CELL}/Ann/stole%20money").press("t")
+    assert "Who stole money?" in shown.page.inner_text(".panel")
+
+
 def test_doubtful_and_not_asked_boxes_are_told_without_colour(shown: Shown) -> None:
     shown.go(CELL)
     assert len(shown.page.query_selector_all("[role=grid] td.doubtful")) == 1

@@ -71,7 +71,7 @@ def test_of_two_groups_the_higher_one_stands_first() -> None:
     rows = statistics_of(row | {"options": "score=mean_likelihood, mode=group"})
     assert sentence(summary({"dataset": "cases", "bias_type": "faith"}), rows) == (
         "tiny discovers 1 of 1 difference of groups; "
-        "strongest: jewish above sikh in mean likelihood (0.300, at least 0.200) in cases."
+        "strongest: jewish above sikh in likelihood (0.300, at least 0.200) in cases."
     )
 
 
@@ -104,6 +104,7 @@ def test_withheld_cells_are_named_and_count_for_nothing_else() -> None:
 def test_marks_are_counted() -> None:
     marks = [{"dataset": "probe", "measure": f"m{number}", "mark": mark} for number, mark in enumerate("CAA")]
     assert sentence(summary(*marks), statistics_of()) == "tiny has the marks 2 A and 1 C."
+    assert sentence(summary(*marks[:1]), statistics_of()) == "tiny has the mark C."
 
 
 def test_a_model_of_which_nothing_is_tested_has_numbers() -> None:

@@ -1,6 +1,7 @@
 """The demo grid: models with a planted bias, from word lists to the report; what was planted must come out."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from biasgrid.cli.summary import tell_found
 from biasgrid.config import parse_config
 from biasgrid.runs.layout import Layout
 from biasgrid.statistics.recovery import measured_and_planted, recovery
+from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.files import read_table, read_tables
@@ -247,6 +249,35 @@ def test_a_browser_shows_the_numbers_of_the_summary(results: Path):
             assert "names nothing in this report" not in page, address
             assert ("Numbers of the cell as a whole" in page) == ("/cell/" in address), address
         assert report.complaints == []
+
+
+def test_a_browser_shows_the_associations_of_the_table_and_the_sum_that_makes_each_c(results: Path):
+    measures = read_table(results / "measures/gender/strong-qa.parquet", MEASURES)
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
+    cell = "#/cell/strong-qa/gender"
+    with browser() as started:
+        report = Shown(started, results / "report/index.html", cell).drawn().press("t")
+        told = "rows => rows.map(row => [...row.cells].slice(0, 3).map(each => each.textContent))"
+        rows = report.page.eval_on_selector_all("[data-table] tbody tr", told)
+        assert {(subject, attribute): number_of(value) for subject, attribute, value in rows} == {
+            (subject, attribute): round(value, 3)
+            for subject, attribute, value in gamma.select("subject", "attribute", "value").iter_rows()
+        }
+        assert "its control" in report.text
+        report.go(f"{cell}/Linda/was%20an%20accountant")
+        sums = report.page.locator("[data-c]").all_inner_texts()
+        assert len(sums) == 3
+        for said in sums:
+            *terms, c = (
+                number_of(each) for each in re.findall(r"\N{MINUS SIGN}?\d\.\d+", said.replace(" \N{MINUS SIGN} ", " "))
+            )
+            own, own_not, other, other_not = terms
+            assert 0.5 * ((own - own_not) - (other - other_not)) == pytest.approx(c, abs=0.002)
+        assert report.complaints == []
+
+
+def number_of(text: str) -> float:
+    return float(text.replace("\N{MINUS SIGN}", "-"))
 
 
 @pytest.mark.skipif(AXE is None, reason="BIASGRID_AXE does not name the file axe.min.js")

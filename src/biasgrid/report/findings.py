@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.statistics.selection import in_order
 from biasgrid.tables.certainty import ASSOCIATIONS, discoveries, shown
 from biasgrid.tables.files import empty_table, unreadable
@@ -164,8 +165,9 @@ def worded(row: Mapping[str, Any]) -> str:
     number = f"{row['value']:.3f}, at least {row['least']:.3f}" if row["least"] > 0 else f"{row['value']:.3f}"
     if row["subject"] is not None:
         return f"{row['subject']}: {row['attribute']} ({number}) in {row['dataset']}"
-    score = options_of(row["options"]).get("score", row["measure"]).replace("_", " ")
-    return f"{row['group']} above {row['other']} in {score} ({number}) in {row['dataset']}"
+    score = options_of(row["options"]).get("score", row["measure"])
+    by = SCORE_NAMES.get(score, score.replace("_", " "))
+    return f"{row['group']} above {row['other']} in {by} ({number}) in {row['dataset']}"
 
 
 def controls_of(lines: pl.DataFrame) -> pl.DataFrame:
@@ -193,7 +195,8 @@ def marked(lines: pl.DataFrame) -> Iterator[str]:
     marks = lines.filter("headline").drop_nulls("mark")["mark"].sort()
     if len(marks):
         counts = {mark: int((marks == mark).sum()) for mark in marks.unique(maintain_order=True)}
-        yield "has the marks " + listed([f"{count} {mark}" for mark, count in counts.items()])
+        several = listed([f"{count} {mark}" for mark, count in counts.items()])
+        yield f"has the mark {marks.item()}" if len(marks) == 1 else f"has the marks {several}"
 
 
 def untested(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[str]:

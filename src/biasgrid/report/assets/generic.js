@@ -24,7 +24,16 @@ function cellHead(core, model, dataset) {
   const others = core.cells.filter((cell) => cell.dataset === dataset.name && cell.model !== model);
   const pairs = others.map((cell) => [link(address("compare", dataset.name, model, cell.model), name(labelOf(core, cell.model))), " "]);
   return h("header", {}, h("h2", {}, name(labelOf(core, model)), ": ", name(dataset.title)),
-    h("p", { class: "soft" }, link(address("dataset", dataset.name), "All models side by side"), pairs.length ? ["; compare with ", pairs] : null));
+    h("p", { class: "soft" }, link(address("dataset", dataset.name), "All models side by side"), controlled(core, model, dataset), pairs.length ? ["; compare with ", pairs] : null));
+}
+
+// What shows how much of it the templates alone make, or what it is there for.
+function controlled(core, model, dataset) {
+  const asked = (each) => cellOf(core, model, each.name);
+  const to = (each) => link(address("cell", model, each.name), name(each.title));
+  const own = core.datasets.filter((each) => each.control_of === dataset.name && asked(each));
+  const of = core.datasets.filter((each) => each.name === dataset.control_of && asked(each));
+  return [own.map((each) => ["; its control: ", to(each)]), of.map((each) => ["; the control of ", to(each)])];
 }
 
 function flags(cell) {
