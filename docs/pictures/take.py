@@ -17,7 +17,7 @@ CELL = "strong-qa/gender"
 PAGES = {
     "grid": ("#/", 700, False),
     "cell": (f"#/cell/{CELL}", 680, True),
-    "evidence": (f"#/cell/{CELL}/Linda/was%20an%20accountant", 680, True),
+    "evidence": (f"#/cell/{CELL}/Linda/was%20an%20accountant", 1000, True),
     "two-models": ("#/compare/gender/strong-qa/weak-qa", 680, True),
     "profile": ("#/subject/gender/Linda", 680, True),
     "measures": ("#/measures", 620, False),
