@@ -98,14 +98,20 @@ def made_of(probe: Any, folder: Path) -> dict[str, Any]:
     return {"repetitions": probe.num_repetitions, "beside": beside}
 
 
+def numbered() -> Callable[[], uuid.UUID]:
+    """Returns what names things by numbers, in place of random names."""
+    numbers = count()
+    return lambda: uuid.UUID(int=next(numbers))
+
+
 def make(package: str, folder: Path, names: Sequence[str]) -> None:
     """Makes probes by the names of their classes, and the same files of the same package at any time."""
-    numbers = count()
-    uuid.uuid4 = lambda: uuid.UUID(int=next(numbers))
     open_package(package)
     made = {}
     for probe in probes_of_harness():
         if type(probe).__name__ in names:
+            uuid.uuid4 = numbered()
+            probe.uuid = uuid.uuid4()
             made[type(probe).__name__] = made_of(probe, folder)
             probe.probe_items = []  # large, and written
     (folder / MADE).write_text(json.dumps(made), encoding="utf-8")
