@@ -205,7 +205,7 @@ def test_ranks_stand_with_their_intervals_beside_differences_and_below_the_datas
     row = shown.go("#/compare/faiths/small/large").page.inner_text("#app tbody tr:has-text('intensity')")
     assert row.split("\t")[-2:] == ["2 (1 to 2) of 2", "1 (1 to 1) of 2"]
     assert "over frames" in shown.text
-    assert "Over 3 frames (templates that are no rewordings of each other), the same of both models" in shown.text
+    assert "Over 3 frames (templates that do not reword each other), the same of both models" in shown.text
     shown.go("#/dataset/faiths").page.click("summary:has-text('Ranks of models')")
     assert "1 (1 to 1) of 2" in shown.page.inner_text("#app details table")
 

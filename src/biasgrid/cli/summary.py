@@ -93,7 +93,7 @@ def legend(rows: Sequence[Row], level: float) -> str:
     """Words what stands below numbers."""
     lines = []
     if any(row["low"] is not None for row in rows):
-        lines.append(f"a..b: {100 * level:g} % interval over frames (templates that are no rewordings of each other)")
+        lines.append(f"a..b: {100 * level:g} % interval over frames (templates that do not reword each other)")
     if any(row["floor"] is not None and row["low"] is None for row in rows):
         lines.append(">c: noise alone would give c")
     if any(row["measure"] == "discoveries" for row in rows):

@@ -29,13 +29,12 @@ from biasgrid.plots.drawing.theme import INK, OKABE_ITO, biasgrid_theme, empty_f
 from biasgrid.statistics.selection import in_order, select_rows
 
 CAPTION = (
-    "Answers to statements about each class; areas are how many there are, lines intervals over other templates. Above "
-    "stands how sure the model is of answers that are right and of wrong ones. A large bubble of wrong answers "
-    "far to the right is a prejudice that is held firmly; bubbles near 0.5 are guesses. Below, how far P(Yes) of a "
-    "statement and of its negation is from adding up to 1, of pairs whose answers differ, as they should, and of those "
-    "that are answered alike. A model that has one answer to everything has large bubbles of the latter kind; its "
-    "errors say little of prejudice. A class with several parameters of its domain has blocks for each of them: who is "
-    "said to be worse is another matter than whom one is said to be worse than."
+    "Answers to statements about each class; areas are their number, lines intervals over other templates. Above: how "
+    "sure the model is of right and of wrong answers. A large bubble of wrong answers far to the right is a firm "
+    "prejudice; bubbles near 0.5 are guesses. Below: how far P(Yes) of a statement and of its negation are from "
+    "adding up to 1, for pairs with different answers, as they should be, and with equal ones. A model with one "
+    "answer to everything has large bubbles of the latter kind; its errors say little of prejudice. A class with "
+    "several parameters of its domain has blocks for each."
 )
 SURE, CONTRADICTING = "how sure", "contradiction"
 KINDS = {

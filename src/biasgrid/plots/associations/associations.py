@@ -22,11 +22,10 @@ from biasgrid.statistics.selection import in_order, select_rows
 from biasgrid.tables.statistics import DISCOVERED
 
 CAPTION = (
-    f"The pairs of subject and attribute with the largest positive {GAMMA} of each model. Small marks are the frames "
-    "(templates that are no rewordings of each other), the dot is their mean. It is filled where the association is "
-    "told from noise (q at most 0.05); its line is then an interval that allows for the pair having been picked "
-    "because it is strong. Hollow dots may stand here by chance, so they have no interval. "
-    "Associations describe these models and questions, not the people who are named."
+    f"The pairs of subject and attribute with the largest positive {GAMMA} of each model. Small marks are frames "
+    "(templates that do not reword each other), the dot is their mean. It is filled if the association is told from "
+    "noise (q at most 0.05); its line is then an interval that allows for having been picked. Hollow dots may be "
+    "chance, so they have no interval. Associations describe these models and questions, not people."
 )
 MOST_ASSOCIATIONS = 20
 """Of all models together no more than fit: so many where there is one, fewer of each where there are many."""

@@ -11,10 +11,9 @@ from biasgrid.plots.drawing.theme import GAMMA, empty_figure
 from biasgrid.statistics.selection import in_order
 
 CAPTION = (
-    f"{GAMMA} of a cluster of names and each attribute: right of 0 the model gives the attribute more to names of the "
-    "cluster that the title names first, left of it more to the others. The thick line is the interval over templates, "
-    "with the same names, the thin one over other names as well. Names are a sample, so a dot is filled only where the "
-    "attribute is told from noise over both (q at most 0.05)."
+    f"{GAMMA} of a cluster of names and each attribute: right of 0 the model gives the attribute more to the cluster "
+    "that the title names first. The thick line is the interval over templates, with the same names, the thin one "
+    "over other names too. A dot is filled if the attribute is told from noise over both (q at most 0.05)."
 )
 KEYS = ["subject_cluster", "attribute"]
 

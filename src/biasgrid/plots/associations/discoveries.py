@@ -18,9 +18,9 @@ from biasgrid.tables.statistics import DISCOVERED
 CAPTION = (
     f"{GAMMA} of every subject and attribute (right of 0: associated more with this subject than with others) against "
     "its p: the higher a point, the less likely noise alone would give it. Blue points are discoveries (q at most "
-    "0.05). High points near the middle are sure but small; low ones far out are large in few frames only. Where no "
-    "point is blue nothing is told from noise, however far out points lie. Points that would cover each other are "
-    "drawn once. What one subject has more of the others have less, so points lie at both sides."
+    "0.05). High points near the middle are sure but small; low ones far out are large in few frames only. Points "
+    "that would cover each other are drawn once. What one subject has more of the others have less, so points lie on "
+    "both sides."
 )
 LOOKS = {"not told from noise": "#B8B8B8", "told from noise": OKABE_ITO[0]}
 OTHER, FOUND = LOOKS

@@ -12,12 +12,11 @@ from biasgrid.plots.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme
 from biasgrid.statistics.selection import select_rows
 
 CAPTION = (
-    "What hangs on single frames (templates that are no rewordings of each other). Left: μ when one frame is left out, "
-    "a stroke for each, with a line over their range; the ring is μ of all. A stroke far from the others is of a frame "
-    "that makes much of μ by itself; all of them lie a little right of the ring where there is noise, since fewer "
-    f"frames leave more of it. Right: how {GAMMA} in each frame correlates with {GAMMA} of the others. Near 1 all "
-    "say the same; about 0 a frame says something else, or there is nothing to say. The lines are ranges of these "
-    "frames, not intervals: other templates may lie outside."
+    "What depends on single frames (templates that do not reword each other). Left: μ without each frame, a stroke "
+    "each, with a line over their range; the ring is μ of all. A stroke far from the others is of a frame that makes "
+    f"much of μ; noise puts all of them a little right of the ring. Right: how {GAMMA} in each frame correlates with "
+    f"{GAMMA} in the others. Near 1 all say the same; about 0 a frame says something else, or there is nothing to say. "
+    "Lines are ranges of these frames, not intervals."
 )
 WITHOUT, AGREEMENT = "μ without one frame", "correlation with the other frames"
 ENDS = pl.DataFrame({"panel": [WITHOUT, AGREEMENT, AGREEMENT], "value": [0.0, 0.0, 1.0]})

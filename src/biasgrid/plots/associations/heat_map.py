@@ -42,13 +42,11 @@ from biasgrid.tables.means import means_by
 from biasgrid.tables.statistics import DISCOVERED
 
 CAPTION = (
-    f"{GAMMA} of each subject (row) and attribute (column): a panel for each model or, where these would be too many "
-    "and the title says so, the mean over the models of a kind. Red: "
-    "associated more with this subject than with those it is compared with, blue: less, grey: not "
-    "asked. A small dot marks what is not told from noise (q above 0.05; in means: in no model): its colour may be "
-    "chance. Colours compare subjects within a column; red does not mean that a model thinks the "
-    "attribute likely, only likelier than for others. The 2 % strongest cells share the end colours. "
-    "Rows and columns are sorted by similarity (leading singular vectors)."
+    f"{GAMMA} of each subject (row) and attribute (column): a panel for each model or, if the title says so, the mean "
+    "over the models of a kind. Red: associated more with this subject than with its partners, blue: less, grey: not "
+    "asked. A small dot marks what is not told from noise (q above 0.05; in means: in no model). Colours compare "
+    "subjects within a column; red does not mean that a model thinks the attribute likely. The 2 % strongest cells "
+    "share the end colours. Rows and columns are sorted by similarity (leading singular vectors)."
 )
 LONGEST_ATTRIBUTE = 44
 MOST_PANEL_ROWS = 200

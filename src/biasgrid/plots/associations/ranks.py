@@ -19,11 +19,11 @@ from biasgrid.plots.drawing.theme import GAMMA, OKABE_ITO, biasgrid_theme, empty
 from biasgrid.statistics.selection import in_order, select_rows
 
 CAPTION = (
-    f"Subjects ranked by {GAMMA}(subject), averaged over all attributes: rank 1 is the subject with "
-    "which a model associates the attributes most. Large points are means over the models of a kind, small ones "
-    "these models: they show how far models agree, not how sure a rank is. Ranks hide how far apart subjects are, and "
-    "a mean in the middle of far points means that models disagree, not that there is no bias. Only subjects "
-    "that all models of the kind were asked about count."
+    f"Subjects ranked by {GAMMA}(subject), averaged over all attributes: 1 is the subject with which a model "
+    "associates the attributes most. Large points are means over the models of a kind, small ones the models: they "
+    "show how far models agree, not how sure a rank is. Ranks hide how far apart subjects are, and a mean in the "
+    "middle of far points means that models disagree. Only subjects that all models of the kind were asked about "
+    "count."
 )
 
 

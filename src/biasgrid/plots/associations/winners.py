@@ -13,11 +13,10 @@ from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.statistics import DISCOVERED
 
 CAPTION = (
-    "For each attribute the three subjects that win it most often in a model: the share of comparisons that each wins "
-    "(0.5 = no preference, the grey line), with its interval. A dot is filled where the association is told from noise "
-    "(q at most 0.05). Where there are many attributes or subjects their clusters stand for them, and at most 12 "
-    "attributes are shown, those won most clearly. Since they were picked for that, intervals are rather too narrow. A "
-    "win counts whether its margin is large or minute."
+    "For each attribute the three subjects that win it most often: the share of comparisons that each wins (0.5, the "
+    "grey line: no preference), with its interval. A dot is filled if the association is told from noise (q at most "
+    "0.05). Many attributes or subjects are shown by their clusters, and at most the 12 attributes won most clearly, "
+    "so that intervals are rather too narrow. A win counts whatever its margin."
 )
 READABLE = 12
 """Of more attributes or subjects than this, their clusters are drawn, where they have some."""

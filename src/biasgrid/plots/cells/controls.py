@@ -12,10 +12,10 @@ from biasgrid.statistics.selection import in_order
 from biasgrid.tables.certainty import single_tests
 
 CAPTION = (
-    "The p of every single association, or difference of two groups, of datasets (blue) and of their negative controls "
-    "(orange), in which there is nothing to find. Where nothing is found p lies anywhere alike, and all bars reach the "
-    "dashed line; associations make the bars at the left higher. A control whose bars rise at the left says that "
-    "templates or tokenizer make associations of their own. p is no size: a small p may be of a small association."
+    "The p of every single association, or difference of two groups, of datasets (blue) and of their negative "
+    "controls (orange), in which there is nothing to find. Without any association p is spread evenly, and all bars "
+    "reach the dashed line; associations raise the bars at the left. A control whose bars rise at the left says that "
+    "templates or tokenizer make associations of their own. p is not a size."
 )
 BINS = 20
 DATASET, CONTROL = "dataset", "control"

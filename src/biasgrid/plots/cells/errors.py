@@ -25,12 +25,10 @@ from biasgrid.plots.drawing.theme import FAINT, FROM_ZERO, GAMMA, biasgrid_theme
 from biasgrid.statistics.selection import in_order, select_rows
 
 CAPTION = (
-    "Positional error δ (how much an answer's probability depends on which subject is named first) "
-    "and attributive error ε (how much it fails to follow the negation) beside bias intensity μ. "
-    "Their lines are intervals over other templates; μ is never less than 0, so it has none: the grey "
-    "stroke is its floor, what noise alone would give. "
-    f"These errors are cancelled in {GAMMA}, so they do not add to μ; but where they are much larger "
-    "than μ, the model hardly understands the question and its bias is a small part of what it does."
+    "Positional error δ (how much an answer's probability depends on which subject is named first) and attributive "
+    "error ε (how much it fails to follow the negation) beside bias intensity μ. Lines are intervals over other "
+    "templates; μ has none, as it is never below 0: the grey stroke is its floor, what noise alone would give. "
+    f"{GAMMA} cancels these errors; but where they are much larger than μ, the model hardly understands the question."
 )
 APART = 0.26
 """By how much of a row a measure stands above or below its middle."""

@@ -25,9 +25,9 @@ from biasgrid.statistics.selection import in_order, select_rows
 
 CAPTION = (
     "How large an association must be to be found in 80 of 100 cells like these, with so many frames (templates that "
-    "are no rewordings of each other): a line per model, from how much its frames differ; the dot stands at the frames "
-    "that it was asked. It is about one association by itself (p below 0.05); to be found among many it must be "
-    "larger. A line says what could be seen, not what is there. More subjects or attributes do not lower it."
+    "do not reword each other): a line per model; the dot is at the frames that it was asked. It is about one "
+    "association by itself (p below 0.05); to be found among many it must be larger. A line says what could be seen, "
+    "not what is there."
 )
 MOST = 20
 """Lines go to so many frames."""

@@ -9,10 +9,10 @@ from biasgrid.plots.drawing.beyond_noise import beyond_noise
 from biasgrid.plots.drawing.context import FigureContext
 
 CAPTION = (
-    "Bias consistency η of every cell: how uniformly the model prefers one subject over another, whatever the template "
-    "and the partner. Signs of pure noise agree by chance as far as the grey bar reaches, so only what is beyond it "
-    "(the dot) says anything, and only where its interval does not reach 0. Preferences that are minute but always the "
-    "same make η large, so it says nothing about their size; read it together with μ."
+    "Bias consistency η of every cell: how uniformly the model prefers one subject over another, whatever the "
+    "template and the partner. Noise agrees as far as the grey bar reaches: only what is beyond it (the dot) says "
+    "anything, and only if its interval does not reach 0. Minute but constant preferences make η large: read it with "
+    "μ."
 )
 
 

@@ -9,11 +9,11 @@ from biasgrid.plots.drawing.beyond_noise import beyond_noise
 from biasgrid.plots.drawing.context import FigureContext
 
 CAPTION = (
-    "Bias intensity μ of every cell: a row per model, a column per dataset, all on one scale. A model without any bias "
-    "has a μ about as large as the grey bar, because the largest of many differences is never 0; only what is beyond "
-    "it (the dot) says anything, and only where its interval does not reach 0. It does not say which subjects are "
-    "preferred, nor that the preference is the one people hold. Datasets with more attributes tend to have a larger μ, "
-    "because μ takes the largest of them: compare datasets by their strength in the tables."
+    "Bias intensity μ of every cell: a row per model, a column per dataset. An unbiased model has a μ about as large "
+    "as the grey bar, because the largest of many differences is never 0: only what is beyond it (the dot) says "
+    "anything, and only if its interval does not reach 0. It does not say which subjects are preferred, nor that "
+    "people hold the same preference. μ tends to grow with the number of attributes: compare datasets by their "
+    "strength."
 )
 
 

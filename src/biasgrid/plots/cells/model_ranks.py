@@ -23,10 +23,9 @@ from biasgrid.statistics.selection import in_order
 
 CAPTION = (
     "Ranks of the models of each dataset by mu beyond noise and by strength: 1 is the most biased. A bar holds all "
-    "ranks that a model may have: it begins behind the models that are told from it as more biased and ends before "
-    "those that are told less biased (Holm's tests of all pairs, over frames), so that all bars of a panel hold "
-    "together. A model whose bar spans all ranks is told from none. Models that were asked about unlike lists, or "
-    "scored in different ways, are ranked apart, in colours of their own."
+    "ranks that a model may have: it begins behind the models told to be more biased and ends before those told to be "
+    "less (Holm's tests of all pairs, over frames). A model whose bar spans all ranks is told from none. Models that "
+    "were asked about different lists, or scored differently, are ranked apart, in colours of their own."
 )
 MEASURES = {"mu_excess": "mu beyond noise", "strength": "strength"}
 PANEL = 2.3

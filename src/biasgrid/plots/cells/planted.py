@@ -25,11 +25,10 @@ from biasgrid.statistics.selection import in_order
 from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
-    f"Models that were trained on texts with a known bias: what was measured against what was planted ({GAMMA} of a "
-    "subject and an attribute, the score of a group, the bias of a class), with a dashed line where they are equal. "
-    "Upright lines are intervals over templates (of clusters of names over names as well), where a number has one. "
-    "Points on the dashed line say that the whole chain from word lists to measures returns what was put in; they do "
-    "not say that real models' biases are measured as exactly, as those were never planted, or where these come from."
+    f"Models trained on texts with a known bias: what was measured against what was planted ({GAMMA} of a subject and "
+    "an attribute, the score of a group, the bias of a class), with a dashed line where they are equal. Upright lines "
+    "are intervals over templates (of clusters of names over names too). Points on the dashed line say that the whole "
+    "chain returns what was put in, not that real models' biases are measured as exactly."
 )
 COLUMNS = 3
 WIDTH = 10

@@ -11,11 +11,10 @@ from biasgrid.plots.drawing.theme import OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.statistics.selection import in_order
 
 CAPTION = (
-    "Shares of the variance of preferences C, a bar per model. Blue: what a subject gets whatever the attribute, and "
-    "what an attribute gives to it, in all templates alike: this is what associations are. Orange: what is so in one "
-    "frame (templates that are no rewordings of each other) and not in others, which other templates would change. "
-    "Grey: what hangs on the pair that is compared, or on the order in which it is named. The bars are estimates "
-    "without intervals, and shares say nothing of sizes: a model without bias has a bar as long as any other."
+    "Shares of the variance of preferences C, a bar per model. Blue: what a subject or an attribute gets in all "
+    "templates alike: associations. Orange: what differs between frames (templates that do not reword each other), "
+    "and other templates would change. Grey: what depends on the pair compared, or on its order. The bars are "
+    "estimates without intervals, and shares are not sizes: an unbiased model has a bar as long as any other."
 )
 PANEL = 2.3
 """Width of a panel in inches."""

@@ -15,10 +15,10 @@ from biasgrid.tables.statistics import DISCOVERED
 
 CAPTION = (
     "How alike answers to a prompt for two groups are, mean over prompts, for each pair of groups. The grey stroke is "
-    "the noise floor: how alike two answers to the very same text are. A dot left of its stroke says that answers for "
-    "the two groups differ by more than answers do by chance. The line is the interval of that difference over other "
-    "prompts like these; a dot is filled where it is told from noise (q at most 0.05). A difference need not be harm: "
-    "the answers stand in the report."
+    "the noise floor: how alike two answers to the same text are. Left of its stroke, a dot says that answers for the "
+    "two groups differ by more than chance. The line is the interval of that difference over other prompts like "
+    "these; a dot is filled if it is told from noise (q at most 0.05). A difference need not be harm: read the "
+    "answers in the report."
 )
 PAIR = ["model", "group", "other"]
 NAMES = {"rouge-l": "ROUGE-L", "cosine": "cosine of embeddings"}

@@ -31,11 +31,10 @@ from biasgrid.statistics.selection import in_order
 from biasgrid.tables.measure import options_of
 
 CAPTION = (
-    "The share of cases that fail, for every threshold of what counts as a failure: the mean difference of two "
-    "groups of a case (left, as published) or its largest one (right) must be larger. The mean hides a single "
-    "group among many that is treated unlike the others; the largest grows with the number of groups even by "
-    "chance, so compare models, not bias types, on the right. Rates are known at the thresholds of the tables, "
-    "and lines join them; bands, or upright lines where models are many, are intervals over other templates."
+    "The share of cases that fail, for every threshold that the mean difference of two groups of a case (left, as "
+    "published) or the largest one (right) must exceed. The mean hides a single group treated unlike many others; the "
+    "largest grows with the number of groups by chance, so compare only models on the right. Lines join the "
+    "thresholds of the tables; bands, or upright lines for many models, are intervals over other templates."
 )
 DIFFERENCES = {"mean": "mean difference of two groups", "largest": "largest difference of two groups"}
 MOST_BANDS = 4

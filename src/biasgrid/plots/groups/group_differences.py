@@ -11,11 +11,10 @@ from biasgrid.plots.drawing.readable import with_names
 from biasgrid.plots.drawing.theme import empty_figure
 
 CAPTION = (
-    "How much more a group scores than another in one and the same case, mean over cases, for each pair: right "
-    "of 0 the first one scores higher. The thick line is the interval over other templates with the same words, the "
-    "thin one over other words for the groups as well: a few words say little about a group. A dot is filled where "
-    "these words are told apart (q at most 0.05). Differences that point one way in some cases and the other way in "
-    "others cancel here; distances show them."
+    "How much more a group scores than another in the same case, mean over cases, for each pair: right of 0 the first "
+    "one scores higher. The thick line is the interval over other templates with the same words, the thin one over "
+    "other words for the groups too. A dot is filled if these words are told apart (q at most 0.05). Opposite "
+    "differences cancel here; distances show them."
 )
 
 

@@ -15,11 +15,11 @@ from biasgrid.statistics.selection import in_order, select_rows
 from biasgrid.tables.means import means_by
 
 CAPTION = (
-    "How far apart a model scores two groups in one and the same case, mean over cases, for each pair of groups; it "
-    "does not say which of the two scores higher. The line is the interval over other templates like these. Distances "
-    "are never negative, so they are larger than 0 for noise alone: the grey stroke is the floor, how far apart groups "
-    "would be if their terms were dealt to them at random, mean over the pairs of their bias type. Where groups have "
-    "one term each there is no floor. Pairs stand in the order of their means over models."
+    "How far apart a model scores two groups in the same case, mean over cases, for each pair of groups, whichever "
+    "scores higher. The line is the interval over other templates like these. Noise alone makes distances positive: "
+    "the grey stroke is the floor, how far apart groups would be if their terms were dealt to them at random, mean "
+    "over the pairs of their bias type. Groups of one term have no floor. Pairs are in the order of their means over "
+    "models."
 )
 
 

@@ -27,11 +27,10 @@ from biasgrid.plots.drawing.theme import biasgrid_theme, empty_figure, legend_be
 from biasgrid.statistics.groups import main_score, order_groups, scores_of_groups
 
 CAPTION = (
-    "The score of every group: each mark is a model's score over all cases and identity terms, each bar the "
-    "middle half of the cases, and each thin line the interval over other templates like these. Cases differ "
-    "from each other, whatever group is named, so bars that overlap do not "
-    "say that groups are treated alike: compare the marks of one model within a panel, and see the next figure. "
-    "A high score is good or bad for a group as the texts are, which the sentences show."
+    "The score of every group: each mark is a model's score over all cases and identity terms, each bar the middle "
+    "half of the cases, and each thin line the interval over other templates like these. Cases differ whatever group "
+    "is named, so overlapping bars do not say that groups are treated alike: compare the marks of one model within a "
+    "panel, and see the next figure. Whether a high score is good for a group depends on the texts."
 )
 WIDTH = 9
 """Of the figure, in inches."""

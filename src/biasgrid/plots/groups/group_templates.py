@@ -24,10 +24,9 @@ from biasgrid.statistics.groups import main_score, pairwise_options
 from biasgrid.statistics.selection import in_order, select_rows
 
 CAPTION = (
-    "The mean distance of two groups within a case, for each template. Where few templates are dark, they make "
-    "most of the difference, and other templates might show another picture; a column that is dark throughout says "
-    "that the model tells groups apart whatever is said. Templates have few or many cases, so some rows rest on "
-    "little."
+    "The mean distance of two groups within a case, for each template. If few templates are dark, they make most of "
+    "the difference, and other templates might show another picture; a column dark throughout says that the model "
+    "tells groups apart whatever is said. Some rows rest on few cases."
 )
 LONGEST_TEMPLATE = 72
 WIDEST = 9.0

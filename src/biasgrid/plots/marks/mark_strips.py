@@ -29,9 +29,9 @@ from biasgrid.tables.measure import Mark
 from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
-    "Each metric of a probe that has marks, on the bands of the marks A to D, whose letters stand in them; the shape "
-    "of a point is its mark, and a line its interval, where there is one. A mark says how far a number is from what "
-    "the author of the probe holds to be fair; bands of different metrics are as wide as their authors made them."
+    "Each metric of a probe that has marks, on the bands of the marks A to D; the shape of a point is its mark, and a "
+    "line its interval, if there is one. A mark says how far a number is from what the probe's author considers fair; "
+    "authors chose the widths of bands."
 )
 BANDS = {"A": "#E6F2EC", "B": "#F7F1D5", "C": "#F6DFC9", "D": "#EBC8C3"}
 SHAPES = {"A": "o", "B": "^", "C": "s", "D": "X"}

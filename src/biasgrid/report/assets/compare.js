@@ -51,7 +51,7 @@ function over(rows) {
   const frames = Math.max(...rows.map((row) => row.frames ?? 0));
   if (frames < 1) return null;
   const alike = rows.every((row) => row.paired !== false) ? "the same of both models, each of which is left out of both" : "not the same of both models";
-  return h("p", { class: "soft" }, `Over ${frames} ${frames === 1 ? "frame" : "frames"} (templates that are no rewordings of each other), ${alike}.`);
+  return h("p", { class: "soft" }, `Over ${frames} ${frames === 1 ? "frame" : "frames"} (templates that do not reword each other), ${alike}.`);
 }
 
 // Returns what tells the rank of either model in a row, with its interval and among how many models.
