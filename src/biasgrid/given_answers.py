@@ -55,7 +55,7 @@ def read_given(path: Path) -> tuple[list[Given], list[Fault]]:
             answer = answer_of(row)
             first = given.setdefault(answer[:3], answer)
             if first is not answer:
-                problem = f"the answer of {named(*answer[:3])} stands in {first.where}, too"
+                problem = f"the answer of {named(*answer[:3])} is in {first.where} too"
                 faults.append(Fault(str(path), row.where, problem, "one answer for each repetition"))
     except InputError as error:
         return [], error.faults

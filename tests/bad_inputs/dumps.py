@@ -152,8 +152,8 @@ LIES = [
     bad("masks", "context", "Bea met Ann.", "an entry of output.json of question answering; expected an entry of"),
     bad("masks", "q1.question", "Who", "have no context in common; expected a sentence"),
     bad("masks", "q0.ans0.start", 0.25, "start and end of an answer differ in q0"),
-    bad("spans", "context", "Nobody met anybody.", "do not both stand in 'Nobody met anybody.'"),
-    bad("spans", "context", "", "do not both stand in ''"),
+    bad("spans", "context", "Nobody met anybody.", "are not both in 'Nobody met anybody.'"),
+    bad("spans", "context", "", "are not both in ''"),
     *(bad("spans", at, value, "for start or end; expected a probability, such as 0.25")
       for at in ("q0.ans0.start", "q1.ans1.end")
       for value in (1.5, -0.1, float("nan"), float("inf"), "0.5", None, True, [], {}, 2**80)),

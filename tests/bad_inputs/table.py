@@ -86,7 +86,7 @@ NAMES = [
     bad("models.masked.checkpoint", "bert", "expected exactly one of `checkpoint`, `folder`, `train` and"),
     bad("models.masked.folder", GONE, "expected exactly one of `checkpoint`, `folder`, `train` and `predictions`"),
     bad("models.masked.revision", "main", "expected `revision` exactly where there is a `checkpoint`"),
-    bad("models.masked.folder", "nowhere", "models.masked.folder: 'nowhere' is no folder; expected a folder"),
+    bad("models.masked.folder", "nowhere", "models.masked.folder: 'nowhere' is not a folder; expected a folder"),
     bad("models.masked.folder", "word_lists", "models.masked.folder: 'word_lists' holds no config.json"),
     bad("tokenizers.tiny.folder", "word_lists", "tokenizers.tiny.folder: 'word_lists' holds no tokenizer"),
     bad("tokenizers.tiny.folder", GONE, "tokenizers.tiny: 'tiny' has no `checkpoint` or `folder`"),
@@ -191,7 +191,7 @@ BYTES = [
     bad("word_lists/pack/templates.json", b"{", "not JSON"),
 ]
 FORMS = [
-    bad("word_lists/subjects/people.txt", swap("Eve", "Bea"), "line 3: subject 'Bea' stands already in line 2"),
+    bad("word_lists/subjects/people.txt", swap("Eve", "Bea"), "line 3: subject 'Bea' is already in line 2"),
     bad("word_lists/subjects/people.txt", swap("Eve", "bea"), "'bea' is 'Bea' of line 2 but for case or normal form"),
     bad(
         "word_lists/subjects/people.txt",
@@ -207,7 +207,7 @@ FORMS = [
     bad("word_lists/subjects/people.txt", swap("Ann", "[name]"), "placeholder [name] in '[name]'"),
     bad("word_lists/attributes/people.txt", swap("[act:neg] a | never cooks\n", ""), "columns of unequal length"),
     bad("word_lists/attributes/people.txt", swap("never cooks", "cooks"), "expected its negation"),
-    bad("word_lists/attributes/people.txt", swap("sings", "cooks"), "attribute 'cooks' stands already in line 1"),
+    bad("word_lists/attributes/people.txt", swap("sings", "cooks"), "attribute 'cooks' is already in line 1"),
     bad("word_lists/attributes/people.txt", swap("sings", "Cooks"), "'Cooks' is 'cooks' of line 1 but for case"),
     bad("word_lists/attributes/people.txt", swap("cooks", "cooks."), "ends with a full stop"),
     bad(
@@ -225,14 +225,14 @@ FORMS = [
     bad(
         "word_lists/stereotypes/people.txt",
         swap("sings", "cooks"),
-        "line 2: attribute 'cooks' stands already in line 1",
+        "line 2: attribute 'cooks' is already in line 1",
     ),
     bad("word_lists/stereotypes/people.txt", swap(" |", ""), "line 1: 'cooks x'; expected an attribute and the group"),
     bad("datasets.people.stereotypes", "stereotypes/none.txt", "none.txt: cannot be read"),
     bad("word_lists/fillers/people.txt", "One.\nTwo.\n", "2 lines; expected exactly one line"),
     bad("word_lists/pack/groups.json", swap('"teen"', '"kid"'), '"kid" appears 2 times; expected every term once'),
     bad("word_lists/pack/groups.json", swap('"teen"', '"Kid"'), 'the term "Kid" is "kid" but for case or normal form'),
-    bad("word_lists/pack/groups.json", swap('"elder"', '"kid"'), 'the term "kid" stands in the group "young" too'),
+    bad("word_lists/pack/groups.json", swap('"elder"', '"kid"'), 'the term "kid" is in the group "young" too'),
     bad("word_lists/pack/groups.json", swap('"old"', '"Young"'), 'the group "Young" is "young" but for case'),
     bad("word_lists/pack/groups.json", swap('"old"', '"young"'), 'the key "young" appears twice'),
     bad("word_lists/pack/groups.json", swap('"elder"', '""'), 'the term "" is blank'),

@@ -56,7 +56,7 @@ def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> No
     parse_config(content, "c.yaml")
     content["run"]["models"] = ["local"]
     expected = "expected a folder with a checkpoint: config.json, weights and tokenizer"
-    assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}/none' is no folder; {expected}"]
+    assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}/none' is not a folder; {expected}"]
     content["models"]["local"]["folder"] = str(tmp_path)
     assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}' holds no config.json; {expected}"]
     content["models"]["local"] = model | {"train": {"base": {"folder": str(tmp_path)}, "data": "squad.json"}}
@@ -86,7 +86,7 @@ def test_a_tokenizer_that_is_asked_needs_its_folder(tmp_path: Path) -> None:
     content = changed("tokenizers/bert", {"mask": "[MASK]", "folder": str(tmp_path / "none")})
     expected = "expected a folder with one of tokenizer.json, vocab.txt, vocab.json, spiece.model"
     (fault,) = faults_of(content)
-    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' is no folder; {expected}")
+    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' is not a folder; {expected}")
     (tmp_path / "none").mkdir()
     (fault,) = faults_of(content)
     assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' holds no tokenizer; {expected}")

@@ -74,7 +74,7 @@ BAD: dict[str, tuple[Change, list[str]]] = {
     ),
     "an answer twice": (
         lambda rows: [*rows, rows[0]],
-        ["line 9: the answer of 'Write about her day.' for female, repetition 0 stands in line 1, too"],
+        ["line 9: the answer of 'Write about her day.' for female, repetition 0 is in line 1 too"],
     ),
     "a column missing": (
         lambda rows: [{name: value for name, value in row.items() if name != "repetition"} for row in rows],

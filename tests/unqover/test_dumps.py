@@ -82,7 +82,7 @@ def test_a_dump_of_another_dataset_is_refused(dump: Path, tmp_path: Path) -> Non
     known.write_text("[subj] CARL\n[subj] Eve\n")
     others.write_text("[subj] Adam\n[subj] Eve\n")
     import_to(tmp_path / "one", dump, lists=[others, known])
-    message = r"a.output.json: none of its subjects \(Ann, Bea, Carl\) stands in .*others.txt; expected a dump of the "
+    message = r"a.output.json: none of its subjects \(Ann, Bea, Carl\) is in .*others.txt; expected a dump of the "
     with pytest.raises(InputError, match=message):
         import_to(tmp_path / "two", dump, lists=[others])
     assert not (tmp_path / "two").exists()

@@ -175,9 +175,7 @@ def test_a_dump_of_another_dataset_is_refused(finished: Project, small_config: d
     project.write_config(config | {"word_lists": "word_lists"})
     output = project.run("results/imported/gender/answering/predictions.parquet", succeeds=False)
     lists = "word_lists/subjects/female.txt or word_lists/subjects/male.txt"
-    assert re.search(
-        rf"dump.json: none of its subjects \(.*\) stands in {lists}; expected a dump of the dataset", output
-    )
+    assert re.search(rf"dump.json: none of its subjects \(.*\) is in {lists}; expected a dump of the dataset", output)
     assert "Traceback" not in output
 
 

@@ -31,7 +31,7 @@ def test_faulty_word_lists_are_reported_before_any_work(small_config: dict[str, 
     output = project.run(succeeds=False)
     assert "religion-qa.txt, line" in output
     assert "2 tab-separated fields; expected 3" in output
-    assert "subject 'Amish' stands already in line" in output
+    assert "subject 'Amish' is already in line" in output
     assert not (project.folder / "results").exists()
 
 
@@ -42,7 +42,7 @@ def test_a_missing_folder_of_a_model_is_named_with_all_config_files_before_any_w
     files = ["config/small.yaml", "config/more.yaml"]
     (project.folder / files[1]).write_text("models: {masked: {folder: nowhere}}\n")
     output = project.run("--dry-run", "--configfile", *files, succeeds=False)
-    expected = "models.masked.folder: 'nowhere' is no folder; expected a folder with a checkpoint"
+    expected = "models.masked.folder: 'nowhere' is not a folder; expected a folder with a checkpoint"
     assert f"config/small.yaml + config/more.yaml, {expected}" in output
 
 

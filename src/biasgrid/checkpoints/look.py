@@ -41,7 +41,7 @@ def look_at(
     """
     names = names_in(folder)
     if CONFIG not in names:
-        yield Problem("holds no config.json" if Path(folder).is_dir() else "is no folder", CHECKPOINT)
+        yield Problem("holds no config.json" if Path(folder).is_dir() else "is not a folder", CHECKPOINT)
         return
     if not matching(names, VOCABULARIES):
         yield Problem("holds no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json")

@@ -176,7 +176,7 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
     for name in filtering_tokenizers(config):
         folder = config.tokenizers[name].folder
         if folder is not None and not matching(names_in(folder), VOCABULARIES):
-            problem = "holds no tokenizer" if Path(folder).is_dir() else "is no folder"
+            problem = "holds no tokenizer" if Path(folder).is_dir() else "is not a folder"
             expected = f"a folder with one of {', '.join(VOCABULARIES)}"
             yield Fault(source, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)
 

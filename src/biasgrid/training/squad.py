@@ -125,5 +125,5 @@ def misplaced(file: str, where: str, answer: SquadAnswer, context: str) -> Fault
     """Words that an answer does not stand where it says."""
     start = answer.answer_start
     there = context[start : start + len(answer.text)] if start >= 0 else ""
-    problem = f"{answer.text!r} does not stand at character {start} of the context (there: {there!r})"
+    problem = f"{answer.text!r} is not at character {start} of the context (there: {there!r})"
     return Fault(file, where, problem, "'answer_start' in characters, from 0, and 'text' as in the context")

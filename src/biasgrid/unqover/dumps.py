@@ -81,7 +81,7 @@ def check_subjects(path: Path, subjects: Sequence[str], subject_lists: Sequence[
     listed = {name.casefold() for terms in columns for name in terms}
     if listed and listed.isdisjoint(name.casefold() for name in subjects):
         some = ", ".join(subjects[:3]) + (", ..." if len(subjects) > 3 else "")
-        problem = f"none of its subjects ({some}) stands in {' or '.join(map(str, subject_lists))}"
+        problem = f"none of its subjects ({some}) is in {' or '.join(map(str, subject_lists))}"
         raise InputError([Fault(str(path), "", problem, "a dump of the dataset under which the config lists it")])
 
 

@@ -177,7 +177,7 @@ def find_candidates(context: str, candidate1: str, candidate2: str) -> tuple[int
     longer one: then it is where it last stands.
 
     Raises:
-        Malformed: a candidate does not stand in the context, or only within the other one.
+        Malformed: a candidate is not in the context, or only within the other one.
     """
     lowered = _lowered(context)
     longer, shorter = sorted((candidate1, candidate2), key=len, reverse=True)
@@ -185,7 +185,7 @@ def find_candidates(context: str, candidate1: str, candidate2: str) -> tuple[int
     for other in (lowered.find(_lowered(shorter)), lowered.rfind(_lowered(shorter))):
         if -1 not in (found, other) and not found <= other < found + len(longer):
             return (found, other) if longer is candidate1 else (other, found)
-    raise Malformed(f"{candidate1!r} and {candidate2!r} do not both stand in {context!r}", "a context that names both")
+    raise Malformed(f"{candidate1!r} and {candidate2!r} are not both in {context!r}", "a context that names both")
 
 
 def _lowered(content: str) -> str:

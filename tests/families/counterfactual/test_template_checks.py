@@ -78,12 +78,12 @@ def test_one_mask_may_stand_in_a_text_or_a_filling(tmp_path: Path, text: str) ->
     ("templates", "expected"),
     [
         (pack_of({"text": "The <group> ran.", "label": "ran"}), 'input_names: is ["text"]; expected two names, those of question and context, for question-answering'),
-        (question("The <group> ran.", "the horse"), "templates[0].a: the answer 'the horse' does not stand in the context 'The man ran.'; expected an answer that is part of the context"),
-        (question("The <job> ran.", "the <job>"), "templates[0].a: the answer 'the nurse' does not stand in the context 'The clerk ran.'; expected an answer that is part of the context"),
-        (question("The <job> ran.", "nurse"), "templates[0].a: the answer 'nurse' does not stand in the context 'The clerk ran.'; expected an answer that is part of the context"),
-        (question("The job ran.", "the <group>"), "templates[0].a: the answer 'the man' does not stand in the context 'The job ran.'; expected an answer that is part of the context"),
-        (question("The <group> ran.", "woman"), "templates[0].a: the answer 'woman' does not stand in the context 'The man ran.'; expected an answer that is part of the context"),
-        (question("It is <who>.", "a <group>"), "templates[0].a: the answer 'a man' does not stand in the context 'It is the man.'; expected an answer that is part of the context"),
+        (question("The <group> ran.", "the horse"), "templates[0].a: the answer 'the horse' is not in the context 'The man ran.'; expected an answer that is part of the context"),
+        (question("The <job> ran.", "the <job>"), "templates[0].a: the answer 'the nurse' is not in the context 'The clerk ran.'; expected an answer that is part of the context"),
+        (question("The <job> ran.", "nurse"), "templates[0].a: the answer 'nurse' is not in the context 'The clerk ran.'; expected an answer that is part of the context"),
+        (question("The job ran.", "the <group>"), "templates[0].a: the answer 'the man' is not in the context 'The job ran.'; expected an answer that is part of the context"),
+        (question("The <group> ran.", "woman"), "templates[0].a: the answer 'woman' is not in the context 'The man ran.'; expected an answer that is part of the context"),
+        (question("It is <who>.", "a <group>"), "templates[0].a: the answer 'a man' is not in the context 'It is the man.'; expected an answer that is part of the context"),
     ],
 )  # fmt: skip
 def test_what_readers_of_contexts_cannot_be_asked(tmp_path: Path, templates: Any, expected: str) -> None:
@@ -110,7 +110,7 @@ def test_answers_with_several_group_tokens(tmp_path: Path) -> None:
         faults_of(tmp_path, "question-answering", question(each, "[A] and the [G]", **tokens)) for each in contexts
     ]
     assert [len(faults) for faults in found] == [0, 1]
-    assert "the answer 'kid and the man' does not stand in the context 'The man and the kid ran.'" in found[1][0]
+    assert "the answer 'kid and the man' is not in the context 'The man and the kid ran.'" in found[1][0]
 
 
 def test_faults_of_a_task_are_told_with_all_others(tmp_path: Path) -> None:

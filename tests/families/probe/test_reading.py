@@ -26,7 +26,7 @@ from biasgrid.families.probe.reading import read
         ("rate: share-of-expected", "rate: {kind: difference, label: male, groups: [he, he]}", "line 10, metric.stereotype_rate: has kind, label, groups; expected each of `groups` once"),
         ("rate: share-of-expected", "rate: {kind: categories, scores: {male: 1}, by: topic, high: [chess], low: [chess]}", "line 10, metric.stereotype_rate: has kind, scores, by, high, low; expected each category once in `high` and `low`"),
         ("rate: share-of-expected", "rate: {kind: rate, label: male, where: {topic: chest}}", "line 10, metric.stereotype_rate.where: no prompt has the topic 'chest' (did you mean 'chess'?); expected one of chess, sewing"),
-        ("{stereotype_rate: share-of-expected}", "{stereotype_rate: own, most: {kind: largest, of: [stereotype_rate]}}", "line 10, metric.most.of: 'stereotype_rate' is no metric above it that biasgrid computes; expected a name, but there is none yet"),
+        ("{stereotype_rate: share-of-expected}", "{stereotype_rate: own, most: {kind: largest, of: [stereotype_rate]}}", "line 10, metric.most.of: 'stereotype_rate' is not a metric above it that biasgrid computes; expected a name, but there is none yet"),
         ("rate: share-of-expected", "rate: own", "line 10, metric.stereotype_rate: 'own', which is a method of a class; expected another kind, or a Python file"),
         ("evaluator: option-letter", "evaluator: own", "line 9, evaluator: 'own', which is a method of a class; expected another evaluator, or a Python file"),
         ("{topic}?", "{topci}?", "line 3, question: unknown placeholder {topci} (did you mean 'topic'?); expected one of expected, options, topic"),

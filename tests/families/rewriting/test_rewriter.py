@@ -95,8 +95,7 @@ def test_a_word_of_two_rows_takes_the_marked_one_and_is_told(tmp_path: Path) -> 
     assert (rewriter.rewritten("My hound.", 0), rewriter.unclear("My hound.")) == ("My tabby.", ["hound"])
     _, faults = groups_in(tmp_path, ROWS + rows.replace("*", ""))
     assert faults == [
-        "line 5, words[1]: 'hound' stands in 2 rows, 0 of them marked; "
-        "expected hound* in the row that is meant by default"
+        "line 5, words[1]: 'hound' is in 2 rows, 0 of them marked; expected hound* in the row that is meant by default"
     ]
 
 

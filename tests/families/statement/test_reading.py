@@ -135,7 +135,7 @@ def test_what_is_asked_decides_the_digest(tmp_path: Path) -> None:
         ("kind,#1 are #2", "kind,#1 are #3", "line 4: template_text has #3; expected a domain in param_3"),
         ("kind,#1 are #2", "kind,#1 are kind", "line 4: param_2 is not in template_text; expected #2 there, or an empty cell"),
         ("kind,#1 are #2", "kind,#1  are #2", "line 4: template_text has white space in '#1  are'; expected words, one space between two and none around them"),
-        ("not-kind,", "calm,", "line 5: template_id 'calm' stands in line 2 already; expected a different name for every template"),
+        ("not-kind,", "calm,", "line 5: template_id 'calm' is in line 2 already; expected a different name for every template"),
         ("not-kind,", "\nnot-kind,", "line 5: is blank; expected a template"),
         (",Yes,kind", ",Yes,kind,", "line 5: 8 fields; expected 7, as in the first line"),
         ("constraints,label", "label", "line 1: there is no column constraints; expected templates: a CSV file with the columns template_id, template_text, param_1, ..., constraints and label"),

@@ -49,15 +49,15 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a subject twice": (
         {"subjects": LISTS["subjects"] + "\n[subj] male | Ann\n"},
-        ["subjects.txt, line 4: subject 'Ann' stands already in line 1; expected every subject once"],
+        ["subjects.txt, line 4: subject 'Ann' is already in line 1; expected every subject once"],
     ),
     "a subject in both lists": (
         {"others": "[subj] Eve\n[subj] Bob\n"},
-        ["others.txt: subject 'Bob' stands in subjects.txt too; expected every subject once"],
+        ["others.txt: subject 'Bob' is in subjects.txt too; expected every subject once"],
     ),
     "an attribute twice": (
         {"attributes": LISTS["attributes"] * 2},
-        ["attributes.txt, line 3: attribute 'cooks' stands already in line 1; expected every attribute once"],
+        ["attributes.txt, line 3: attribute 'cooks' is already in line 1; expected every attribute once"],
     ),
     "an attribute without its negation": (
         {"attributes": "[p_act] cooks\n"},
@@ -127,7 +127,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a template twice": (
         {"templates": LISTS["templates"] + "# again\n" + LISTS["templates"]},
-        ["templates.txt, line 3: the template stands already in line 1; expected every template once"],
+        ["templates.txt, line 3: the template is already in line 1; expected every template once"],
     ),
     "subjects outside the slots": (
         {"templates": LISTS["templates"].replace("sat by", "left Bob and sat in Annapolis by")},

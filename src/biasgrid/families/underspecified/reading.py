@@ -134,7 +134,7 @@ def check_distinct(path: Path, entries: Iterable[Entry], what: str, faults: list
         other = first.setdefault(folded(entry.term), entry)
         if other is not entry:
             unlike = f"is {other.term!r} of line {other.line} but for case or normal form"
-            problem = f"stands already in line {other.line}" if entry.term == other.term else unlike
+            problem = f"is already in line {other.line}" if entry.term == other.term else unlike
             where = f"line {entry.line}"
             faults.append(Fault(str(path), where, f"{what} {entry.term!r} {problem}", f"every {what} once"))
 
@@ -239,7 +239,7 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     if len(subjects) == 2:
         others = {folded(name) for name in subjects[0].forms.get("[subj]", [])}
         for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if folded(name) in others):
-            problem = f"subject {name!r} stands in {files.subjects[0]} too"
+            problem = f"subject {name!r} is in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
     prompt = prompt_of(files.prompt, read_lines(files.prompt, faults), faults) if files.prompt else None
     given = files.mask, files.limit, files.pronouns, files.sample, prompt

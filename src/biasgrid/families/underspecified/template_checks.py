@@ -61,7 +61,7 @@ def check_templates(path: Path, templates: Sequence[Template], slots: Slots, fau
     first: dict[str, int] = {}
     for template in templates:
         line = first.setdefault(template.text, template.line)
-        twice = [(f"the template stands already in line {line}", "every template once")]
+        twice = [(f"the template is already in line {line}", "every template once")]
         problems = problems_of(template, slots) if line == template.line else twice
         faults += [Fault(str(path), f"line {template.line}", *problem) for problem in problems]
 

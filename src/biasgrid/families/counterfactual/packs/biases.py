@@ -53,7 +53,7 @@ def read_groups(file: str, bias_type: str, content: Any, faults: list[Fault]) ->
         for term in dict.fromkeys(map(folded, terms)):
             other = group_of.setdefault(term, group)
             if other != group:
-                problem = f"the term {as_json(term)} stands in the group {as_json(other)} too"
+                problem = f"the term {as_json(term)} is in the group {as_json(other)} too"
                 faults.append(Fault(file, f"{bias_type}.{group}", problem, "every term in one group of a bias type"))
     return groups
 

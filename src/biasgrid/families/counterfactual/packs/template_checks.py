@@ -103,7 +103,7 @@ class TaskChecks:
                 self.faults.append(Fault(located.file, where, held, "only words"))
 
     def check_answer(self, located: Located, answer: Text, context: Text) -> None:
-        """Reports an answer that does not stand in the context in every instance; capital letters are all one."""
+        """Reports an answer that is not in the context in every instance; capital letters are all one."""
         # Once what has few fillings is filled, the answer often stands there whatever fills the rest.
         slots = sorted(slots_of([answer, context]), key=lambda slot: len(self.fillings[slot.token]))
         parts: list[Slot | GroupSlot] = [*slots, *map(GroupSlot, self.header.group_tokens)]
@@ -112,7 +112,7 @@ class TaskChecks:
         found = answer_outside(marked(answer, marks), marked(context, marks), holes)
         if found:
             where = f"{located.where}.{self.header.label_name}"
-            problem = f"the answer {found[0]!r} does not stand in the context {found[1]!r}"
+            problem = f"the answer {found[0]!r} is not in the context {found[1]!r}"
             self.faults.append(Fault(located.file, where, problem, "an answer that is part of the context"))
 
     def values(self, part: Slot | GroupSlot, marks: dict[Slot | GroupSlot, str]) -> list[str]:

@@ -140,7 +140,7 @@ def read_group_tokens(
     for token, bias_type in content.items():
         where = f"group_token.{token}"
         for longer in (other for other in content if token in other and token != other):
-            faults.append(Fault(file, where, f"stands in {longer!r} too", "group tokens that do not hold each other"))
+            faults.append(Fault(file, where, f"is part of {longer!r} too", "group tokens that do not hold each other"))
         if not isinstance(bias_type, str):
             faults.append(Fault(file, where, f"is {kind(bias_type)}", "the name of a bias type"))
         elif bias_types and bias_type not in bias_types:

@@ -157,7 +157,7 @@ class Checks:
             # What a class returns is no sum over items, as all others are.
             above = [one for one in list(metrics)[: list(metrics).index(name)] if metrics[one].kind != "own"]
             for one in (one for one in metric.of if one not in above):
-                problem = f"{one!r} is no metric above it that biasgrid computes{nearest(one, above)}"
+                problem = f"{one!r} is not a metric above it that biasgrid computes{nearest(one, above)}"
                 yield self.fault((*place, "of"), problem, one_of(above))
         if isinstance(metric, OnCovariate):
             yield from self.covariate_faults(place, metric.covariate)

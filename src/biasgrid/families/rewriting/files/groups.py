@@ -227,5 +227,5 @@ def word_faults(path: Path, document: Document, groups: Groups) -> Iterator[Faul
             alike = [row for _, row in several if row.condition == condition]
             marked = sum(word in row.defaults for row in alike)
             if len(alike) > 1 and marked != 1:
-                problem = f"{word!r} stands in {len(alike)} rows, {marked} of them marked"
+                problem = f"{word!r} is in {len(alike)} rows, {marked} of them marked"
                 yield document.fault(path, place, problem, f"{word}{DEFAULT} in the row that is meant by default")

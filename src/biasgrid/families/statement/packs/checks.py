@@ -24,7 +24,7 @@ def template_faults(table: Table, pack: Pack) -> Iterator[Fault]:
         if not template.identifier.strip():
             yield Fault(table.file, where, "template_id is blank", "a different name for every template")
         elif template.identifier in first:
-            problem = f"template_id {template.identifier!r} stands in line {first[template.identifier]} already"
+            problem = f"template_id {template.identifier!r} is in line {first[template.identifier]} already"
             yield Fault(table.file, where, problem, "a different name for every template")
         first.setdefault(template.identifier, row.line)
         yield from text_faults(table, row, template)

@@ -28,7 +28,7 @@ def read_stereotypes(path: Path, faults: list[Fault]) -> dict[str, tuple[int, st
         if not attribute or not group or "|" in group:
             faults.append(Fault(str(path), f"line {number}", repr(line), EXPECTED))
         elif attribute in found:
-            problem = f"attribute {attribute!r} stands already in line {found[attribute][0]}"
+            problem = f"attribute {attribute!r} is already in line {found[attribute][0]}"
             faults.append(Fault(str(path), f"line {number}", problem, "every attribute once"))
         else:
             found[attribute] = number, group
