@@ -28,7 +28,8 @@ rule report:
     conda:
         "../envs/biasgrid.yaml"
     params:
-        facts=facts_of_report(),
+        # Not at the reading of rules: jobs read them too, and what templates say is read from files.
+        facts=lambda _: facts_of_report(),
         figures=list(FIGURES.values()),
         code=lambda _: code_of("report", *modules_of_figures(*FIGURES), *modules_of_payloads()),
     script:
