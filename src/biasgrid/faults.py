@@ -111,7 +111,7 @@ def unknown_names(source: str, key: str, names: Sequence[str], known: Iterable[s
         if name not in known:
             yield Fault(source, key, f"unknown name {name!r}{nearest(name, known)}", one_of(known))
     for name in sorted({name for name in names if names.count(name) > 1}):
-        yield Fault(source, key, f"{name!r} stands twice", "every name once")
+        yield Fault(source, key, f"{name!r} appears twice", "every name once")
 
 
 def shown(value: Any) -> str:

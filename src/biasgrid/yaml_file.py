@@ -106,7 +106,7 @@ def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
         raise InputError([Fault(file, "", "not a mapping", keys)])
     if repeated:
         raise InputError(
-            Fault(file, f"line {line}", f"the key {key!r} stands already in line {first}", "every key once")
+            Fault(file, f"line {line}", f"the key {key!r} is already in line {first}", "every key once")
             for key, line, first in repeated
         )
     return Document(content, lines)

@@ -31,10 +31,10 @@ UNKNOWN = [
 ]
 NAMES = [
     bad("run.models", ["maskd"], "run.models: unknown name 'maskd' (did you mean 'masked'?); expected one of"),
-    bad("run.models", ["masked", "masked"], "run.models: 'masked' stands twice; expected every name once"),
+    bad("run.models", ["masked", "masked"], "run.models: 'masked' appears twice; expected every name once"),
     bad("run.models", [], "run.models: []; expected 1 or more entries"),
     bad("run.datasets", ["peple"], "run.datasets: unknown name 'peple' (did you mean 'people'?)"),
-    bad("run.datasets", ["people", "people"], "run.datasets: 'people' stands twice"),
+    bad("run.datasets", ["people", "people"], "run.datasets: 'people' appears twice"),
     bad("run.models", ["moody"], "run.datasets: no selected model answers 'people'"),
     bad("models.masked.task", "fill-msk", "models.masked.task: 'fill-msk' (did you mean 'fill-mask'?)"),
     bad("models.masked.task", "text-to-image", "models.masked.task: 'text-to-image'", "expected one of"),
@@ -173,7 +173,7 @@ BYTES = [
     bad("config.yaml", b"- a\n", "not a mapping; expected keys such as models"),
     bad("config.yaml", b"\xff", "byte 1 is not UTF-8"),
     bad("config.yaml", b"", "not a mapping"),
-    bad("config.yaml", b"title: x\ntitle: y\n", "line 2: the key 'title' stands already in line 1"),
+    bad("config.yaml", b"title: x\ntitle: y\n", "line 2: the key 'title' is already in line 1"),
     bad("config.yaml", b"a: &a [*a]\n", "an alias of what it stands in"),
     bad("config.yaml", b"title: 2020-13-45\n", "holds a date that is none"),
     bad(

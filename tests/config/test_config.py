@@ -65,7 +65,7 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
             ["religon"],
             "run.datasets: unknown name 'religon' (did you mean 'religion'?); expected one of",
         ),
-        ("run/models", ["answers", "answers"], "run.models: 'answers' stands twice; expected every name once"),
+        ("run/models", ["answers", "answers"], "run.models: 'answers' appears twice; expected every name once"),
         (
             "inference/precision",
             "bfloat61",

@@ -130,9 +130,9 @@ def test_keys_that_stand_twice_are_faults(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_config(path)
     assert [str(fault).removeprefix(f"{path}, ") for fault in caught.value.faults] == [
-        "line 1: the key 'models' stands already in line 1; expected every key once",
-        "line 5: the key 'a' stands already in line 3; expected every key once",
-        "line 7: the key 'run' stands already in line 1; expected every key once",
+        "line 1: the key 'models' is already in line 1; expected every key once",
+        "line 5: the key 'a' is already in line 3; expected every key once",
+        "line 7: the key 'run' is already in line 1; expected every key once",
     ]
 
 

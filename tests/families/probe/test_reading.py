@@ -51,7 +51,7 @@ from biasgrid.families.probe.reading import read
         ("  - {topic: chess, expected: male}\n  - {topic: sewing, expected: female}", "  []", "line 6, items: []; expected 1 or more entries"),
         ("{topic: chess, expected: male}", "{topic: chess, prompts: []}", "line 7, items[0].prompts: []; expected a list of mappings, one a prompt"),
         ("{topic: chess,", "{topic: [chess],", "line 7, items[0].topic: ['chess']; expected text or a number; in quotes where it is a word of YAML"),
-        ("bias_type: gender", "bias_type: gender\ntitle: again", "line 3: the key 'title' stands already in line 1; expected every key once"),
+        ("bias_type: gender", "bias_type: gender\ntitle: again", "line 3: the key 'title' is already in line 1; expected every key once"),
     ],
 )  # fmt: skip
 def test_faulty_probes_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
