@@ -1,9 +1,9 @@
-"""The data path of full cells before and after a change, in one run: two checkouts take turns, each in fresh processes.
+"""The data path of full cells, and what reading and writing alone take; with another checkout both take turns.
 
-    python benchmarks/before_after.py OTHER
+    python benchmarks/before_after.py [OTHER]
 
-OTHER is a checkout to compare with. A ratio is that of the seconds of the processor, the median over rounds, so
-that other work on the machine, which slows down both of a round, counts little.
+Seconds are those of the processor: the fastest of three in a process, the median over rounds of processes, so that
+other work on the machine counts little. Memory is the peak after the first time.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
@@ -80,11 +81,13 @@ def comparisons():
     measure_groups(records(2, 10, 3, classes), None, 0.1)
     return lambda: measure_groups(of_cases, None, 0.1)
 
-work = globals()[sys.argv[2]]()
-start, processor = time.perf_counter(), time.process_time()
-work()
-seconds = time.perf_counter() - start, time.process_time() - processor
-print(*seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+work, seconds, peak = globals()[sys.argv[2]](), [], None
+for _ in range(3):
+    start = time.process_time()
+    work()
+    seconds.append(time.process_time() - start)
+    peak = peak or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+print(min(seconds), peak)
 """
 WORK = {
     "expansion": "full gender expansion to its file",
@@ -94,7 +97,8 @@ WORK = {
     "distances": "pairwise distances of 140 subjects",
     "comparisons": "all comparisons, 5,000 cases, 10 groups of 3 terms",
 }
-BARE = ("bare_write", "read")
+BARE = {"expansion": "bare_write", "cell": "read"}
+"""What would be done in any case."""
 
 
 def run(checkout: Path, script: str, *arguments: str) -> list[float]:
@@ -106,25 +110,25 @@ def run(checkout: Path, script: str, *arguments: str) -> list[float]:
 
 
 def main() -> None:
-    other = Path(sys.argv[1]).resolve()
-    rows = []
+    checkouts = {"now": HERE} | ({"other": Path(sys.argv[1]).resolve()} if len(sys.argv) > 1 else {})
+    found: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as name:
-        folders = {checkout: str(Path(name, which)) for which, checkout in (("before", other), ("after", HERE))}
-        for checkout, folder in folders.items():
-            Path(folder).mkdir()
-            run(checkout, PREPARE, folder)
-        for work, title in WORK.items():
-            found = [
-                [run(checkout, START, folder, work) for checkout, folder in folders.items()] for _ in range(ROUNDS)
-            ]
-            before, after = ([median(each[side][kind] for each in found) for kind in range(3)] for side in (0, 1))
-            ratio = median(one[1][1] / one[0][1] for one in found)
-            shown = "" if work in BARE else f"{ratio:.2f}"
-            rows.append([title, *(f"{one[0]:.2f} ({one[1]:.2f})" for one in (before, after)), shown])
-            rows[-1] += [f"{before[2]:,.0f}", f"{after[2]:,.0f}"]
-            print(*rows[-1], sep=", ", file=sys.stderr, flush=True)
-    header = ["what", "before: s (of the processor)", "after: s (of the processor)", "after / before"]
-    print_table([*header, "peak MB before", "after"], rows)
+        for which, checkout in checkouts.items():
+            Path(name, which).mkdir()
+            run(checkout, PREPARE, str(Path(name, which)))
+        for work in [*WORK] * ROUNDS:
+            for which, checkout in checkouts.items():
+                found[which, work].append(run(checkout, START, str(Path(name, which)), work))
+                print(work, which, *found[which, work][-1], file=sys.stderr, flush=True)
+    medians = {key: [median(column) for column in zip(*runs, strict=True)] for key, runs in found.items()}
+    rows = []
+    for work, title in WORK.items():
+        for which in checkouts:
+            seconds, peak = medians[which, work]
+            bare = f"{seconds / medians[which, BARE[work]][0]:.2f}" if work in BARE else ""
+            ratio = f"{seconds / medians['now', work][0]:.2f}"
+            rows.append([title, which, f"{seconds:.2f}", ratio, bare, f"{peak:,.0f}"])
+    print_table(["what", "checkout", "seconds", "times now", "times the bare", "peak MB"], rows)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
-from stopwatch import measure, print_table, seconds_of
+from stopwatch import measure, print_table, processor_seconds_of
 
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.counterfactual.expand import expand as expand_cases
@@ -52,7 +52,7 @@ def columnar(repeats: int = 1) -> float:
         lists = replace(lists, attributes=several)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "instances.parquet")
-        seconds = seconds_of(lambda: write(expand(lists), path))
+        seconds = processor_seconds_of(lambda: write(expand(lists), path))
         print(f"columnar: {path.stat().st_size / 1e6:.0f} MB on disk", flush=True)
     return seconds
 
@@ -84,7 +84,7 @@ def loop() -> float:
                         key = "|".join((one, two, str(number), attribute.name))
                         examples.append({"key": key, "context": context, "questions": (question, negated)})
 
-    return seconds_of(fill)
+    return processor_seconds_of(fill)
 
 
 def words() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
@@ -109,7 +109,7 @@ def columnar_cases() -> float:
         (folder / "biases.json").write_text(json.dumps(biases))
         files = PackFiles(folder / "templates.json", folder / "fillings", folder / "biases.json")
         path = folder / "cases.parquet"
-        seconds = seconds_of(lambda: write(expand_cases(read_pack(files)[0]), path))
+        seconds = processor_seconds_of(lambda: write(expand_cases(read_pack(files)[0]), path))
         print(f"columnar: {path.stat().st_size / 1e6:.0f} MB on disk", flush=True)
     return seconds
 
@@ -131,7 +131,7 @@ def loop_cases() -> float:
                         row = {"case": case, "bias_type": kind, "group": group, "term": term, "label": 0}
                         rows.append({**row, "text": premise, "text_pair": hypothesis})
 
-    return seconds_of(fill)
+    return processor_seconds_of(fill)
 
 
 def compare(what: str, ways: Mapping[str, tuple[Callable[[], float], int]]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from expansion import gender
-from stopwatch import measure, print_table, seconds_of
+from stopwatch import measure, print_table, processor_seconds_of
 
 from biasgrid.families.cell import measure_cell
 from biasgrid.families.underspecified.declared import FLAGS, MEASURES
@@ -43,7 +43,7 @@ def make_cell(folder: Path) -> int:
 
 def columnar(folder: Path) -> float:
     paths = folder / "instances.parquet", [folder / "predictions.parquet"]
-    return seconds_of(lambda: measure_cell(FAMILY, *paths, "span", OPTIONS, DECLARED, "random", "gender"))
+    return processor_seconds_of(lambda: measure_cell(FAMILY, *paths, "span", OPTIONS, DECLARED, "random", "gender"))
 
 
 def loop(folder: Path) -> float:
@@ -80,7 +80,7 @@ def loop(folder: Path) -> float:
         for values in gamma.values():
             sum(values)
 
-    return seconds_of(pass_over_rows)
+    return processor_seconds_of(pass_over_rows)
 
 
 def main() -> None:

@@ -33,6 +33,13 @@ def seconds_of(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
+def processor_seconds_of(work: Callable[[], Any]) -> float:
+    """Returns how many seconds of the processor some work takes in this process, over all threads."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints a table in Markdown."""
     for row in [header, ["---"] * len(header), *rows]:
