@@ -279,14 +279,15 @@ def test_marks_of_a_file_stand_beside_those_that_were_found(
     (tmp_path / "theirs.json").write_text(json.dumps({"figures": figures}))
     (tmp_path / "more.json").write_text(json.dumps({"figures": [cell | {"measure": "coverage", "mark": "A"}]}))
     theirs = read_published(tmp_path / "theirs.json", tmp_path / "more.json")
-    found = published_measures(summary_of(RUN, measures).with_columns(mark=pl.lit("C")), theirs)
-    names = "measure", "value", "mark", "published_value", "published_mark"
+    summary = summary_of(RUN, measures).with_columns(mark=pl.lit("C"), best_mark=pl.lit("B"))
+    found = published_measures(summary, theirs)
+    names = "measure", "value", "mark", "best_mark", "published_value", "published_mark"
     assert [tuple(row[name] for name in names) for row in found] == [
-        ("delta", 0.05, "C", None, "B"), ("epsilon", 0.06, "C", 0.25, None),
+        ("delta", 0.05, "C", "B", None, "B"), ("epsilon", 0.06, "C", "B", 0.25, None),
     ]  # fmt: skip
     page = Page(report_of(RUN, measures=measures, examples=examples, published=theirs))
     dash = "\N{EN DASH}"
-    assert ["BERT base", "SQuAD", "Faiths", "delta", "0.050", dash, dash, "B"] in page.rows
+    assert ["BERT base", "SQuAD", "Faiths", "delta", "0.050", dash, dash, dash, "B"] in page.rows
 
 
 @pytest.mark.parametrize(

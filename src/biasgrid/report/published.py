@@ -57,13 +57,14 @@ def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[d
 
     Returns:
         A row per cell and measure, in the order of the summary: `model`, `dataset`, `kind`, `label`, `measure`,
-        `value`, `mark`, `published_value` and `published_mark` (null where not published).
+        `value`, `mark`, `best_mark`, `published_value` and `published_mark` (null where not published).
     """
     of_cells = published.filter(pl.col("subject").is_null(), ~pl.col("measure").is_in(OF_UNQOVER))
     theirs = of_cells.select(*CELL, "measure", published_value="value", published_mark="mark")
     ours = summary.filter(pl.col("bias_type").is_null(), options="").with_columns(pl.col("mark").cast(pl.String))
+    columns = ["value", "mark", "best_mark", "published_value", "published_mark"]
     both = ours.join(theirs, on=[*CELL, "measure"], maintain_order="left")
-    return both.select("model", *CELL, "measure", "value", "mark", "published_value", "published_mark").to_dicts()
+    return both.select("model", *CELL, "measure", *columns).to_dicts()
 
 
 def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame) -> list[dict[str, Any]]:
