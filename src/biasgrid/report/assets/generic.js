@@ -67,7 +67,7 @@ async function checks(core, model, dataset) {
 
 export function numbers() {
   return [
-    { title: "Value", numeric: true, value: (row) => real(row.value), cell: (row) => number(real(row.value)) },
+    { title: "Value", numeric: true, value: (row) => real(row.value), cell: valueTold },
     intervals("Interval", (row) => [real(row.low), real(row.high)]),
     { title: "Floor", numeric: true, value: (row) => real(row.floor), cell: (row) => number(real(row.floor)) },
     { title: "p", numeric: true, value: (row) => real(row.p), cell: (row) => number(real(row.p)) },
