@@ -1,6 +1,6 @@
 // Two models on one dataset: what rule compare tells of them, and their associations side by side.
 
-import {address, capital, h, link, name, number} from "./dom.js";
+import {address, capital, chance, h, link, name, number} from "./dom.js";
 import {block, cellOf, datasetOf, labelOf, real, templatesOf} from "./data.js";
 import {DOUBT, associations} from "./associations.js";
 import {scatter} from "./chart.js";
@@ -40,7 +40,7 @@ function reasons(rows) {
 function measured(names) {
   const value = (title, key, mark) => ({ title, numeric: true, value: (row) => real(row[key]), cell: (row) => [number(real(row[key])), row[mark] ? ` ${row[mark]}` : null] });
   return [value(names[0], "value", "mark"), value(names[1], "other_value", "other_mark"), value("Difference", "difference"),
-    intervals("Interval", (row) => [real(row.low), real(row.high)]), value("q", "q")];
+    intervals("Interval", (row) => [real(row.low), real(row.high)]), { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) }];
 }
 
 const found = (row) => row.q !== null && real(row.q) <= DOUBT;

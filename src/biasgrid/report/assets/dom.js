@@ -33,6 +33,11 @@ export function number(value, decimals = 3) {
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
+// Of p and q, which are never 0.
+export function chance(value) {
+  return value !== null && value !== undefined && value < 0.0005 ? "<0.001" : number(value);
+}
+
 export function count(value) {
   return value === null || value === undefined ? DASH : value.toLocaleString("en");
 }

@@ -1,6 +1,6 @@
 // The page of a cell: what is the same for all families, and the view of a family that has none of its own.
 
-import {address, capital, command, count, h, link, name, number} from "./dom.js";
+import {address, capital, chance, command, count, h, link, name, number} from "./dom.js";
 import {cellBlock, cellOf, datasetOf, evidenceBlock, labelOf, real, templatesOf} from "./data.js";
 import {running} from "./run.js";
 import {explaining, sentences} from "./sentences.js";
@@ -70,8 +70,8 @@ export function numbers() {
     { title: "Value", numeric: true, value: (row) => real(row.value), cell: valueTold },
     intervals("Interval", (row) => [real(row.low), real(row.high)]),
     { title: "Floor", numeric: true, value: (row) => real(row.floor), cell: (row) => number(real(row.floor)) },
-    { title: "p", numeric: true, value: (row) => real(row.p), cell: (row) => number(real(row.p)) },
-    { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => number(real(row.q)) },
+    { title: "p", numeric: true, value: (row) => real(row.p), cell: (row) => chance(real(row.p)) },
+    { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) },
     { title: "n", numeric: true, value: (row) => row.n, cell: (row) => count(row.n) },
   ];
 }

@@ -1,6 +1,6 @@
 // A subject's profile: a row for each attribute, a mark for each model.
 
-import {address, button, h, link, name, number, select} from "./dom.js";
+import {address, button, chance, h, link, name, number, select} from "./dom.js";
 import {datasetBlock, datasetOf, labelOf} from "./data.js";
 import {DOUBT, associations} from "./associations.js";
 import {dots} from "./chart.js";
@@ -26,7 +26,7 @@ export async function subjectPage(core, dataset, subject, go) {
     { title: "Attribute", head: true, value: (row) => plain(row.attribute), cell: (row) => veiled(row.attribute) },
     { title: "All models", value: (row) => models.map((model) => gamma(row, model)).filter((each) => each !== null).length, cell: marks },
     intervals(`Interval of ${labelOf(core, shown)}`, (row) => [one(row)?.low, one(row)?.high]),
-    { title: "q", numeric: true, value: (row) => one(row)?.q ?? null, cell: (row) => number(one(row)?.q) },
+    { title: "q", numeric: true, value: (row) => one(row)?.q ?? null, cell: (row) => chance(one(row)?.q) },
     ...models.map((model) => ({
       title: labelOf(core, model), numeric: true, value: (row) => gamma(row, model),
       cell: (row) => (gamma(row, model) === null ? null : link(address("cell", model, dataset, subject, row.attribute), number(gamma(row, model)), (row.of.get(model).q ?? 0) > DOUBT ? " ?" : "")),

@@ -1,7 +1,7 @@
 // What is behind an association: means by template and partner, and swap groups: four questions, in both orders of the
 // subjects, plainly and negated, and the sum that makes C.
 
-import {capital, count, h, interval, name, number} from "../dom.js";
+import {capital, chance, count, h, interval, name, number} from "../dom.js";
 import {real} from "../data.js";
 import {DOUBT} from "../associations.js";
 import {dots, shares} from "../chart.js";
@@ -59,7 +59,7 @@ export function numbersOf(one, label) {
   if (one.gamma === null) return h("p", {}, "This was not asked.");
   const way = one.gamma > 0 ? "more" : "less";
   const sure = one.q === null ? "Nothing tells how sure this is" : one.q <= DOUBT ? "This is told from noise" : "This is not told from noise";
-  return [h("p", {}, "γ ", h("strong", { "data-gamma": "" }, number(one.gamma)), ` ${interval(one.low, one.high) ? `[${interval(one.low, one.high)}]` : "–"}, q ${number(one.q)}, η ${number(one.eta)}, n ${count(one.n)}`),
+  return [h("p", {}, "γ ", h("strong", { "data-gamma": "" }, number(one.gamma)), ` ${interval(one.low, one.high) ? `[${interval(one.low, one.high)}]` : "–"}, q ${chance(one.q)}, η ${number(one.eta)}, n ${count(one.n)}`),
     h("p", {}, name(label), ` gives the attribute ${way} to this subject than to those it is compared with. ${sure}.`)];
 }
 

@@ -1,6 +1,6 @@
 // Subjects x attributes, and the swap groups behind each association.
 
-import {address, button, count, h, interval, link, name, number, replace, select} from "../dom.js";
+import {address, button, chance, count, h, interval, link, name, number, replace, select} from "../dom.js";
 import {evidenceBlock, modelOf, real} from "../data.js";
 import {DOUBT, associations} from "../associations.js";
 import {matrix} from "../matrix.js";
@@ -78,16 +78,16 @@ function drawMatrix(core, model, dataset, found, told, change) {
 
 function sentence(one) {
   const bounds = interval(one.low, one.high);
-  return `${one.subject}: ${plain(one.attribute)}, γ ${number(one.gamma)}${bounds ? ` (${bounds})` : ""}${one.q === null ? "" : `, q ${number(one.q)}`}`;
+  return `${one.subject}: ${plain(one.attribute)}, γ ${number(one.gamma)}${bounds ? ` (${bounds})` : ""}${one.q === null ? "" : `, q ${chance(one.q)}`}`;
 }
 
 function asTable(core, model, dataset, found) {
   const to = (one) => address("cell", model, dataset, one.subject, one.attribute);
-  const bold = (key) => ({ numeric: true, value: (row) => row[key], cell: (row) => number(row[key]) });
+  const bold = (key, told = number) => ({ numeric: true, value: (row) => row[key], cell: (row) => told(row[key]) });
   const columns = [
     { title: "Subject", head: true, value: (row) => row.subject, cell: (row) => link(to(row), name(row.subject)) },
     { title: "Attribute", value: (row) => plain(row.attribute), cell: (row) => veiled(row.attribute) },
-    { title: "γ", ...bold("gamma") }, { title: "Low", ...bold("low") }, { title: "High", ...bold("high") }, { title: "q", ...bold("q") }, { title: "η", ...bold("eta") },
+    { title: "γ", ...bold("gamma") }, { title: "Low", ...bold("low") }, { title: "High", ...bold("high") }, { title: "q", ...bold("q", chance) }, { title: "η", ...bold("eta") },
     { title: "n", numeric: true, value: (row) => row.n, cell: (row) => count(row.n) },
   ];
   const rows = found.all.toSorted((one, other) => other.gamma - one.gamma);
@@ -99,7 +99,7 @@ function clusters(found) {
   const columns = [
     { title: "Cluster", head: true, value: (row) => row.cluster }, { title: "Attribute", value: (row) => plain(row.attribute), cell: (row) => veiled(row.attribute) },
     { title: "γ", numeric: true, value: (row) => real(row.value), cell: (row) => number(real(row.value)) },
-    intervals("Interval", (row) => [real(row.low), real(row.high)]), { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => number(real(row.q)) },
+    intervals("Interval", (row) => [real(row.low), real(row.high)]), { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) },
   ];
   return h("details", {}, h("summary", {}, "Clusters of subjects"), table("Associations of clusters of subjects", columns, found.clusters));
 }
