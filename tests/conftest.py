@@ -1,5 +1,5 @@
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import torch
 import typer.testing
+from browser import browser
 from hypothesis import settings
+from playwright.sync_api import Browser
 from shards import Cell, asked
 from shared import made_once
 from tiny_checkpoints import instances_for, save_checkpoint
@@ -55,6 +57,13 @@ def case_cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Ca
         return Cell(tmp_path / "cell", task, asked(rows), tiny_checkpoint(architecture, task))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests of pages: a process cannot have a second one."""
+    with browser() as started:
+        yield started
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -110,7 +110,11 @@ def test_imports_within_functions_and_of_modules_are_followed(package: Path, dig
 
 def test_descriptions_and_messages_do_not_count(package: Path, digest: Callable[..., str]) -> None:
     before = digest("models.predict", *WEIGHTS["fill-mask"])
-    edit(package / "tables" / "instances.py", 'description="row number', 'description="number of the row')
+    edit(
+        package / "tables" / "instances.py",
+        'description="the instance, numbered',
+        'description="its number, counted',
+    )
     edit(package / "jobs" / "progress.py", "rows/s", "rows per second")
     edit(package / "models" / "fill_mask.py", '"""UnQover keeps', '"""The original keeps')
     assert digest("models.predict", *WEIGHTS["fill-mask"]) == before

@@ -176,7 +176,7 @@ def test_rows_with_fewer_answers_count_as_much_as_others() -> None:
         (question(answers=[{"text": "ten", "answer_start": "4"}]), ["answers[0].answer_start: '4'; expected a whole"]),
         (
             question(answers=[{"text": "ten", "answer_start": 0}, {"text": "one", "answer_start": -9}]),
-            ["answers[0]: 'ten' is not at character 0 of the context (there: 'one')", "answers[1]: 'one' does"],
+            ["answers[0]: 'ten' is not at character 0 of the context (there: 'one')", "answers[1]: 'one' is not at"],
         ),
     ],
 )  # fmt: skip

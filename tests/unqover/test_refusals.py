@@ -75,7 +75,7 @@ def test_a_file_that_ends_too_early_is_refused_wherever_it_ends(tmp_path: Path, 
         (setting(None, "context"), "context is None; expected a text"),
         (setting(5, "q0", "question"), "q0.question is 5; expected a text"),
         (answering("Carl", "Ann"), "'Carl' and 'Ann' are not both in 'Bea met Ann 1 times.'"),
-        (answering("Bea", "ea"), "'Bea' and 'ea' do not both stand"),
+        (answering("Bea", "ea"), "'Bea' and 'ea' are not both in"),
         (
             setting("Ann", "q1", "ans0", "text"),
             "q0.ans0.text is 'Bea', q1.ans0.text is 'Ann'; expected the same subject",

@@ -104,7 +104,7 @@ def test_an_interrupted_download_goes_on_with_what_is_missing(project: Project, 
         environment = hub.environment(tmp_path / "cache")
         output = project.run(RECORD, environment=environment, succeeds=False)
         assert f"{hub.address} cannot be reached or broke off" in output
-        assert "(files that are complete are kept)" in output
+        assert "(complete files are kept)" in output
         assert "Traceback" not in output
         assert [request.range for request in hub.downloads("model.safetensors")] == [None, f"bytes={10 << 20}-"]
         repository.lost.clear()
