@@ -25,7 +25,7 @@ PAGES = {
     "run": ("#/run", 620, False),
 }
 """Address of each page, height of the picture, and whether texts are shown."""
-WIDTH, COLOURS = 1000, 48
+WIDTH, COLOURS = 1000, 200
 
 
 def take(results: Path, folder: Path) -> None:
@@ -47,7 +47,7 @@ def take(results: Path, folder: Path) -> None:
 def save(picture: Image.Image, path: Path) -> None:
     """Saves a picture, no wider than a page and in few colours."""
     height = round(picture.height * WIDTH / picture.width)
-    picture.convert("RGB").resize((WIDTH, height)).quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+    picture.convert("RGB").resize((WIDTH, height)).quantize(COLOURS).save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size // 1000} kB")
 
 
