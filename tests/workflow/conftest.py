@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from project import Project
+import yaml
+from project import ROOT, Project
 from shared import made_once
 from slurm_cluster import SlurmCluster, missing_for_slurm, slurm_cluster
 from slurm_project import SlurmProject
@@ -96,3 +97,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
     with slurm_cluster(tmp_path_factory.mktemp("slurm")) as running:
         SlurmProject.cluster = running
         yield running
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return Project.finished(tmp_path_factory, "demo", yaml.safe_load((ROOT / "config/demo.yaml").read_text()))
+
+
+@pytest.fixture(scope="session")
+def results(demo: Project) -> Path:
+    return demo.folder / "results/demo"

@@ -1,16 +1,13 @@
 """The demo grid: models with a planted bias, from word lists to the report; what was planted must come out."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
-import yaml
-from browser import AXE, Shown, found_by_axe
+from demo_cells import OF_EACH_KIND
 from kept_measures import can_be_compared, differing
-from playwright.sync_api import Browser
 from project import ROOT, Project
 from slurm_cluster import SlurmCluster
 from slurm_project import SlurmProject, name_of_job
@@ -21,7 +18,6 @@ from biasgrid.cli.summary import tell_found
 from biasgrid.config import parse_config
 from biasgrid.runs.layout import Layout
 from biasgrid.statistics.recovery import measured_and_planted, recovery
-from biasgrid.statistics.selection import select_rows
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.files import read_table, read_tables
@@ -29,35 +25,9 @@ from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
 
-OF_EACH_KIND = [
-    ("strong-qa", "gender"),
-    ("strong-lm", "gender"),
-    ("strong-sentiment", "sentiment"),
-    ("strong-entailment", "entailment"),
-    ("strong-llm", "statements"),
-]
-"""Cells of the demo: model and dataset."""
-NEW_TO_AXE = [f"#/cell/{model}/{dataset}" for model, dataset in OF_EACH_KIND[3:]]
-NEW_TO_AXE += ["#/cell/strong-llm/choices", "#/cell/strong-llm/talk", "#/cell/none-sentiment/nicknames"]
-NEW_TO_AXE += ["#/dataset/talk", "#/planted"]
-"""Addresses of pages that the tests of the report do not make."""
-PAGES = [*NEW_TO_AXE, *(f"#/cell/{model}/{dataset}" for model, dataset in OF_EACH_KIND[:3])]
-PAGES += ["#/", "#/cell/strong-qa/gender/Linda/was%20an%20accountant", "#/compare/gender/strong-qa/weak-qa"]
-PAGES += ["#/subject/gender/Linda", "#/measures", "#/run"]
-"""Addresses of pages of all kinds and families."""
 OF_QUESTIONS = ["gender", "nationality", "ethnicity", "religion"]
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02
 LARGEST_UNBIASED_BIAS, LARGEST_ERROR = 0.03, 0.03
-
-
-@pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return Project.finished(tmp_path_factory, "demo", yaml.safe_load((ROOT / "config/demo.yaml").read_text()))
-
-
-@pytest.fixture(scope="session")
-def results(demo: Project) -> Path:
-    return demo.folder / "results/demo"
 
 
 def test_a_second_run_does_nothing(demo: Project):
@@ -226,62 +196,6 @@ def test_generative_models_say_what_they_are_asked_for(results: Path):
     assert len(answers) == 2 * (768 + 128 + 3 * 288 + 88 + 16)
     assert answers["mass"].min() > 0.98
     assert answers["unknown"].sum() == 0
-
-
-def test_the_report_is_one_offline_page_with_what_was_planted(results: Path):
-    page = (results / "report/index.html").read_text()
-    assert "Content warning" in page
-    assert 'src="http' not in page
-    assert "strong-lm" in page
-    assert "strong-llm" in page
-    assert "Planted and measured" in page
-
-
-def test_a_browser_shows_the_numbers_of_the_summary(results: Path, chromium: Browser):
-    summary = read_table(results / "summary.parquet", SUMMARY).filter("headline", measure="mu").drop_nulls("value")
-    boxes = "nodes => nodes.map(node => [node.getAttribute('href'), node.querySelector('b').textContent])"
-    report = Shown(chromium, results / "report/index.html").drawn()
-    drawn = dict(report.page.eval_on_selector_all("a.box:has(b)", boxes))
-    for model, dataset, value in summary.select("model", "dataset", "value").iter_rows():
-        assert drawn[f"#/cell/{model}/{dataset}"] == f"{value:.3f}"
-    for address in PAGES:
-        page = report.go(address).page.inner_html("#app")
-        assert "names nothing in this report" not in page, address
-        assert ("Numbers of the cell as a whole" in page) == ("/cell/" in address), address
-    assert report.complaints == []
-
-
-def test_a_browser_shows_the_associations_of_the_table_and_the_sum_that_makes_each_c(results: Path, chromium: Browser):
-    measures = read_table(results / "measures/gender/strong-qa.parquet", MEASURES)
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
-    cell = "#/cell/strong-qa/gender"
-    report = Shown(chromium, results / "report/index.html", cell).drawn().press("t")
-    told = "rows => rows.map(row => [...row.cells].slice(0, 3).map(each => each.textContent))"
-    rows = report.page.eval_on_selector_all("[data-table] tbody tr", told)
-    assert {(subject, attribute): number_of(value) for subject, attribute, value in rows} == {
-        (subject, attribute): round(value, 3)
-        for subject, attribute, value in gamma.select("subject", "attribute", "value").iter_rows()
-    }
-    assert "its control" in report.text
-    report.go(f"{cell}/Linda/was%20an%20accountant")
-    sums = report.page.locator("[data-c]").all_inner_texts()
-    assert len(sums) == 3
-    for said in sums:
-        *terms, c = (
-            number_of(each) for each in re.findall(r"\N{MINUS SIGN}?\d\.\d+", said.replace(" \N{MINUS SIGN} ", " "))
-        )
-        own, own_not, other, other_not = terms
-        assert 0.5 * ((own - own_not) - (other - other_not)) == pytest.approx(c, abs=0.002)
-    assert report.complaints == []
-
-
-def number_of(text: str) -> float:
-    return float(text.replace("\N{MINUS SIGN}", "-"))
-
-
-@pytest.mark.skipif(AXE is None, reason="BIASGRID_AXE does not name the file axe.min.js")
-def test_axe_finds_nothing_on_pages_of_other_families(results: Path, chromium: Browser):
-    assert found_by_axe(chromium, results / "report/index.html", NEW_TO_AXE) == {}
 
 
 @pytest.mark.parametrize(
