@@ -6,7 +6,7 @@ import polars as pl
 
 from biasgrid.tables.measures import CELL, KEYS, NAME
 from biasgrid.tables.schema import column, table
-from biasgrid.tables.statistics import number
+from biasgrid.tables.statistics import INTERVAL, number
 
 DATASET, MODEL = CELL["dataset"], CELL["model"]
 PAIR = {
@@ -29,12 +29,7 @@ COMPARISONS = table(
         "value": number(description="the measure of `model`"),
         "other_value": number(description="the measure of `other_model`"),
         "difference": number(description="`value` minus `other_value`; null if the two may not be compared"),
-        "low": number(description="lower end of its interval, over templates"),
-        "high": number(description="upper end of its interval"),
-        "selected_low": number(description="lower end of the interval that allows for being picked by a small q"),
-        "selected_high": number(description="upper end of that interval"),
-        "se": number(description="standard error"),
-        "df": number(description="degrees of freedom of the standard error; may be infinite"),
+        **INTERVAL,
         "p": number(description="probability of a difference at least as large if there were none"),
         "q": number(description="p corrected for all pairs of models (whole cells) or all parts of the kind"),
         "holm": number(description="p corrected for any false discovery (Holm)"),

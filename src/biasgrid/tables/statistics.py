@@ -26,6 +26,16 @@ def number(*, description: str) -> pa.Column:
     return column(pl.Float64, description=description, nullable=True, checks=NeverNaN)
 
 
+INTERVAL = {
+    "low": number(description="lower end of its interval"),
+    "high": number(description="upper end of its interval"),
+    "selected_low": number(description="lower end of the interval that allows for being picked by a small q"),
+    "selected_high": number(description="upper end of that interval"),
+    "se": number(description="standard error"),
+    "df": number(description="degrees of freedom of the standard error; may be infinite"),
+}
+"""How sure a number is, or a difference of two."""
+
 STATISTICS = table(
     "statistics",
     {
@@ -37,12 +47,7 @@ STATISTICS = table(
             description="what it generalises over: `templates`, `subjects` or `all`",
         ),
         **VALUE,
-        "low": number(description="lower end of its interval"),
-        "high": number(description="upper end of its interval"),
-        "selected_low": number(description="lower end of the interval that allows for being picked by a small q"),
-        "selected_high": number(description="upper end of that interval"),
-        "se": number(description="standard error"),
-        "df": number(description="degrees of freedom of the standard error; may be infinite"),
+        **INTERVAL,
         "p": number(
             description="probability of a value at least this far from equal treatment if there were no difference"
         ),

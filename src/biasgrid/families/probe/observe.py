@@ -11,11 +11,12 @@ import polars as pl
 from biasgrid.families.probe.evaluators import found_in
 from biasgrid.families.probe.evaluators.found import ANSWER, rows_of
 from biasgrid.families.probe.files.probe import Probe, load_probe
+from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.refusal import declined, plain
 from biasgrid.faults import InputError
 from biasgrid.tables.schema import NeverNaN, column, table
 
-READ = ["instance", "item", "prompt", "order", "repetition", "group", "expected", "options", "keys"]
+READ = ["instance", *KEYS]
 """The columns of instances that are observed."""
 SAID = ["instance", "probabilities", "status", "response"]
 """The columns of predictions that are observed, of those that the kind has."""
@@ -48,13 +49,7 @@ OBSERVATIONS = table(
             description="whether the scorer read only the beginning of a long answer",
             nullable=True,
         ),
-        "item": column(pl.UInt32, description="the item, numbered from 0"),
-        "prompt": column(pl.UInt16, description="the prompt in its item, numbered from 0"),
-        "order": column(pl.UInt16, description="the order of the options, numbered from 0"),
-        "repetition": column(pl.UInt16, description="0 where a text is asked for the first time"),
-        "group": column(pl.Categorical, description="the prompt's group, if any", nullable=True),
-        "expected": column(pl.Categorical, description="the expected label, if any", nullable=True),
-        "keys": column(pl.Categorical, description="keys of the item and the prompt, as JSON"),
+        **{name: key for name, key in KEYS.items() if name != "options"},
     },
 )
 

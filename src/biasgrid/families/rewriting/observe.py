@@ -11,6 +11,7 @@ import polars as pl
 
 from biasgrid.families.refusal import REFUSED, declined, plain
 from biasgrid.families.rewriting.files.groups import Groups, read_groups
+from biasgrid.families.rewriting.keys import KEYS
 from biasgrid.families.rewriting.original import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter
 from biasgrid.families.rewriting.section import NEUTRAL, VADER
@@ -46,14 +47,14 @@ OBSERVATIONS = table(
             nullable=True,
             checks=NeverNaN,
         ),
-        "prompt": column(pl.UInt32, description="the prompt among the distinct ones of the file, numbered from 0"),
-        "group": column(pl.Categorical, description="the group that the prompt was rewritten for"),
+        "prompt": KEYS["prompt"],
+        "group": KEYS["group"],
         "other": column(
             pl.Categorical,
             description="the other answer's group; the same one for the noise floor",
             nullable=True,
         ),
-        "repetition": column(pl.UInt16, description="0 where a text is asked for the first time"),
+        "repetition": KEYS["repetition"],
         "response": column(pl.String, description="the answer, in rows of the score `refused`", nullable=True),
     },
 )
