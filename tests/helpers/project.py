@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from copies import copy_of_snakemake
 from shared import made_once
 from typer.testing import CliRunner, Result
 
@@ -76,13 +76,9 @@ class Project:
 
     def run(self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None) -> str:
         """Runs Snakemake and returns all it printed."""
-        process = self.start(*arguments, environment=environment)
-        try:
-            output, _ = process.communicate(timeout=1800)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-        assert (process.returncode == 0) == succeeds, output
+        line = self.command(*arguments)[3:]
+        output, ending = copy_of_snakemake(line, self.folder, self.environment() | (environment or {}))
+        assert (ending == 0) == succeeds, output
         return output
 
     def told(self, *arguments: str) -> Result:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
+from project import ROOT
 
 from biasgrid.jobs.start import ADDRESS, FIGURES, MODELS, STATISTICS, TABLES, TRAINING
 from biasgrid.jobs.starter import ENVIRONMENT
@@ -119,6 +121,25 @@ def test_a_copy_runs_the_script_as_it_would_run(
     assert facts["path"] == str(tmp_path / "scripts")
     assert (facts["told"], facts["name"]) == ("of this job", "__main__")
     assert told(start(TELL))["told"] is None
+
+
+def test_a_copy_has_the_package_of_its_own_run(start: Callable[..., subprocess.Popen[str]], tmp_path: Path):
+    """Runs that share a starter may each have a biasgrid of their own."""
+    package = tmp_path / "src/biasgrid/jobs"
+    shutil.copytree(ROOT / "src/biasgrid/jobs", package)
+    (package.parent / "__init__.py").write_text("")
+    script = start("import biasgrid\nprint(biasgrid.__file__)", PYTHONPATH=str(package.parents[1]))
+    output, _ = script.communicate(timeout=60)
+    assert output.strip() == str(package.parent / "__init__.py")
+
+
+def test_a_run_uses_the_starter_that_it_is_told_of(snakemake: subprocess.Popen[str]):
+    assert snakemake.stdout is not None
+    address = snakemake.stdout.readline().strip()
+    again = subprocess.run(
+        [sys.executable, "-c", SNAKEMAKE], env=os.environ | {ADDRESS: address}, input="", capture_output=True, text=True
+    )
+    assert again.stdout.strip() == address
 
 
 @pytest.mark.parametrize("address", ["", f"{sys.executable}:/no/socket", "/another/python:/no/socket"])

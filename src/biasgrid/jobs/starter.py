@@ -41,8 +41,11 @@ ENVIRONMENT = {
 def begin_starter() -> None:
     """Starts the starter of this Snakemake, which ends with it and its last job, and tells jobs where it is.
 
+    Where the environment names one already, as that of runs which follow each other in tests, it does their jobs.
     Where there can be no socket, as in a temporary folder with a long name, jobs import for themselves.
     """
+    if ADDRESS in os.environ:
+        return
     # Only this user can enter the folder, and so send jobs.
     folder = tempfile.mkdtemp(prefix="biasgrid-starter-")
     address = str(Path(folder, "socket"))
@@ -211,7 +214,13 @@ def run(job: Job) -> None:
     # Asked for while something was imported; this job may have another one.
     tempfile.tempdir = None
     sys.argv = [job.script]
-    sys.path[0] = str(Path(job.script).parent)
+    sys.path[:1] = [
+        str(Path(job.script).parent),
+        *filter(None, job.environment.get("PYTHONPATH", "").split(os.pathsep)),
+    ]
+    # A job may be of another run, which has its biasgrid elsewhere.
+    for name in [name for name in sys.modules if name.partition(".")[0] == "biasgrid"]:
+        del sys.modules[name]
     runpy.run_path(job.script, run_name="__main__")
 
 

@@ -1,0 +1,68 @@
+"""Runs of Snakemake as copies of a process that has imported it; their jobs are copies of another one.
+
+In most runs of tests imports would take longer than all else. What a Snakemake of its own does at Ctrl-C or a kill,
+with a starter of its own, is tried with `Project.start`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from biasgrid.jobs.start import ADDRESS
+from biasgrid.jobs.starter import begin_starter
+
+SCRIPT = Path(__file__).with_name("run_snakemake.py")
+NEEDS = ("snakemake.cli", "snakemake.report.html_reporter", "jinja2", "jsonschema", "nbformat", "requests", "pydantic")
+"""What a Snakemake imports that takes time."""
+
+
+@cache
+def starter_for(purpose: str) -> str:
+    """Starts a starter of this process, one for each purpose; returns what tells jobs where it is."""
+    begin_starter()
+    return os.environ.pop(ADDRESS)
+
+
+def copy_of_snakemake(
+    arguments: Sequence[str], folder: Path, environment: dict[str, str], seconds: int = 1800
+) -> tuple[str, int]:
+    """Runs Snakemake to its end.
+
+    Args:
+        arguments: those of its command line.
+        folder: its working folder.
+        environment: its variables.
+        seconds: for how long, before it is killed.
+
+    Returns:
+        What it printed, and how it ended: its exit status.
+
+    Raises:
+        TimeoutError: it was killed.
+    """
+    job = {
+        "script": str(SCRIPT),
+        "folder": str(folder),
+        "environment": environment | {"ARGUMENTS": json.dumps(arguments), ADDRESS: starter_for("jobs")},
+        "needs": NEEDS,
+    }
+    _, _, address = starter_for("Snakemake").partition(":")
+    with (
+        tempfile.TemporaryFile("w+") as output,
+        Path(os.devnull).open() as nothing,
+        socket.socket(socket.AF_UNIX) as starter,
+    ):
+        starter.settimeout(seconds)
+        starter.connect(address)
+        socket.send_fds(starter, [b"\n"], [nothing.fileno(), output.fileno(), output.fileno()])
+        starter.sendall(json.dumps(job).encode() + b"\n")
+        (ending,) = struct.unpack("!i", starter.recv(4))
+        output.seek(0)
+        return output.read(), ending
