@@ -107,12 +107,12 @@ def parsed(text: str) -> tuple[dict[str, list[str]], str]:
     Returns:
         What it imports from modules and packages of this package, by their names, and its syntax tree.
     """
-    tree = ast.parse(text)
-    statements = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and is_own(node.module)]
+    statements: list[ast.ImportFrom] = []
+    shape = dump(ast.parse(text), statements)
     own: dict[str, list[str]] = {}
     for node in statements:
         own.setdefault(str(node.module).removeprefix("biasgrid."), []).extend(alias.name for alias in node.names)
-    return own, dump(WithoutTexts().visit(tree))
+    return own, shape
 
 
 def is_own(module: str | None) -> TypeGuard[str]:
@@ -125,28 +125,28 @@ def is_module(package: str, name: str) -> bool:
     return PACKAGE.joinpath(*package.split("."), name).with_suffix(".py").exists()
 
 
-class WithoutTexts(ast.NodeTransformer):
-    """Takes out of a syntax tree what only readers see."""
+def dump(node: Any, imports: list[ast.ImportFrom]) -> str:
+    """Writes a syntax tree without what only readers see: docstrings, of attributes too, and descriptions.
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Drops docstrings, of attributes too."""
-        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return ast.Pass() if is_text else self.generic_visit(node)
+    Empty fields are left out, because each version of Python brings others, such as `type_params`. All is done at once:
+    a tree has hundreds of thousands of nodes, and each start of Snakemake waits for this.
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Drops descriptions."""
-        node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
-        return self.generic_visit(node)
-
-
-def dump(node: Any) -> str:
-    """Writes a syntax tree, without its empty fields: each version of Python brings others, such as `type_params`."""
+    Args:
+        node: a tree, a list of trees, or a value in one.
+        imports: the imports from this package that are met are added to it.
+    """
     if isinstance(node, list):
-        return f"[{', '.join(map(dump, node))}]"
-    if isinstance(node, ast.Constant):
-        return f"Constant({node.value!r})"
+        return f"[{', '.join([dump(each, imports) for each in node])}]"
     if not isinstance(node, ast.AST):
         return repr(node)
+    if isinstance(node, ast.Constant):
+        return f"Constant({node.value!r})"
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return "Pass()"
+    if isinstance(node, ast.ImportFrom) and is_own(node.module):
+        imports.append(node)
+    if isinstance(node, ast.Call):
+        node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
     fields = [(name, getattr(node, name, None)) for name in node._fields]
-    told = [f"{name}={dump(value)}" for name, value in fields if value not in (None, [])]
+    told = [f"{name}={dump(value, imports)}" for name, value in fields if value is not None and value != []]
     return f"{type(node).__name__}({', '.join(told)})"
