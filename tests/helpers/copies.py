@@ -30,6 +30,11 @@ def starter_for(purpose: str) -> str:
     return os.environ.pop(ADDRESS)
 
 
+def shared_starter() -> dict[str, str]:
+    """What lets the runs of tests share a starter, in the environment of each."""
+    return {ADDRESS: starter_for("jobs")}
+
+
 def copy_of_snakemake(
     arguments: Sequence[str], folder: Path, environment: dict[str, str], seconds: int = 1800
 ) -> tuple[str, int]:
@@ -38,7 +43,7 @@ def copy_of_snakemake(
     Args:
         arguments: those of its command line.
         folder: its working folder.
-        environment: its variables.
+        environment: its variables; see `shared_starter`.
         seconds: for how long, before it is killed.
 
     Returns:
@@ -50,7 +55,7 @@ def copy_of_snakemake(
     job = {
         "script": str(SCRIPT),
         "folder": str(folder),
-        "environment": environment | {"ARGUMENTS": json.dumps(arguments), ADDRESS: starter_for("jobs")},
+        "environment": environment | {"ARGUMENTS": json.dumps(arguments)},
         "needs": NEEDS,
     }
     _, _, address = starter_for("Snakemake").partition(":")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from copies import copy_of_snakemake
+from copies import copy_of_snakemake, shared_starter
 from shared import made_once
 from typer.testing import CliRunner, Result
 
@@ -77,7 +77,9 @@ class Project:
     def run(self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None) -> str:
         """Runs Snakemake and returns all it printed."""
         line = self.command(*arguments)[3:]
-        output, ending = copy_of_snakemake(line, self.folder, self.environment() | (environment or {}))
+        # With variables of its own a run has its own starter: what a starter has imported knows those of before.
+        more = shared_starter() if environment is None else environment
+        output, ending = copy_of_snakemake(line, self.folder, self.environment() | more)
         assert (ending == 0) == succeeds, output
         return output
 

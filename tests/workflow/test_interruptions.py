@@ -77,7 +77,9 @@ def run_undisturbed(fresh: Project, folder: Path) -> None:
 
     def run(name: str) -> tuple[Project, float]:
         project, before = fresh.clone(folder / name), time.monotonic()
-        project.run(TARGET)
+        process = project.start(TARGET)
+        output, _ = process.communicate(timeout=600)
+        assert process.returncode == 0, output
         return project, time.monotonic() - before
 
     with ThreadPoolExecutor(2) as pool:
@@ -86,7 +88,7 @@ def run_undisturbed(fresh: Project, folder: Path) -> None:
     (folder / "seconds").write_text(str(seconds))
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))])
 def test_the_next_run_completes_one_that_was_killed_again_and_again(
     fresh: Project, undisturbed: tuple[Project, float], seed: int, tmp_path: Path
 ):

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from copies import shared_starter
 from documents import read_document
 from project import ROOT
 from shared import made_once
@@ -37,7 +38,8 @@ def tried(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
         folder.mkdir()
         (folder / "my-model").symlink_to(small_config["models"]["answering"]["folder"])
         line = [part for word in shlex.split(TRY[0]) for part in CHANGES.get(word, [word])]
-        told = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=True)
+        environment = os.environ | shared_starter()
+        told = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=True)
         (folder / "told").write_text(told.stdout)
 
     return made_once(tmp_path_factory, "tried-model", make)
@@ -118,7 +120,7 @@ def test_a_larger_limit_asks_only_what_is_new(within: Path) -> None:
     assert planned.replace("-n --quiet rules", "--quiet rules host") == run
     # Measures, figures and the report of more rows are made as before.
     line = [sys.executable, "-m", *shlex.split(run), "--snakefile", str(ROOT / "Snakefile"), "--until", "predict"]
-    subprocess.run(line, capture_output=True, check=True)
+    subprocess.run(line, env=os.environ | shared_starter(), capture_output=True, check=True)
     (told,) = re.findall(r"were found in what earlier runs had finished", PAGE)
     assert told in said(status)
 

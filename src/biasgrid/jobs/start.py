@@ -18,12 +18,15 @@ from pathlib import Path
 ADDRESS = "BIASGRID_STARTER"
 """The variable of the environment that says where the starter listens, and which Python it is."""
 
-TABLES = ("pandas", "pyarrow", "pandera")
+TABLES = ("pandas", "pyarrow", "pandera", "pandera.strategies.base_strategies")
 STATISTICS = (*TABLES, "scipy.special")
 FIGURES = (*TABLES, "plotnine", "matplotlib.pyplot")
 MODELS = (*TABLES, "torch", "transformers.modeling_utils", "transformers.models.auto.modeling_auto")
 TRAINING = (*MODELS, "transformers.trainer")
-"""What jobs import that takes time and starts no threads: polars does, which a copy of a process would lack."""
+"""What jobs import that takes time and starts no threads: polars does, which a copy of a process would lack.
+
+pandera imports its strategies at the first check of a table; where there is hypothesis, these import it.
+"""
 
 
 def start_job(log: str, needs: Sequence[str]) -> None:
