@@ -12,6 +12,7 @@ from biasgrid.tables.files import (
     read_columns,
     read_provenance,
     read_table,
+    read_tables,
     write_table,
     write_table_in_parts,
 )
@@ -89,6 +90,23 @@ def test_a_table_that_does_not_fit_is_neither_written_nor_read(path: Path, wrong
     with pytest.raises(TableError, match=rf"(?s){named}") as caught:
         read_table(path, SPANS)
     assert f"{message}; remove it and run again:" in str(caught.value)
+
+
+def test_of_many_tables_that_which_does_not_fit_is_named(tmp_path: Path) -> None:
+    wrong = ROWS.with_columns(probability=pl.lit(1.5, pl.Float32))
+    for name, rows in {"first": ROWS, "second": wrong, "third": ROWS}.items():
+        rows.write_parquet(tmp_path / f"{name}.parquet", metadata=OURS)
+    with pytest.raises(TableError, match=r"second.parquet: does not fit the schema of") as refused:
+        read_tables(sorted(tmp_path.iterdir()), SPANS)
+    assert "in_range" in str(refused.value)
+
+
+def test_many_tables_are_read_one_below_the_other(tmp_path: Path) -> None:
+    assert read_tables([], SPANS).is_empty()
+    # Each has the same instances, which a single one must not have twice.
+    for name in ("first", "second"):
+        write_table(ROWS, tmp_path / f"{name}.parquet", SPANS, FACTS)
+    assert read_tables(sorted(tmp_path.iterdir()), SPANS).equals(pl.concat([ROWS, ROWS]))
 
 
 @pytest.mark.parametrize("length", [0, 3, 100, -20])
