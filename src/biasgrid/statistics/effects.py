@@ -6,7 +6,6 @@ import numpy as np
 from scipy.special import stdtrit
 
 POWER = 0.8
-MOST_FRAMES = 1000
 
 
 def minimal_effect(variance: float, prior_df: float, frames: int, alpha: float = 0.05) -> float:
@@ -22,9 +21,3 @@ def minimal_effect(variance: float, prior_df: float, frames: int, alpha: float =
         return float("nan")
     df = prior_df + frames - 1
     return float((stdtrit(df, 1 - alpha / 2) + stdtrit(df, POWER)) * np.sqrt(variance / frames))
-
-
-def frames_for(effect: float, variance: float, prior_df: float, alpha: float = 0.05) -> int | None:
-    """Returns how many frames an effect needs to be found; see `minimal_effect`. None where a thousand do not do."""
-    found = (n for n in range(2, MOST_FRAMES + 1) if minimal_effect(variance, prior_df, n, alpha) <= effect)
-    return next(found, None)

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biasgrid.statistics.effects import MOST_FRAMES, minimal_effect
+from biasgrid.statistics.effects import minimal_effect
 from biasgrid.statistics.intervals import Source, half_width
 
 FINEST = 400
 """How many shares are tried to find the smallest that will do."""
+MOST_FRAMES = 1000
 
 
 class Noise(NamedTuple):
