@@ -41,7 +41,7 @@ ENVIRONMENT = {
 def begin_starter() -> None:
     """Starts the starter of this Snakemake, which ends with it and its last job, and tells jobs where it is.
 
-    Where the environment names one already, as in a notebook that runs one config after another, that one does the jobs.
+    Where the environment names one already, as in a notebook that runs config after config, that one does the jobs.
     Where there can be no socket, as in a temporary folder with a long name, jobs import for themselves.
     """
     if ADDRESS in os.environ:
