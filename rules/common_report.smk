@@ -2,7 +2,7 @@
 
 from biasgrid.config import texts_of_templates
 from biasgrid.plots import GRID
-from biasgrid.runs.figures import controls_of, figures_of
+from biasgrid.runs.figures import controls_of, drawn_in, figures_of
 from biasgrid.tables.measure import CONTROLS, NO_CONTROLS
 
 FIGURES = {of: figures for of, figures in figures_of(grid).items() if figures}
@@ -51,6 +51,11 @@ def sections_of_datasets(*datasets):
 def datasets_of_figures(of):
     """The datasets that the figures in a folder are about."""
     return grid.run.datasets if of == GRID else [of]
+
+
+def datasets_of_each_figure(of):
+    """The datasets that each of the figures in a folder is about."""
+    return {name: drawn_in(grid, name) if of == GRID else [of] for name in FIGURES[of]}
 
 
 def code_of_figures(*folders):

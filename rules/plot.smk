@@ -26,6 +26,7 @@ rule plot:
         "../envs/biasgrid.yaml"
     params:
         figures=lambda wildcards: FIGURES[wildcards.of],
+        datasets=lambda wildcards: datasets_of_each_figure(wildcards.of),
         titles=lambda wildcards: {name: grid.datasets[name].title for name in datasets_of_figures(wildcards.of)},
         models=lambda wildcards: facts_of_models(datasets_of_figures(wildcards.of)),
         threshold=lambda wildcards: threshold_of(wildcards.of),

@@ -10,6 +10,8 @@ from biasgrid.jobs.start import FIGURES, start_job
 
 start_job(snakemake.log[0], FIGURES)
 
+import polars as pl
+
 from biasgrid.plots.drawing.context import SCHEMAS, FigureContext
 from biasgrid.plots.drawing.draw import draw
 from biasgrid.plots.drawing.theme import save
@@ -33,6 +35,6 @@ context = FigureContext(
     tables={name: read_tables(files, SCHEMAS[name]) for name, files in snakemake.input.items() if name in SCHEMAS},
 )
 for name, reference in snakemake.params.figures.items():
-    figure = draw(reference, measures, context)
+    figure = draw(reference, measures.filter(pl.col("dataset").is_in(snakemake.params.datasets[name])), context)
     path = Path(snakemake.output[0], name)
     save(figure, path.with_suffix(".svg"), path.with_suffix(".png"))

@@ -25,6 +25,13 @@ def figures_of(config: Config) -> dict[str, dict[str, str]]:
     return {of: {name: config.registry.figure(name) for name in figures} for of, figures in names.items()}
 
 
+def drawn_in(config: Config, figure: str) -> list[str]:
+    """Returns the datasets that a figure of the grid is about: all, unless it is one of some families alone."""
+    families = {dataset: config.family(dataset).grid_figures for _, dataset in config.cells()}
+    own = [dataset for dataset, figures in families.items() if figure in figures]
+    return own or list(families)
+
+
 def controls_of(config: Config) -> Controls:
     """Returns which of the selected datasets and models are negative controls."""
     of = {name: config.datasets[name].control_of for name in config.run.datasets}
