@@ -112,7 +112,7 @@ def test_removing_a_damaged_file_mends_the_run(project: Project, finished: Proje
     truncate(project.folder / "results" / PREDICTIONS)
     project.run(TARGET, succeeds=False)
     remove(project, PREDICTIONS)
-    project.run(TARGET)
+    project.run()
     assert project.tables() == finished.tables()
 
 
