@@ -16,7 +16,12 @@ from biasgrid.tables.measures import MEASURES, SUMMARY
 
 RUN = """
 import biasgrid
+from pathlib import Path
+
 try:
+    biasgrid.run("config/small.yaml", cores=2)
+    # As in a notebook, in which the process goes on.
+    Path("results/summary.csv").unlink()
     print("cells:", biasgrid.run("config/small.yaml", cores=2).summary().n_unique(["dataset", "model"]))
 except Exception as error:
     print(type(error).__name__, error)

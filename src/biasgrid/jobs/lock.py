@@ -19,7 +19,7 @@ _held: list[FileLock] = []
 
 
 def lock_results(folder: str | Path) -> None:
-    """Keeps other runs out of a folder of results until this process ends, however it ends.
+    """Keeps other runs out of a folder of results until this process ends, however it ends, or `unlock_results`.
 
     Raises:
         UserError: another run is at work there, or nothing can be written there.
@@ -38,6 +38,12 @@ def lock_results(folder: str | Path) -> None:
             f"{folder}: cannot be written to ({error.strerror}); make it writable, or set `results` to another folder"
         ) from None
     _held.append(lock)
+
+
+def unlock_results() -> None:
+    """Lets other runs into the folders that `lock_results` has locked: in a notebook the process goes on."""
+    while _held:
+        _held.pop().release()
 
 
 @contextmanager

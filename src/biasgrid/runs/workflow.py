@@ -62,6 +62,7 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
     from snakemake.cli import args_to_api, parse_args
 
     from biasgrid.config import load_config
+    from biasgrid.jobs.lock import unlock_results
 
     file = Path(snakefile or workflow_folder() / "Snakefile")
     if not file.is_file():
@@ -70,6 +71,10 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
     # By the arguments of the command line, because these alone read the profile beside the Snakefile.
     line = ["--snakefile", str(file), "--configfile", str(config), "--cores", str(cores or "all")]
     parser, arguments = parse_args(line)
-    if not args_to_api(arguments, parser):
+    try:
+        is_done = args_to_api(arguments, parser)
+    finally:
+        unlock_results()
+    if not is_done:
         raise UserError(f"the run of {config} has failed; see the logs named above, or `biasgrid status`")
     return Results(results)
