@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -135,21 +136,15 @@ def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.D
     """
     tables = [(path, read_unchecked(path, schema)) for path in paths]
     every = [empty_table(schema), *(table for _, table in tables)]
-    if all(table.schema == every[0].schema for table in every) and fits(together := pl.concat(every), schema):
-        return together
+    if all(table.schema == every[0].schema for table in every):
+        together = pl.concat(every)
+        with suppress(TableError):
+            validate(together, schema, "all together")
+            return together
     # One of them does not fit, or each does by itself.
     for path, table in tables:
         validate(table, schema, path, remedy=f"; {REMEDY}")
     return pl.concat(every)
-
-
-def fits(frame: pl.DataFrame, schema: pa.DataFrameSchema) -> bool:
-    """Says whether a table fits its schema."""
-    try:
-        schema.validate(frame, lazy=True)
-    except (SchemaError, SchemaErrors):
-        return False
-    return True
 
 
 def unreadable(path: str | Path, kind: str, error: Exception) -> TableError:
