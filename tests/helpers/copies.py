@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 import os
 import socket
-import struct
 import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from biasgrid.jobs.start import ADDRESS
+from biasgrid.jobs.start import ADDRESS, ending_of
 from biasgrid.jobs.starter import begin_starter
 
 SCRIPT = Path(__file__).with_name("run_snakemake.py")
 NEEDS = ("snakemake.cli", "snakemake.report.html_reporter", "jinja2", "jsonschema", "nbformat", "requests", "pydantic")
 """What a Snakemake imports that takes time."""
+PATIENCE = 1800
+"""Seconds that a run may take."""
 
 
 @cache
@@ -35,22 +36,19 @@ def shared_starter() -> dict[str, str]:
     return {ADDRESS: starter_for("jobs")}
 
 
-def copy_of_snakemake(
-    arguments: Sequence[str], folder: Path, environment: dict[str, str], seconds: int = 1800
-) -> tuple[str, int]:
+def copy_of_snakemake(arguments: Sequence[str], folder: Path, environment: dict[str, str]) -> tuple[str, int]:
     """Runs Snakemake to its end.
 
     Args:
         arguments: those of its command line.
         folder: its working folder.
         environment: its variables; see `shared_starter`.
-        seconds: for how long, before it is killed.
 
     Returns:
         What it printed, and how it ended: its exit status.
 
     Raises:
-        TimeoutError: it was killed.
+        TimeoutError: it took longer than `PATIENCE`, and was killed.
     """
     job = {
         "script": str(SCRIPT),
@@ -64,10 +62,8 @@ def copy_of_snakemake(
         Path(os.devnull).open() as nothing,
         socket.socket(socket.AF_UNIX) as starter,
     ):
-        starter.settimeout(seconds)
+        starter.settimeout(PATIENCE)
         starter.connect(address)
-        socket.send_fds(starter, [b"\n"], [nothing.fileno(), output.fileno(), output.fileno()])
-        starter.sendall(json.dumps(job).encode() + b"\n")
-        (ending,) = struct.unpack("!i", starter.recv(4))
+        ending = ending_of(starter, job, [nothing.fileno(), output.fileno(), output.fileno()])
         output.seek(0)
         return output.read(), ending

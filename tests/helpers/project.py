@@ -56,8 +56,9 @@ class Project:
     def write_config(self, config: dict[str, Any]) -> None:
         self.config_path.write_text(yaml.safe_dump(config, sort_keys=False))
 
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "snakemake", "--configfile", "config/small.yaml", "--cores", "2", *arguments]
+    def line(self, *arguments: str) -> list[str]:
+        """The arguments of Snakemake's command line."""
+        return ["--configfile", "config/small.yaml", "--cores", "2", *arguments]
 
     def environment(self) -> dict[str, str]:
         # The copy's package, not the installed one, so that a test can change its code.
@@ -65,7 +66,7 @@ class Project:
 
     def start(self, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            self.command(*arguments),
+            [sys.executable, "-m", "snakemake", *self.line(*arguments)],
             cwd=self.folder,
             env=self.environment() | (environment or {}),
             text=True,
@@ -76,10 +77,9 @@ class Project:
 
     def run(self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None) -> str:
         """Runs Snakemake and returns all it printed."""
-        line = self.command(*arguments)[3:]
         # With variables of its own a run has its own starter: what a starter has imported knows those of before.
         more = shared_starter() if environment is None else environment
-        output, ending = copy_of_snakemake(line, self.folder, self.environment() | more)
+        output, ending = copy_of_snakemake(self.line(*arguments), self.folder, self.environment() | more)
         assert (ending == 0) == succeeds, output
         return output
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from project import Project
 from slurm_cluster import SlurmCluster
 
@@ -13,11 +11,11 @@ class SlurmProject(Project):
 
     cluster: SlurmCluster
 
-    def command(self, *arguments: str) -> list[str]:
+    def line(self, *arguments: str) -> list[str]:
         profile = ["--workflow-profile", "profiles/slurm", "--slurm-status-command", "squeue"]
         polling = ["--slurm-init-seconds-before-status-checks", "1"]
         config = ["--configfile", "config/small.yaml"]
-        return [sys.executable, "-m", "snakemake", *config, *profile, *polling, *arguments]
+        return [*config, *profile, *polling, *arguments]
 
     def environment(self) -> dict[str, str]:
         return super().environment() | self.cluster.environment

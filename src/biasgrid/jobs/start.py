@@ -11,9 +11,10 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 ADDRESS = "BIASGRID_STARTER"
 """The variable of the environment that says where the starter listens, and which Python it is."""
@@ -57,10 +58,25 @@ def hand_over(needs: Sequence[str]) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda number, _: starter.sendall(bytes([number])))
         job = {"script": sys.argv[0], "folder": str(Path.cwd()), "environment": dict(os.environ), "needs": needs}
-        socket.send_fds(starter, [b"\n"], [0, 1, 2])
-        starter.sendall(json.dumps(job).encode() + b"\n")
-        ending = starter.recv(4)
-    end_as(struct.unpack("!i", ending)[0] if ending else 1)
+        ending = ending_of(starter, job, [0, 1, 2])
+    end_as(ending)
+
+
+def ending_of(starter: socket.socket, job: Mapping[str, Any], streams: Sequence[int]) -> int:
+    """Lets a copy of a starter run a script, and waits for its end.
+
+    Args:
+        starter: a connection to the starter.
+        job: `script`, `folder`, `environment` and `needs`, see `starter.Job`.
+        streams: file descriptors that the copy has as its standard input, output and error.
+
+    Returns:
+        The exit status, or less than 0 the signal that killed the copy; 1 where the starter has ended before.
+    """
+    socket.send_fds(starter, [b"\n"], streams)
+    starter.sendall(json.dumps(job).encode() + b"\n")
+    ending = starter.recv(4)
+    return int(struct.unpack("!i", ending)[0]) if ending else 1
 
 
 def end_as(code: int) -> None:

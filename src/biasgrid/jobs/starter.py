@@ -53,6 +53,7 @@ def begin_starter() -> None:
         try:
             listener.bind(address)
         except OSError:
+            Path(folder).rmdir()
             return
         listener.listen(128)
         command = [sys.executable, "-m", "biasgrid.jobs.starter", str(listener.fileno()), folder]
