@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from copies import shared_starter
 from project import Project
 
 import biasgrid
@@ -31,9 +30,7 @@ except Exception as error:
 def ran(project: Project) -> str:
     """What a script prints that runs the project's config."""
     line = [sys.executable, "-c", RUN]
-    run = subprocess.run(
-        line, cwd=project.folder, env=project.environment() | shared_starter(), text=True, stdout=subprocess.PIPE
-    )
+    run = subprocess.run(line, cwd=project.folder, env=project.environment(), text=True, stdout=subprocess.PIPE)
     return run.stdout
 
 

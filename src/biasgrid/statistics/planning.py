@@ -12,6 +12,7 @@ from biasgrid.statistics.intervals import Source, half_width
 FINEST = 400
 """How many shares are tried to find the smallest that will do."""
 MOST_FRAMES = 1000
+"""Nobody writes more templates to narrow an interval."""
 
 
 class Noise(NamedTuple):
