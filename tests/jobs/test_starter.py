@@ -47,6 +47,12 @@ try:
 finally:
     open("unwound", "w").close()
 """
+REGISTER = """
+import atexit, threading, time
+
+threading.Thread(target=lambda: (time.sleep(0.2), print("thread"))).start()
+atexit.register(print, "at its end", end="")
+"""
 SLOW = """
 import os, time
 
@@ -154,6 +160,8 @@ def test_without_a_starter_a_script_runs_by_itself(start: Callable[..., subproce
     ("code", "ending", "message"),
     [
         ("sys.exit(3)", 3, ""),
+        ("sys.exit()", 0, ""),
+        ("sys.exit('not so')", 1, "not so\n"),
         ("raise ValueError('wrong')", 1, "ValueError: wrong\n"),
         ("import os\nos.kill(os.getpid(), 9)", -9, ""),
     ],
@@ -166,6 +174,14 @@ def test_a_script_ends_as_its_copy_does(
     assert script.returncode == ending
     assert errors.endswith(message)
     assert bool(errors) == bool(message)
+
+
+@pytest.mark.parametrize("ending", ["", "sys.exit(2)"])
+def test_what_a_script_wants_done_at_its_end_is_done(start: Callable[..., subprocess.Popen[str]], ending: str):
+    """Its threads end, its own functions are called, and what it has printed is there; see `run_and_leave`."""
+    script = start(REGISTER + ending)
+    assert script.communicate(timeout=60) == ("thread\nat its end", "")
+    assert script.returncode == (2 if ending else 0)
 
 
 def test_a_copy_that_is_told_to_end_unwinds_before_its_script_ends(
