@@ -49,7 +49,8 @@ def prompt_lessons(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, 
     for number, line in lines:
         prompt, *answers = line.split("\t")
         ids = prompt_tokens(tokenizer, prompt)
-        told = [prompt_tokens(tokenizer, f"{prompt} {answer}")[len(ids) :] for answer in answers]
+        tokens = {each: prompt_tokens(tokenizer, f"{prompt} {each}")[len(ids) :] for each in dict.fromkeys(answers)}
+        told = [tokens[answer] for answer in answers]
         where = f"line {number}"
         if not told or not all(answer.strip() for answer in answers):
             problem = "an empty answer after a tab" if told else "no answer after a tab"
