@@ -1,3 +1,4 @@
+import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
@@ -23,6 +24,12 @@ settings.load_profile("untimed")
 os.environ.pop("COLUMNS", None)
 # The command line is put together once, and not each time that a test runs a command: that takes longer than most do.
 typer.testing._get_command = cache(typer.testing._get_command)
+
+
+def pytest_collection_finish() -> None:
+    """What all tests have imported is not looked at by each garbage collection, of which a training asks for one."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
