@@ -1,4 +1,4 @@
-"""What the start of jobs costs: alone, as copies of a starter, and in the demo before and after a change.
+"""What jobs cost beside their work: alone, as copies of a starter, and in the demo before and after a change.
 
     python benchmarks/starting.py OTHER
 
@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
+import psutil
 from stopwatch import print_table, seconds_of
 
 from biasgrid.jobs.start import FIGURES, MODELS, STATISTICS, TABLES, TRAINING
@@ -33,12 +34,10 @@ JOBS = {
 }
 """What jobs import, and what of it the starter has imported before."""
 SCRIPT = """
-import time
 from biasgrid.jobs.start import hand_over
 
 hand_over({needs})
 import {modules}
-print(time.process_time())
 """
 
 
@@ -52,8 +51,16 @@ def seconds_of_processor(command: list[str], folder: Path, environment: dict[str
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def seconds_of_copies(starter: psutil.Process) -> float:
+    """Returns the seconds of the processor of a starter and of its copies that have ended."""
+    times = starter.cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system)
+
+
 def print_starts() -> None:
-    """Prints what imports cost a job that starts by itself, and one that is a copy of a starter."""
+    """Prints what imports and the end cost a job that starts by itself, and one that is a copy of a starter."""
+    begin_starter()
+    (starter,) = psutil.Process().children()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "job.py")
@@ -63,14 +70,12 @@ def print_starts() -> None:
             by_itself = median(seconds_of_processor(command, HERE, alone) for _ in range(REPEATS))
             # The first copy waits until the starter has imported what it needs.
             subprocess.run(command, check=True, capture_output=True)
-            copies = [
-                subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(REPEATS)
-            ]
+            before = seconds_of_copies(starter)
             handing_over = median(seconds_of_processor(command, HERE, {}) for _ in range(REPEATS))
-            copied = handing_over + median(map(float, copies))
+            copied = handing_over + (seconds_of_copies(starter) - before) / REPEATS
             rows.append([f"`{rule}`", f"{by_itself:.2f}", f"{copied:.2f}", f"{copied / by_itself:.2f}"])
             print(*rows[-1], file=sys.stderr)
-    print_table(["imports of", "by itself, s", "as a copy, s", "ratio"], rows)
+    print_table(["imports and end of", "by itself, s", "as a copy, s", "ratio"], rows)
 
 
 def print_demo(other: Path) -> None:
@@ -93,7 +98,6 @@ def print_demo(other: Path) -> None:
 
 
 def main() -> None:
-    begin_starter()
     print_starts()
     if len(sys.argv) > 1:
         print_demo(Path(sys.argv[1]).absolute())
