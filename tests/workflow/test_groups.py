@@ -64,14 +64,14 @@ def config(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactor
             "folder": str(folder / name),
             "labels": {label: label.upper() for label in labels},
         }
-    some = {"bias_types": ["gender"]}
+    some, few = {"bias_types": ["gender"]}, {"sample": {"units": 60}}
     datasets = {
         "gender": small_config["datasets"]["gender"] | {"measures": None},
         "sentiment": pack("text-classification", "sentiment-2", labels=CLASSES["sentiment"], shards=2, **some),
-        "entailment": pack("text-classification", "entailment", labels=CLASSES["entailment"], **some),
+        "entailment": pack("text-classification", "entailment", labels=CLASSES["entailment"], **some, **few),
         "intersections": pack("text-classification", "intersections", labels=CLASSES["intersections"]),
         "words": pack("fill-mask", "masked", target_scoring="pll", **some),
-        "answers": pack("question-answering", "question-answering", **some),
+        "answers": pack("question-answering", "question-answering", **some, **few),
     }
     return {
         "title": "Groups",
