@@ -30,7 +30,7 @@ BEGIN = """
 import sys
 from biasgrid.jobs.start import hand_over
 
-hand_over(["colorsys"])
+hand_over(["colorsys", "logging"])
 """
 TELL = """
 import json, os
@@ -52,6 +52,15 @@ import atexit, threading, time
 
 threading.Thread(target=lambda: (time.sleep(0.2), print("thread"))).start()
 atexit.register(print, "at its end", end="")
+"""
+TAKEN_APART = """
+import logging
+
+class Handler(logging.Handler):
+    def close(self):
+        print("taken apart")
+
+handler = Handler()
 """
 SLOW = """
 import os, time
@@ -182,6 +191,15 @@ def test_what_a_script_wants_done_at_its_end_is_done(start: Callable[..., subpro
     script = start(REGISTER + ending)
     assert script.communicate(timeout=60) == ("thread\nat its end", "")
     assert script.returncode == (2 if ending else 0)
+
+
+def test_a_copy_that_ends_well_takes_nothing_apart_that_the_starter_imported(
+    start: Callable[..., subprocess.Popen[str]],
+):
+    """Such as `logging`, which closes its handlers at Python's end: of torch that takes longer than many jobs."""
+    assert start(TAKEN_APART).communicate(timeout=60) == ("", "")
+    failed, _ = start(TAKEN_APART + "raise ValueError").communicate(timeout=60)
+    assert failed == "taken apart\n"
 
 
 def test_a_copy_that_is_told_to_end_unwinds_before_its_script_ends(
