@@ -126,9 +126,12 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     """
     firsts, place = places_in_swap_groups(instances)
     by_subject = scores_in_places(instances, predictions, scoring, place).reshape(-1, 2, 2, 2)
-    parts = [compared(by_subject[part]) for part in in_parts(len(firsts))]
-    columns = {name: pl.lit(pl.Series(np.concatenate([part[name] for part in parts]))) for name in parts[0]}
+    said: dict[str, npt.NDArray[Any]] = {}
+    for part in in_parts(len(firsts)):
+        for name, values in compared(by_subject[part]).items():
+            said.setdefault(name, np.empty(len(firsts), dtype=values.dtype))[part] = values
     groups = instances.select("swap_group", *COMPARED)[firsts]
+    columns = {name: pl.lit(pl.Series(values)) for name, values in said.items()}
     return groups.with_columns(**columns, scores=pl.lit(pl.Series(by_subject.reshape(-1, 8))))
 
 

@@ -140,7 +140,7 @@ class Sides:
 
     names: Mapping[str, pl.Series]
     codes: Mapping[str, npt.NDArray[np.int32]]
-    weights: Mapping[str, FloatArray]
+    weights: Mapping[str, npt.NDArray[Any]]
     across: BoolArray
 
     @classmethod
@@ -157,7 +157,8 @@ class Sides:
         return cls(
             {key: names for key, (names, _) in coded.items()},
             {key: codes for key, (_, codes) in coded.items()},
-            {"gamma": comparison, "eta": np.sign(comparison), "win_ratio": (comparison > 0).astype(np.float64)},
+            # A sum takes them all as float64, a part of the cell at a time.
+            {"gamma": comparison, "eta": np.sign(comparison).astype(np.int8), "win_ratio": comparison > 0},
             np.tile((one != other) & (one >= 0) & (other >= 0), 2),
         )
 
