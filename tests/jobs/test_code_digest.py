@@ -1,7 +1,8 @@
+import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -158,13 +159,53 @@ class Point:
                 return any(abs(self.x - other.x) > limit for other in others)
         return f"{self.x:>3}" == b"3".decode() or not (lambda: None)()
 """
-DIGEST_OF_SAMPLE = "68333e79740512a1"
+DIGEST_OF_SAMPLE = "2e1b63f23efd6df4"
 """Stored: whatever the version of Python that digests, nobody's results are made again for that alone."""
 
 
 def test_the_digest_of_a_file_is_a_stored_one(tmp_path: Path) -> None:
     (tmp_path / "sample.py").write_text(SAMPLE)
     assert digests.code_digest(tmp_path / "sample.py") == DIGEST_OF_SAMPLE
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where parsed files are kept; nothing was parsed before."""
+    monkeypatch.setattr(digests, "PARSED", tmp_path / "kept" / "parsed.json")
+    monkeypatch.setattr(digests.sys, "dont_write_bytecode", False)
+    digests.parsed_before.cache_clear()
+    yield digests.PARSED
+    digests.parsed_before.cache_clear()
+
+
+def as_a_new_process(script: Path) -> str:
+    digests.read_code.cache_clear()
+    digests.parsed_before.cache_clear()
+    return digests.code_digest(script)
+
+
+def test_what_was_parsed_is_not_parsed_again(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept.parent.mkdir()
+    script = Path("workflow/scripts/measure.py")
+    first = as_a_new_process(script)
+    assert kept.exists()
+    monkeypatch.delattr(digests.ast, "parse")
+    assert as_a_new_process(script) == first
+
+
+@pytest.mark.parametrize("damaged", ["", '{"half of', "[]"])
+def test_a_damaged_file_of_what_was_parsed_is_written_anew(kept: Path, damaged: str, tmp_path: Path) -> None:
+    kept.parent.mkdir()
+    kept.write_text(damaged)
+    (tmp_path / "sample.py").write_text(SAMPLE)
+    assert as_a_new_process(tmp_path / "sample.py") == DIGEST_OF_SAMPLE
+    assert len(json.loads(kept.read_text())) == 1
+
+
+def test_where_nothing_can_be_kept_digests_are_the_same(kept: Path, tmp_path: Path) -> None:
+    (tmp_path / "sample.py").write_text(SAMPLE)
+    kept.parent.write_text("a file in the place of a folder")
+    assert as_a_new_process(tmp_path / "sample.py") == DIGEST_OF_SAMPLE
 
 
 def interpreters() -> list[str]:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ast
+import json
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
+from biasgrid.faults import UserError
+from biasgrid.files import write_text
 from biasgrid.references import files_of
 
 PACKAGE = Path(__file__).parents[1]
@@ -37,6 +43,9 @@ WITHOUT_NUMBERS = {
 """Modules that check and word what users write, choose where work is done and by whom, or fetch and write what they
 are told."""
 OF_PAGES = (".html", ".js", ".css")
+PARSED = Path(cache_from_source(__file__)).with_suffix(".json")
+"""Where it is kept what was parsed, beside this module's own compiled code and for this version of Python alone."""
+OWN_CODE = Path(__file__).read_bytes()
 
 
 def code_digest(script: str | Path, *references: str) -> str:
@@ -50,6 +59,7 @@ def code_digest(script: str | Path, *references: str) -> str:
         references: modules that the script finds by their references, such as `biasgrid.plots.cells.variances`
             or a plugin's file. Of a plugin that is a package, or stands in one, all files count.
     """
+    known = len(parsed_before())
     foreign = sorted({file for each in references if not is_own(each) for file in files_of(each)})
     own = [each.removeprefix("biasgrid.") for each in references if is_own(each)]
     digest = sha256()
@@ -57,6 +67,10 @@ def code_digest(script: str | Path, *references: str) -> str:
         digest.update(read_code(file).shape.encode())
     for name in sorted(reachable([Path(script), *foreign], own)):
         digest.update(f"{name}\n{read_code(file_of(name)).shape}\n".encode())
+    if len(parsed_before()) > known and not sys.dont_write_bytecode:
+        # Where nothing can be kept, each process parses for itself.
+        with suppress(UserError):
+            write_text(PARSED, json.dumps(parsed_before()))
     return digest.hexdigest()[:16]
 
 
@@ -83,7 +97,7 @@ class Code(NamedTuple):
 
     Attributes:
         imports: the modules of the package that it imports, by `from biasgrid.x import y`.
-        shape: its syntax tree, and the files of a page that stand in the folder of a package.
+        shape: a digest of its syntax tree, and the files of a page that stand in the folder of a package.
     """
 
     imports: list[str]
@@ -101,18 +115,33 @@ def read_code(file: Path) -> Code:
 
 
 @cache
+def parsed_before() -> dict[str, tuple[dict[str, list[str]], str]]:
+    """Returns what this process has parsed and those before it, by digests of the text and of this module.
+
+    To parse all files takes a second, for which each start of Snakemake would wait.
+    """
+    try:
+        kept = json.loads(PARSED.read_bytes())
+    except (OSError, ValueError):
+        kept = {}
+    return kept if isinstance(kept, dict) else {}
+
+
 def parsed(text: str) -> tuple[dict[str, list[str]], str]:
     """Parses a Python file, once for files that are the same, as those of copies of the package.
 
     Returns:
-        What it imports from modules and packages of this package, by their names, and its syntax tree.
+        What it imports from modules and packages of this package, by their names, and a digest of its syntax tree.
     """
-    statements: list[ast.ImportFrom] = []
-    shape = dump(ast.parse(text), statements)
-    own: dict[str, list[str]] = {}
-    for node in statements:
-        own.setdefault(str(node.module).removeprefix("biasgrid."), []).extend(alias.name for alias in node.names)
-    return own, shape
+    key = sha256(OWN_CODE + text.encode()).hexdigest()
+    if key not in parsed_before():
+        statements: list[ast.ImportFrom] = []
+        shape = sha256(dump(ast.parse(text), statements).encode()).hexdigest()
+        own: dict[str, list[str]] = {}
+        for node in statements:
+            own.setdefault(str(node.module).removeprefix("biasgrid."), []).extend(alias.name for alias in node.names)
+        parsed_before()[key] = own, shape
+    return parsed_before()[key]
 
 
 def is_own(module: str | None) -> TypeGuard[str]:
