@@ -23,7 +23,6 @@ from biasgrid.checkpoints.files import (
     weights_among,
     without_weights,
 )
-from biasgrid.checkpoints.hub import download, list_files, verify
 from biasgrid.faults import UserError
 
 CHAT_KEY = "chat_template"
@@ -65,8 +64,15 @@ def make_record(
     """
     name = str(checkpoint or folder)
     wanted = without_weights(allow_remote_code)
-    path = existing_folder(name) if checkpoint is None else download(checkpoint, commit or revision, wanted)
-    names = names_in(path) if checkpoint is None else list_files(checkpoint, path)
+    if checkpoint is None:
+        path = existing_folder(name)
+        names = names_in(path)
+    else:
+        # Takes longer to import than a folder's files take to read.
+        from biasgrid.checkpoints.hub import download, list_files, verify
+
+        path = download(checkpoint, commit or revision, wanted)
+        names = list_files(checkpoint, path)
     check_completeness(name, names, weights)
     check_code(name, path, weights, allow_remote_code)
     weight_files = choose_weights(name, names, allow_pickle) if weights else []
