@@ -13,6 +13,7 @@ MEGABYTES = 8
 """What a report may have, as `report.megabytes` has it by default."""
 
 
+@pytest.mark.long
 def test_fifteen_models_fit_on_one_page_of_which_all_kinds_are_drawn(
     chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
