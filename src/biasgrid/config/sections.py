@@ -262,9 +262,11 @@ class Config(Section):
     def learned_datasets(self, model: str) -> list[str]:
         """Returns the datasets whose planted corpora a model is trained on, selected or not; none for other models."""
         train = self.models[model].train
-        if train is None or train.planted is None:
-            return []
-        return [name for name in self.datasets if self.family(name).teaches(self, name, model)]
+        return [] if train is None or train.planted is None else self._taught(model)
+
+    @cached_property
+    def _taught(self) -> Callable[[str], list[str]]:
+        return cache(lambda model: [name for name in self.datasets if self.family(name).teaches(self, name, model)])
 
     def planted_variants(self, dataset: str) -> dict[str, str]:
         """Returns the variants of a dataset that planted corpora are made of, by the task of models that learn them."""

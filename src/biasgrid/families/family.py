@@ -76,8 +76,7 @@ class Question:
         options: what decides the measures of the cell.
         tokenizer: the tokenizer of the config that the expansion needs.
         row_bytes: about how many bytes a row of the predictions takes.
-        follow_ups: the models of the config that read the texts which this one writes, selected or not, and the kind of
-            their answers, a module of `tables.answers`.
+        follow_ups: by each model that reads the texts which this one writes, selected or not, the kind of its answers.
     """
 
     variant: str
@@ -132,6 +131,9 @@ class Grid(Protocol):
     def run(self) -> Selection:
         """What is run."""
 
+    def fits(self, model: str, dataset: str) -> bool:
+        """Says whether a dataset is for a model."""
+
 
 class Asked(Protocol):
     """What a dataset's variant asks, known without expanding it."""
@@ -169,8 +171,7 @@ class Family(ABC):
     Attributes:
         name: the key `family` of its datasets.
         Section: the keys of its datasets.
-        keeps_observations: whether what was observed is kept as a table (schema `OBSERVATIONS` of its module
-            `measure`).
+        keeps_observations: whether what was observed is kept as a table (schema `OBSERVATIONS` in `measure`).
         is_planted: whether its bias can be planted: it has a module `planted`.
         grid_figures: figures that compare the cells of all datasets, by their names.
         instance_bytes: about how many bytes a row of its instances takes.

@@ -107,7 +107,7 @@ class Rewriting(Family):
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one."""
         train = grid.models[model].train
-        return train is not None and not train.dataset and self.question(grid, dataset, model) is not None
+        return train is not None and not train.dataset and grid.fits(model, dataset)
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of rewriting, with a warning first, and which words were found in the prompts."""

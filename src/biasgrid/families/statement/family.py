@@ -108,7 +108,7 @@ class Statements(Family):
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one."""
         train = grid.models[model].train
-        return train is not None and not train.dataset and self.question(grid, dataset, model) is not None
+        return train is not None and not train.dataset and grid.fits(model, dataset)
 
 
 def section_of(grid: Grid, dataset: str) -> StatementDataset:
