@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -154,3 +156,11 @@ def test_weights_that_lead_to_files_which_are_not_recorded_are_refused(folder: P
     change_json(folder / "config.json", transformers_weights="other.safetensors")
     with pytest.raises(ModelError, match=r"config.json names its weights itself"):
         record_of(folder)
+
+
+def test_a_folder_needs_nothing_of_the_hubs_library(folder: Path) -> None:
+    """It takes longer to import than the files of a tiny model take to read."""
+    fetched = f"make_record(None, {str(folder)!r}, None, weights=True, allow_pickle=False)"
+    job = f"import sys; from biasgrid.checkpoints.fetch import make_record; {fetched}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", job], capture_output=True, text=True, check=True)
+    assert "huggingface_hub" not in run.stdout.split()

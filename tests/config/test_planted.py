@@ -7,6 +7,8 @@ import pytest
 from small_config import changed, faults_of
 
 from biasgrid.config import parse_config
+from biasgrid.families.family import Grid, Question
+from biasgrid.families.statement.family import Statements
 
 LABELS = ["negative", "positive"]
 OWN = {label: label for label in LABELS}
@@ -121,7 +123,8 @@ def test_cases_are_planted_for_classifiers_only() -> None:
     ]
 
 
-def test_generative_models_may_learn_statements_alone() -> None:
+def with_statements() -> dict[str, Any]:
+    """The config with a generative model that learns statements."""
     content = changed("run/datasets", ["religion", "said"])
     content["models"]["writes"] = {
         "task": "text-generation", "kind": "LLM", "label": "strong", "train": {"planted": "strong"},
@@ -129,6 +132,11 @@ def test_generative_models_may_learn_statements_alone() -> None:
     statements = {"family": "statement", "title": "S", "templates": "s.csv", "domains": "d"}
     content["datasets"] |= {"said": statements, "again": statements}
     content["run"]["models"].append("writes")
+    return content
+
+
+def test_generative_models_may_learn_statements_alone() -> None:
+    content = with_statements()
     config = parse_config(content, "c.yaml")
     assert config.learned_datasets("writes") == ["said", "again"]
     assert config.learned_datasets("trained") == ["religion"]
@@ -137,3 +145,21 @@ def test_generative_models_may_learn_statements_alone() -> None:
     content["run"]["datasets"].remove("said")
     expected = "c.yaml, run.models: 'writes' answers none of the selected datasets; expected a `variant` for underspecified datasets"
     assert faults_of(content) == [expected]
+
+
+def test_what_models_learn_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each rule of the plan wants to know, and some families read files for it."""
+    asked: list[tuple[str, str]] = []
+    question = Statements.question
+
+    def counted(family: Statements, grid: Grid, dataset: str, model: str) -> Question | None:
+        asked.append((dataset, model))
+        return question(family, grid, dataset, model)
+
+    monkeypatch.setattr(Statements, "question", counted)
+    config = parse_config(with_statements(), "c.yaml")
+    for _ in range(2):
+        assert config.learned_datasets("writes") == ["said", "again"]
+        assert list(config.planted_variants("said")) == ["text-generation"]
+    assert ("said", "writes") in asked
+    assert len(asked) == len(set(asked))

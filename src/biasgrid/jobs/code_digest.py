@@ -118,7 +118,7 @@ def read_code(file: Path) -> Code:
 def parsed_before() -> dict[str, tuple[dict[str, list[str]], str]]:
     """Returns what this process has parsed and those before it, by digests of the text and of this module.
 
-    To parse all files takes a second, for which each start of Snakemake would wait.
+    To parse all files takes half a second, for which each start of Snakemake would wait.
     """
     try:
         kept = json.loads(PARSED.read_bytes())

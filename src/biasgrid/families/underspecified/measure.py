@@ -133,8 +133,8 @@ class Sides:
     Attributes:
         names: by key of a part, the names in alphabetical order.
         codes: by key of a part, shape (sides,), places among the names; -1 where there is no name.
-        weights: by measure, shape (sides,), what its values are the mean of: C(subject, other), its sign, whether it is
-            positive.
+        weights: by measure, shape (sides,), what its values are the mean of: C(subject, other), float64; its sign,
+            int8; whether it is positive, bool.
         across: shape (sides,), whether both subjects have clusters, and not the same.
     """
 
@@ -157,7 +157,7 @@ class Sides:
         return cls(
             {key: names for key, (names, _) in coded.items()},
             {key: codes for key, (_, codes) in coded.items()},
-            # A sum takes them all as float64, a part of the cell at a time.
+            # Small, as there are millions: a sum makes float64 of them while it lasts.
             {"gamma": comparison, "eta": np.sign(comparison).astype(np.int8), "win_ratio": comparison > 0},
             np.tile((one != other) & (one >= 0) & (other >= 0), 2),
         )
