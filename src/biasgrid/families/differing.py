@@ -12,7 +12,8 @@ WORD = re.compile(r"\w+|[^\w\s]")
 def differing_parts(text: str, other: str) -> list[str]:
     """Splits a text at the words and marks that another text has not.
 
-    The longest sequence of words that stand in both in the same order is what they share.
+    The longest sequence of words that stand in both in the same order is what they share. Where several are as long,
+    it is the same one whichever text comes first.
 
     Args:
         text: the text.
@@ -23,7 +24,8 @@ def differing_parts(text: str, other: str) -> list[str]:
         are the text; the first one and the last one may be empty.
     """
     words = list(WORD.finditer(text))
-    steps = Indel.opcodes([word[0] for word in words], WORD.findall(other))
+    own, others = [word[0] for word in words], WORD.findall(other)
+    steps = Indel.opcodes(own, others) if own <= others else Indel.opcodes(others, own).inverse()
     parts, end = list[str](), 0
     for step in steps:
         if step.tag != "delete":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from small_rewriting import options_of_cell, said_of_groups
 
@@ -69,6 +69,7 @@ def test_words_that_another_text_has_not_are_told() -> None:
 
 
 @given(st.text(), st.text())
+@example("0:", ":0")
 def test_parts_joined_are_the_text_and_shared_parts_are_in_both(text: str, other: str) -> None:
     one, two = differing_parts(text, other), differing_parts(other, text)
     assert "".join(one) == text
