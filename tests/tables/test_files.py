@@ -55,6 +55,15 @@ def test_a_table_is_read_as_it_was_written(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["table.parquet"]
 
 
+def test_a_check_leaves_polars_set_as_it_was(path: Path) -> None:
+    with pl.Config(set_engine_affinity="streaming", set_tbl_rows=3):
+        before = pl.Config.state()
+        write_table(ROWS, path, SPANS, FACTS)
+        with pytest.raises(TableError):
+            write_table(ROWS.reverse().drop("key"), path, SPANS, FACTS)
+        assert pl.Config.state() == before
+
+
 def test_the_same_table_has_the_same_bytes(path: Path) -> None:
     write_table(ROWS, path, SPANS, FACTS)
     before = path.read_bytes()
