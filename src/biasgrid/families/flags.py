@@ -61,3 +61,13 @@ FLAGS = {
     ),
 }
 """Those that are the same in all families, by name."""
+OVER_LIMIT = flag(
+    "too long texts",
+    "share of texts that are longer than `max_tokens` allowed, where a server says how long they are",
+    Limit(
+        0.0,
+        problem="{value:.1%} of the texts are longer than `max_tokens` allowed",
+        remedy="read the lengths (`tokens_out` of the predictions): the server ignores the limit, and charges more",
+    ),
+)
+"""Of families whose models write."""

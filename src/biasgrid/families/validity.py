@@ -28,6 +28,21 @@ def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("unknown_tokens", unknown / known, known)
 
 
+def over_limit(predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the share of texts that are longer than they were to be, where there are any.
+
+    Args:
+        predictions: answers of any kind.
+    """
+    if "over_limit" not in predictions.collect_schema():
+        return
+    longer, known = (
+        predictions.select(sum=pl.col("over_limit").sum(), count=pl.col("over_limit").count()).collect().row(0)
+    )
+    if longer:
+        yield Check("over_limit", longer / known, known)
+
+
 def equal_scores(scores: FloatArray) -> Iterator[Check]:
     """Yields the share of instances whose candidates score the same, if there are any with several.
 

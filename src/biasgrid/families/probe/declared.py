@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from biasgrid.families.flags import FLAGS as COMMON_FLAGS
-from biasgrid.families.flags import flag
+from biasgrid.families.flags import OVER_LIMIT, flag
 from biasgrid.families.probe.files.metrics import Metric, OfObservations
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.tables.measure import Limit, Measure, Unit
@@ -82,6 +82,7 @@ MEASURES = {
 """The measures of all probes."""
 FLAGS: Mapping[str, Measure] = {
     **{name: COMMON_FLAGS[name] for name in ("unknown_tokens", "equal_scores", "improbable")},
+    "over_limit": OVER_LIMIT,
     "undetected": flag(
         "nothing found",
         "share of answers in which the evaluator finds nothing",

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.validity import equal_scores, improbable, unknown_tokens
+from biasgrid.families.validity import equal_scores, improbable, over_limit, unknown_tokens
 from biasgrid.tables.validity import Check
 
 COMMONEST = 3
@@ -20,6 +20,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
     predictions = cell.predictions
     yield from unknown_tokens(predictions)
+    yield from over_limit(predictions)
     if "probabilities" in predictions.collect_schema():
         lists = predictions.select("probabilities").collect()["probabilities"].drop_nulls().to_list()
         scored = np.array([each for each in lists if None not in each], dtype=np.float64)

@@ -17,5 +17,8 @@ SCHEMA = table(
         ),
         "tokens_in": column(pl.UInt32, description="how many tokens were read, if known", nullable=True),
         "tokens_out": column(pl.UInt32, description="how many tokens were written, if known", nullable=True),
+        "over_limit": column(
+            pl.Boolean, description="whether these are more than a server was told to write at most", nullable=True
+        ),
     },
 )
