@@ -5,7 +5,8 @@ rule able:
     input:
         model=layout.record("models", "{model}"),
     output:
-        layout.able(),
+        # What was found out stays there for the job, which asks only another server again.
+        update(layout.able()),
     log:
         layout.log("able", "{model}"),
     conda:

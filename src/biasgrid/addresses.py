@@ -6,11 +6,17 @@ import os
 import re
 from base64 import b64encode
 from hashlib import sha256
+from ipaddress import ip_address, ip_network
+from typing import NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit, urlunsplit
 
 from biasgrid.faults import Fault, InputError
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+HOST = re.compile(r"[\w.:-]+")
+PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+PORTS = {"http": 80, "https": 443}
 
 
 def shown(address: str) -> str:
@@ -21,6 +27,22 @@ def shown(address: str) -> str:
         return "an address that cannot be read"
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def canonical(address: str) -> str:
+    """Returns what of an address says which server it is: scheme, host, port and path, in one spelling.
+
+    User, password and query are left out, as is a port that the scheme implies.
+
+    Raises:
+        InputError: it is no address.
+    """
+    try:
+        parts = urlsplit(address)
+        host, port = (parts.hostname or "").rstrip("."), parts.port or PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        raise InputError([Fault(shown(address), "", "is no address", "one such as https://host/v1")]) from None
+    return f"{parts.scheme}://[{host}]:{port}{parts.path.rstrip('/')}"
 
 
 def without_user(address: str) -> tuple[str, str | None]:
@@ -55,3 +77,73 @@ def with_secrets(address: str) -> str:
         expected = f"it there, such as `export {missing[0]}=...`, in the shell that runs snakemake"
         raise InputError([Fault(shown(address), "", f"the environment has no {names}", expected)])
     return VARIABLE.sub(lambda found: os.environ[found[1]], address)
+
+
+class Proxy(NamedTuple):
+    """A proxy that the environment names: its address, which may hold a password, and the variable."""
+
+    address: str
+    variable: str
+
+
+def proxy_of(address: str) -> Proxy | None:
+    """Returns the proxy through which an address is reached.
+
+    None where the environment names none, where `NO_PROXY` has the host, and for addresses on this machine.
+
+    Raises:
+        InputError: what the environment names cannot be a proxy.
+    """
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    if is_this_machine(host) or without_proxy(host, parts.netloc.rpartition("@")[2]):
+        return None
+    for name in (f"{parts.scheme}_proxy", "all_proxy"):
+        for variable in (name, name.upper()):
+            if value := os.environ.get(variable, "").strip():
+                return Proxy(checked_proxy(value, variable), variable)
+    return None
+
+
+def checked_proxy(value: str, variable: str) -> str:
+    """Returns the address of a proxy.
+
+    Raises:
+        InputError: it is none.
+    """
+    proxy = value if "://" in value else f"http://{value}"
+    try:
+        parts = urlsplit(proxy)
+        is_one = parts.scheme in PROXY_SCHEMES and HOST.fullmatch(parts.hostname or "") and parts.port != 0
+    except ValueError:
+        is_one = None
+    if not is_one:
+        expected = f"an address such as http://proxy.example.org:3128, or no such variable (`unset {variable}`)"
+        raise InputError([Fault("the environment", variable, "names no proxy that can be used", expected)])
+    return proxy
+
+
+def is_this_machine(host: str) -> bool:
+    """Says whether a host is this machine, by its name or address."""
+    try:
+        return ip_address(host).is_loopback or ip_address(host).is_unspecified
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def without_proxy(host: str, host_and_port: str) -> bool:
+    """Says whether `NO_PROXY` has a host: by name, by the end of its name, or by a network of addresses."""
+    from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
+
+    named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    if proxy_bypass_environment(host_and_port, {"no": named}):
+        return True
+    return any(is_in_network(host, each.strip()) for each in named.split(",") if "/" in each)
+
+
+def is_in_network(host: str, network: str) -> bool:
+    """Says whether a host is an address of a network such as `10.0.0.0/8`."""
+    try:
+        return ip_address(host) in ip_network(network, strict=False)
+    except ValueError:
+        return False

@@ -40,6 +40,9 @@ class ModelServer:
         model: what it calls itself; None for what it is asked for. `only` refuses all other names.
         key: the key it wants, None for none.
         seconds: how long an answer takes.
+        says: changes the body of an answer to a prompt, the n-th attempt from 0: what it returns is sent.
+        unknown: a parameter that it refuses with 422.
+        limit: the parameter that limits its answers, of which only those that shall count are long.
     """
 
     fault: Callable[[str, int], Fault] = lambda prompt, attempt: None
@@ -48,6 +51,9 @@ class ModelServer:
     only: str | None = None
     key: str | None = None
     seconds: float = 0
+    says: Callable[[dict[str, Any], str, int], Any] = lambda body, prompt, attempt: body
+    unknown: str | None = None
+    limit: str | None = None
     port: int = 0
     tries: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
@@ -75,12 +81,26 @@ class ModelServer:
                     self.now -= 1
                 if answer is None:
                     break
-                writer.write(answer)
-                await writer.drain()
+                await self.send(answer, writer)
         except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass
         finally:
             writer.close()
+
+    async def send(self, answer: bytes, writer: asyncio.StreamWriter) -> None:
+        """Sends a response as a whole, or as slowly or as long as it says that it wants."""
+        if b"DRIP" in answer:
+            for place in range(len(answer)):
+                writer.write(answer[place : place + 1])
+                await writer.drain()
+                await asyncio.sleep(0.05)
+        while b"ENDLESS" in answer:
+            writer.write(b"HTTP/1.1 200 X\r\n\r\n" if answer.startswith(b"HTTP") else answer * 9999)
+            answer = b"ENDLESS"
+            await writer.drain()
+        if b"DRIP" not in answer:
+            writer.write(answer)
+            await writer.drain()
 
     async def answer(self, path: str, headers: dict[str, str], content: bytes) -> bytes | None:
         """The bytes of a response; None drops the connection."""
@@ -99,13 +119,19 @@ class ModelServer:
         prompt = prompt_of(body)
         attempt, self.tries[prompt] = self.tries[prompt], self.tries[prompt] + 1
         fault = self.fault(prompt, attempt)
+        if self.unknown in body:
+            detail = [{"loc": ["body", self.unknown], "msg": "this field is not known here"}]
+            return response(422, json.dumps({"object": "error", "message": {"detail": detail}}).encode())
+        if fault is not None and fault.startswith("to "):
+            return response(307, b"", {"location": fault.removeprefix("to ")})
         if self.seconds or fault == "slow":
             await asyncio.sleep(30 if fault == "slow" else self.seconds)
         broken = self.broken(fault)
         if broken is not None or fault == "drop":
             return broken
         self.answered[prompt] += 1
-        return response(200, json.dumps(self.said(path, body, prompt, fault)).encode())
+        said = self.says(self.said(path, body, prompt, fault), prompt, attempt)
+        return response(200, said if isinstance(said, bytes) else json.dumps(said).encode())
 
     def broken(self, fault: Fault) -> bytes | None:
         """The response where there is no answer."""
@@ -128,6 +154,8 @@ class ModelServer:
             text = allowed[int(share(prompt) * len(allowed))]
         finish = {"filtered": "content_filter", "length": "length"}.get(str(fault), "stop")
         text = "" if fault in ("empty", "filtered") else text
+        if self.limit and "Count from" in prompt:
+            text = " ".join(["one"] * min(body.get(self.limit, 99), 99))
         name = self.model or body["model"]
         used = {"prompt_tokens": len(TOKENS.findall(prompt)), "completion_tokens": len(TOKENS.findall(text))}
         if "/messages" in path:

@@ -17,10 +17,14 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.files import bring_to_present, write_text
 from biasgrid.jobs.gpu import leased_gpus
+from biasgrid.models.servers.capabilities import kept
 from biasgrid.references import found
 
 section = snakemake.config["models"][snakemake.wildcards.model]
-with leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu):
-    able = found(snakemake.params.look)(read_record(snakemake.input.model), section, Path(snakemake.log[0]))
-write_text(snakemake.output[0], json.dumps(able, indent=2) + "\n")
+record, out = read_record(snakemake.input.model), Path(snakemake.output[0])
+able = kept(out, record, section, snakemake.wildcards.model)
+if able is None:
+    with leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu):
+        able = found(snakemake.params.look)(record, section, Path(snakemake.log[0]))
+write_text(out, json.dumps(able, indent=2) + "\n")
 bring_to_present(snakemake.input)

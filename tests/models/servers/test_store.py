@@ -81,7 +81,7 @@ def test_a_damaged_line_is_asked_again(serve: Servers, cell: Cells, caplog: pyte
     assert "requests.jsonl, line 5: damaged; what it held is asked again" in caplog.text
 
 
-@pytest.mark.parametrize("first", ['{"biasgrid_answers": 2}', "what is this"])
+@pytest.mark.parametrize("first", ['{"biasgrid_answers": 3}', "what is this", "[" * 99999])
 def test_a_store_of_another_version_is_refused(serve: Servers, cell: Cells, first: str) -> None:
     server = serve()
     ours = cell(server, 3)
@@ -168,4 +168,4 @@ def test_two_jobs_at_one_store_wait_for_each_other(serve: Servers, cell: Cells) 
         ours.ask(seconds_without_progress=2)
     process.wait()
     assert len(ours.lines) == 40
-    assert json.loads(ours.store.read_text().splitlines()[0]) == {"biasgrid_answers": 1}
+    assert json.loads(ours.store.read_text().splitlines()[0]) == {"biasgrid_answers": 2}

@@ -10,6 +10,10 @@ from biasgrid.models.servers.section import Asking
 
 NO_KEY = "none"
 """Servers that need no key take any; the clients insist on one, and would look for theirs in the environment."""
+TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
+"""What chats call the most tokens that may be written; services know one of them, or both."""
+SHORTEST_SECRET = 8
+"""Shorter keys, such as `none`, are words that an answer may have."""
 TALKATIVE = ("anthropic", "httpcore2", "httpx2", "openai")
 """Libraries that log every request, and addresses with all that is in them."""
 
@@ -26,7 +30,7 @@ class Access:
         provider: see `Endpoint`.
         api_version: see `Endpoint`.
         key: the key, None where it needs none.
-        is_ours: whether it runs on this machine, so that no proxy stands between.
+        token_limit: what a chat calls the most tokens that may be written, see `capabilities`.
     """
 
     url: str = field(repr=False)
@@ -36,13 +40,21 @@ class Access:
     provider: str = "openai"
     api_version: str | None = None
     key: str | None = field(default=None, repr=False)
-    is_ours: bool = False
+    token_limit: str = TOKEN_LIMITS[0]
 
     def without_key(self, text: str) -> str:
         """Takes the key, and an address that may hold another one, out of a text that a server has written."""
-        for secret in filter(None, (self.key, self.url if self.url != self.shown else None)):
+        for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
+
+    def without_key_in_answer(self, text: str) -> str:
+        """Takes the key out of an answer, where it is long enough to be no word that a model writes."""
+        return self.without_key(text) if all(len(secret) >= SHORTEST_SECRET for secret in self._secrets) else text
+
+    @property
+    def _secrets(self) -> list[str]:
+        return list(filter(None, (self.key, self.url if self.url != self.shown else None)))
 
     def error(self, problem: str, expected: str) -> ModelError:
         """Words what is wrong with a server."""

@@ -14,7 +14,7 @@ from biasgrid.faults import UserError
 from biasgrid.models.servers.access import Access
 from biasgrid.models.servers.budget import Budget
 from biasgrid.models.servers.client import Client, client_of
-from biasgrid.models.servers.refusals import Refused
+from biasgrid.models.servers.refusals import FINAL, Refused
 from biasgrid.models.servers.requests import Answer, Request
 from biasgrid.models.servers.section import Endpoint
 from biasgrid.models.servers.store import RequestStore
@@ -42,7 +42,7 @@ class Limits:
         if self.requests is not None:
             await self.requests.acquire()
         if self.tokens is not None:
-            await self.tokens.acquire(min(request.tokens_in + request.most_tokens_out, self.tokens.max_rate))
+            await self.tokens.acquire(min(request.tokens_in + request.most.tokens_out, self.tokens.max_rate))
 
 
 @dataclass
@@ -69,6 +69,9 @@ class Desk:
         Raises:
             UserError: not all were answered; what was is stored. Or the disk is full, and what was paid is stored.
         """
+        for request in requests:
+            if request in self.store:
+                self.budget.spend(self.store.charge_former(request))
         missing = [request for request in requests if request not in self.store]
         if missing:
             asyncio.run(Round(self, missing).run())
@@ -112,17 +115,15 @@ class Round:
             await self.find_means(request)
             if self.stop is not None:
                 return
-            answer = None
             try:
-                answer = await self.answered_at_last(client, request)
-                self.keep(request, answer)
+                self.keep(request, await self.answered_at_last(client, request))
             except Refused as error:
                 self.count_failure(error)
             except UserError as error:
                 # The disk is full: what is under way arrives in the room that was kept free.
                 self.stop = error
             finally:
-                self.desk.budget.settle(request, answer)
+                self.desk.budget.settle(request)
 
     async def find_means(self, request: Request) -> None:
         """Sets aside what a request may cost, as soon as those under way have cost less than they might."""
@@ -133,17 +134,20 @@ class Round:
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
 
     async def answered_at_last(self, client: Client, request: Request) -> Answer:
-        """Sends a request again where the library gave it up too early.
+        """Sends a request until there is an answer, as often as it may be sent.
 
         Raises:
             Refused: there is no answer.
         """
-        attempts = self.desk.access.asking.attempts
+        attempts, budget = self.desk.access.asking.attempts, self.desk.budget
         for attempt in range(attempts):
             try:
                 return await client.ask(request)
             except Refused as error:
-                if not error.again or attempt + 1 == attempts or self.stop is not None:
+                error.problem = self.desk.access.without_key(error.problem)
+                if error.usage is not None:
+                    budget.spend(self.desk.store.charge(request, error.usage))
+                if not error.again or attempt + 1 == attempts or self.stop is not None or not budget.is_kept:
                     raise
                 await asyncio.sleep(pause(attempt, error.seconds))
         raise AssertionError
@@ -153,7 +157,7 @@ class Round:
         self.in_a_row = 0
         self.answered += 1
         self.desk.names.add(answer.model)
-        self.desk.store.add(request, answer)
+        self.desk.budget.spend(self.desk.store.add(request, answer))
         self.desk.arrived(request)
 
     def count_failure(self, error: Refused) -> None:
@@ -161,7 +165,7 @@ class Round:
         self.failures.append(error)
         self.in_a_row += 1
         if error.is_final:
-            self.stop = self.stop or self.desk.access.error(error.problem, EXPECTED)
+            self.stop = self.stop or self.desk.access.error(error.problem, advice_on(error))
         elif self.in_a_row >= min(len(self.missing), max(LEAST_FAILURES, self.desk.access.asking.concurrency)):
             self.stop = self.stop or self.unanswered()
 
@@ -187,8 +191,14 @@ KEPT = "what was answered is kept, and the next run asks the rest"
 EXPECTED = "a key, an address and a model that it takes, see `endpoint` in the config"
 
 
+def advice_on(error: Refused) -> str:
+    """Says what to do about a refusal: one of a request is the server's own to explain."""
+    is_of_request = error.status is not None and error.status not in FINAL
+    return "a request that the server takes: see its own words" if is_of_request else EXPECTED
+
+
 def pause(attempt: int, seconds: float | None) -> float:
     """Returns how long to wait before another attempt: as long as the server says, else longer from time to time."""
     if seconds is not None:
         return min(seconds, LONGEST_PAUSE)
-    return float(min(2**attempt, 60) * (0.5 + random.random() / 2))
+    return float(min(2**attempt, 60) * (0.25 + random.random() / 4))

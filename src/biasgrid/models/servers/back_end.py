@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,9 +24,10 @@ from biasgrid.models.generation.section import Generation
 from biasgrid.models.servers.access import Access, quiet_libraries
 from biasgrid.models.servers.asking import Desk
 from biasgrid.models.servers.budget import Budget
+from biasgrid.models.servers.identity import MANIFEST, answered_by, former_model, owner_before, server_of
 from biasgrid.models.servers.lengths import lengths_of, longest_of
-from biasgrid.models.servers.reach import name_of, reached
-from biasgrid.models.servers.requests import Request, asked_with, digest_of
+from biasgrid.models.servers.reach import reached
+from biasgrid.models.servers.requests import Request, asked_with
 from biasgrid.models.servers.section import Asking
 from biasgrid.models.servers.spent import bill_of
 from biasgrid.models.servers.store import RequestStore
@@ -61,29 +63,33 @@ class Server(BackEnd):
         access: how it is reached.
         settings: how to answer.
         generation: the keys of `generation.section.Generation`.
-        model: what tells the model from others.
+        answered_by: the digest of who answers, see `identity`.
+        former_model: what version 0.1.0 had in its place.
         asked_with: the digest of what is the same in all requests.
         desk: what sends requests.
     """
 
     Choices: ClassVar[type[Any]] = ServerChoices
 
-    def __init__(self, access: Access, settings: Settings, model: str, held: ExitStack):
+    def __init__(self, access: Access, settings: Settings, record: Mapping[str, Any], held: ExitStack):
         """Opens the store.
 
         Args:
             access: how the server is reached.
             settings: how to answer.
-            model: what tells the model from others.
+            record: the model's record.
             held: what must be let go of at the end.
         """
         self.access, self.settings, self.held = access, settings, held
         self.generation = generation_of(settings)
-        self.model = digest_of(model, settings.choices.get("serve"), access.asking.api)
+        self.answered_by = answered_by(server_of(settings.section), record)
+        self.former_model = former_model(settings.section, record, serve_of(settings))
         self.asked_with = asked_with_of(settings)
         longest = min(LONGEST_FOR_LOCK, settings.seconds_without_progress / 2)
         held.enter_context(one_job(cell_of(settings) / "requests.lock", longest))
-        self.store = held.enter_context(RequestStore(cell_of(settings), self.reserve))
+        manifest = cell_of(settings).parents[2] / MANIFEST
+        owner = partial(owner_before, manifest, settings.model, settings.section, record)
+        self.store = held.enter_context(RequestStore(cell_of(settings), self.reserve, owner))
         self.desk = Desk(access, self.store, self.budget())
 
     @classmethod
@@ -91,7 +97,7 @@ class Server(BackEnd):
         """Returns what decides the answers, and where options are chosen the way in which they are."""
         way = {"scored_by": way_of(settings)} if settings.answer == "choice" else {}
         choices = {name: value for name, value in super().decisive(settings).items() if value is not None}
-        return {**choices, **way, "asked_with": asked_with_of(settings)}
+        return {**choices, **way, "asked_with": asked_with_of(settings), "server": server_of(settings.section)}
 
     @classmethod
     def runs_on(cls, settings: Settings) -> str:
@@ -104,7 +110,9 @@ class Server(BackEnd):
         quiet_libraries()
         with ExitStack() as held:
             access = held.enter_context(reached(record, settings.section, settings.log))
-            back_end = cls(access, settings, name_of(record), held)
+            if limit := settings.able.get("token_limit"):
+                access = replace(access, token_limit=limit)
+            back_end = cls(access, settings, record, held)
             back_end.check_lengths(record, instances)
             # What comes of it ends it, see `release`.
             back_end.held = held.pop_all()
@@ -183,7 +191,9 @@ class Server(BackEnd):
         self.send(requests, progress)
         answers = [self.store[request] for (request,) in requests]
         rows = [(*text_of(answer), answer.tokens_in, answer.tokens_out) for answer in answers]
-        return pl.DataFrame(rows, schema=OF_TEXTS, orient="row")
+        return pl.DataFrame(rows, schema=OF_TEXTS, orient="row").with_columns(
+            over_limit=pl.col("tokens_out") > self.generation["max_tokens"]
+        )
 
     def requests(self, instances: pl.DataFrame, sent: Sequence[Sequence[Sent]]) -> list[list[Request]]:
         """Makes the requests of each instance: what is drawn has a seed of its own."""
@@ -192,7 +202,12 @@ class Server(BackEnd):
         return [
             [
                 Request(
-                    self.model, self.asked_with, int(key), each.messages, self.with_seed(each.parameters, int(seed))
+                    self.answered_by,
+                    self.asked_with,
+                    int(key),
+                    each.messages,
+                    self.with_seed(each.parameters, int(seed)),
+                    self.former_model,
                 )
                 for each in row
             ]
@@ -233,13 +248,18 @@ class Server(BackEnd):
         check_lengths(lengths, most, limit, instances["instance"], self.settings.model)
 
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
-        """Tells which models have answered."""
+        """Tells which models have answered, and how many texts are longer than they were to be."""
         names = sorted(filter(None, self.desk.names))
         strange = [name for name in names if self.access.model not in name and name not in self.access.model]
         if strange:
             logger.warning(
                 "%s was asked for %s, and %s has answered: check that they are the same",
                 self.access.shown, self.access.model, ", ".join(strange),
+            )  # fmt: skip
+        if "over_limit" in answers.columns and (longer := answers["over_limit"].sum()):
+            logger.warning(
+                "%s: %s of %s answers are longer than max_tokens %s (the longest: %s tokens), and charged as they are",
+                self.access.shown, longer, len(answers), self.generation["max_tokens"], answers["tokens_out"].max(),
             )  # fmt: skip
         return {}
 
@@ -274,7 +294,13 @@ def asked_with_of(settings: Settings) -> str:
     asked = settings.section.get("endpoint") or settings.section["serve"]
     # Of one token nothing is drawn.
     drawn = {"drawn": generation["seed"]} if sent["max_tokens"] > 1 else {}
-    return asked_with([asked.get("model"), settings.choices.get("serve")], asked.get("api", "chat"), sent | drawn)
+    return asked_with([asked.get("model"), serve_of(settings)], asked.get("api", "chat"), sent | drawn)
+
+
+def serve_of(settings: Settings) -> dict[str, Any] | None:
+    """Returns what version 0.1.0 knew of a server that is started for a job; None for others."""
+    serve = settings.choices.get("serve")
+    return None if serve is None else {key: value for key, value in serve.items() if key != "files"}
 
 
 def cell_of(settings: Settings) -> Any:

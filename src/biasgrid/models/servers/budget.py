@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from biasgrid.models.servers.requests import Answer, Request
+from biasgrid.models.servers.requests import Request, Tokens
 from biasgrid.models.servers.section import Price
-from biasgrid.models.servers.store import Bill
+from biasgrid.models.servers.store_lines import Bill
 
 MILLION = 1e6
 
@@ -36,16 +36,25 @@ class Budget:
 
     def add(self, bill: Bill) -> None:
         """Adds what answers of earlier runs have cost."""
+        self.spend(Tokens(bill.tokens_in, bill.tokens_out))
+
+    def spend(self, charged: Tokens) -> None:
+        """Adds what was charged."""
         if self.price is not None:
-            self.spent += cost(self.price, bill.tokens_in, bill.tokens_out)
+            self.spent += cost(self.price, *charged)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what is spent and set aside is within the limit."""
+        return self.limit is None or self.spent + self.promised <= self.limit
 
     def most(self, request: Request) -> float:
         """Returns what a request may cost at most."""
-        return cost(self.price, request.most_tokens_in, request.most_tokens_out) if self.price else 0
+        return cost(self.price, *request.most) if self.price else 0
 
     def about(self, request: Request) -> float:
         """Returns what a request costs, about: at most what may be written."""
-        return cost(self.price, request.tokens_in, request.most_tokens_out) if self.price else 0
+        return cost(self.price, request.tokens_in, request.most.tokens_out) if self.price else 0
 
     def promise(self, request: Request) -> bool:
         """Sets aside what a request may cost; False where there is not so much left."""
@@ -55,12 +64,7 @@ class Budget:
         self.under_way += 1
         return True
 
-    def settle(self, request: Request, answer: Answer | None) -> None:
-        """Takes what a request has cost for what was set aside; nothing without an answer."""
+    def settle(self, request: Request) -> None:
+        """Gives back what was set aside for a request; what it was charged is spent by then, see `spend`."""
         self.promised -= self.most(request)
         self.under_way -= 1
-        if answer is not None and self.price is not None:
-            # What is not told is taken for the most that it can have been.
-            read = request.most_tokens_in if answer.tokens_in is None else answer.tokens_in
-            written = request.most_tokens_out if answer.tokens_out is None else answer.tokens_out
-            self.spent += cost(self.price, read, written)

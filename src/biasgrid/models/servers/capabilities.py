@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from biasgrid.files import read_made
 from biasgrid.models.generation.section import Generation
-from biasgrid.models.servers.access import Access, quiet_libraries
-from biasgrid.models.servers.asking import EXPECTED
+from biasgrid.models.servers.access import TOKEN_LIMITS, Access, quiet_libraries
+from biasgrid.models.servers.asking import advice_on
 from biasgrid.models.servers.client import Client, client_of
+from biasgrid.models.servers.identity import MANIFEST, answered_by, owner_before, server_of
 from biasgrid.models.servers.reach import reached
 from biasgrid.models.servers.refusals import Refused
 from biasgrid.models.servers.requests import Answer, Request
@@ -26,6 +29,9 @@ QUESTIONS = (
 )
 STRANGE: tuple[Options, Options] = (("quartz", "basalt"), ("violet", "clover"))
 """No server answers with these of its own accord."""
+LONG_QUESTION = "Count from one to fifty, in words."
+FEW_TOKENS = 16
+"""To which the answer is to be cut; some servers refuse fewer."""
 MOST = 1.001
 """Probabilities may be rounded."""
 
@@ -39,8 +45,9 @@ def look(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None
         log: the log of the job.
 
     Returns:
-        `scored_by`, the first way that works; `tried`, by the ways before it why they do not; and `served_by`, what the
-        server calls the model that answers.
+        `scored_by`, the first way that works; `tried`, by the ways before it why they do not; `served_by`, what the
+        server calls the model that answers; `token_limit`, what it calls the most tokens that may be written; and
+        `answered_by`, see `identity`.
 
     Raises:
         UserError: it cannot be reached, or gives no answer.
@@ -48,14 +55,32 @@ def look(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None
     quiet_libraries()
     writing = Generation.model_validate(section.get("generation", {})).model_dump(include={"max_tokens", "temperature"})
     with reached(record, section, log) as access:
-        return asyncio.run(tried(access, writing))
+        found = asyncio.run(tried(access, writing))
+    return {**found, "answered_by": answered_by(server_of(section), record)}
+
+
+def kept(path: Path, record: Mapping[str, Any], section: Mapping[str, Any], model: str) -> dict[str, Any] | None:
+    """Returns what was found out before, if it was of the server that answers now; else None.
+
+    Args:
+        path: the file of the folder `able` of the results that says it, if there is one.
+        record: the model's record.
+        section: its section of the config.
+        model: its name.
+    """
+    if not path.exists() or not section.keys() & {"endpoint", "serve"}:
+        return None
+    known: dict[str, Any] = read_made(path, "what a model can do")
+    before = known.get("answered_by") or owner_before(path.parents[1] / MANIFEST, model, section, record).answered_by
+    now = answered_by(server_of(section), record)
+    return {**known, "answered_by": now} if before == now and "scored_by" in known else None
 
 
 async def tried(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:
     """Tries all ways, from the one that says most; see `look`."""
+    access, answer = await with_token_limit(access, writing)
     client = client_of(access)
     try:
-        answer = await plain_answer(client, access, writing)
         reasons: dict[str, str] = {}
         for kind in WAYS:
             if access.asking.api not in kind.apis:
@@ -63,7 +88,12 @@ async def tried(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:
             problem = await problem_of(client, kind(writing), access.asking.api)
             if problem is None:
                 logger.info("%s: options are scored by %s", access.shown, kind.name)
-                return {"scored_by": kind.name, "tried": reasons, "served_by": answer.model}
+                return {
+                    "scored_by": kind.name,
+                    "tried": reasons,
+                    "served_by": answer.model,
+                    "token_limit": access.token_limit,
+                }
             reasons[kind.name] = access.without_key(problem)
             logger.info("%s: not by %s: %s", access.shown, kind.name, reasons[kind.name])
     finally:
@@ -71,17 +101,51 @@ async def tried(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:
     raise access.error("it gives no answers that can be read", "a server of OpenAI's protocol")
 
 
+async def with_token_limit(access: Access, writing: Mapping[str, Any]) -> tuple[Access, Answer]:
+    """Finds what a server calls the most tokens that may be written: some take a name and ignore it.
+
+    Returns:
+        The access with this name, and an answer; where no name keeps answers short, the first that is not refused.
+
+    Raises:
+        ModelError: the server gives no answer.
+    """
+    answered: list[tuple[Access, Answer]] = []
+    for name in TOKEN_LIMITS if access.asking.api == "chat" else TOKEN_LIMITS[:1]:
+        client = client_of(replace(access, token_limit=name))
+        try:
+            answer = await plain_answer(client, access, writing)
+            answered.append((replace(access, token_limit=client.token_limit), answer))
+            if await keeps_limit(client, access.asking.api):
+                return answered[-1]
+            logger.info("%s: answers are longer than %s allows", access.shown, client.token_limit)
+        except Refused as error:
+            if not answered:
+                raise access.error(error.problem, advice_on(error)) from None
+        finally:
+            await client.close()
+    logger.warning("%s: nothing keeps its answers as short as `max_tokens` says", access.shown)
+    return answered[0]
+
+
 async def plain_answer(client: Client, access: Access, writing: Mapping[str, Any]) -> Answer:
     """Asks for a text, to see whether there is a server that takes key and model.
 
     Raises:
-        ModelError: there is none.
+        Refused: there is none.
     """
-    asked = as_asked(QUESTIONS[0], access.asking.api)
+    return (await answers_to(client, Text(writing), as_asked(QUESTIONS[0], access.asking.api), LETTERS))[0]
+
+
+async def keeps_limit(client: Client, api: str) -> bool:
+    """Says whether an answer that would be long is as short as it was to be; so does a server that refuses to cut."""
+    text = Text({"max_tokens": FEW_TOKENS, "temperature": 1.0})
     try:
-        return (await answers_to(client, Text(writing), asked, LETTERS))[0]
-    except Refused as error:
-        raise access.error(error.problem, EXPECTED) from None
+        (answer,) = await answers_to(client, text, as_asked(LONG_QUESTION, api), LETTERS)
+    except Refused:
+        return True
+    # A token has at most one word, nearly always.
+    return (answer.tokens_out or 0) <= FEW_TOKENS and len(answer.text.split()) <= 2 * FEW_TOKENS
 
 
 def as_asked(question: str, api: str) -> Asked:

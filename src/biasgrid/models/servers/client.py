@@ -1,35 +1,106 @@
 """Clients of servers: one request, and the answer to it or why there is none.
 
-The libraries of the servers' makers send a request again where that may help; what they give up too early is told by
-`Refused`, and sent again by `asking`.
+The libraries of the servers' makers know addresses, keys and how a request is written. They send it once; what may be
+sent again is told by `Refused`, and sent again by `asking`. What comes back is read here, from the JSON that arrived.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-import openai
+from biasgrid.models.servers.access import NO_KEY, TOKEN_LIMITS, Access
+from biasgrid.models.servers.refusals import Refused, refused, told, unreadable, usage_in
+from biasgrid.models.servers.requests import Answer, Request, checked_answer, text_of_content
+from biasgrid.models.servers.transport import http_client
 
-from biasgrid.models.servers.access import NO_KEY, Access
-from biasgrid.models.servers.refusals import Refused, refused, told
-from biasgrid.models.servers.requests import Answer, Request
+FILTERED = "content_filter"
+WRONG_PARAMETER = (400, 422)
+"""Statuses with which servers refuse a parameter that they do not know."""
+LEAST_LOG_PROBABILITY = -9999.0
+"""Of what cannot be, for which some servers give minus infinity."""
 
-REFUSED = "content_filter"
 
+class Client(ABC):
+    """What sends requests.
 
-class Client(Protocol):
-    """What sends requests."""
+    Attributes:
+        access: how the server is reached.
+        library: the module of its maker, which has the errors `APIStatusError` and `APIConnectionError`.
+        client: the library's client.
+        token_limit: what the server calls the most tokens that may be written.
+    """
+
+    protocol: ClassVar[str]
+
+    def __init__(self, access: Access, library: Any, client: Any):
+        self.access, self.library, self.client = access, library, client
+        self.token_limit = access.token_limit
 
     async def ask(self, request: Request) -> Answer:
-        """Sends a request.
+        """Sends a request once; twice where the server does not know the name of a parameter.
 
         Raises:
             Refused: there is no answer.
         """
+        sent_as = self.token_limit
+        try:
+            return await self.ask_once(request)
+        except Refused as error:
+            if error.status not in WRONG_PARAMETER or sent_as not in error.problem:
+                raise
+            (self.token_limit,) = set(TOKEN_LIMITS) - {sent_as}
+            return await self.ask_once(request)
+
+    async def ask_once(self, request: Request) -> Answer:
+        """Sends a request once; see `ask`."""
+        seconds = self.access.asking.timeout
+        try:
+            async with asyncio.timeout(seconds):
+                response = await self.send(request)
+        except TimeoutError:
+            raise Refused(f"no answer within {seconds:g} s", again=True) from None
+        except self.library.APIStatusError as error:
+            content = error.response.content
+            if is_filtered(content):
+                return Answer("", "content_filter", None, None, "")
+            raise refused(error.status_code, content, error.response.headers) from None
+        except self.library.APIConnectionError as error:
+            raise Refused(f"no answer ({told(error)})", again=True) from None
+        return self.read(response.http_response.content)
+
+    def read(self, content: bytes) -> Answer:
+        """Reads a response.
+
+        Raises:
+            Refused: it is no answer of the protocol, or not a whole one.
+        """
+        try:
+            body = json.loads(content)
+            answer = checked_answer({**self.fields(body), **usage_in(body)._asdict()})
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise unreadable(self.protocol, content, error) from None
+        without_key = self.access.without_key_in_answer
+        return answer._replace(text=without_key(answer.text), model=without_key(answer.model))
+
+    @abstractmethod
+    async def send(self, request: Request) -> Any:
+        """Sends a request through the library; returns its response as it came."""
+
+    @abstractmethod
+    def fields(self, body: Any) -> dict[str, Any]:
+        """Returns the fields of an `Answer` in a response, as they stand there, but those of usage.
+
+        Raises:
+            KeyError: there is none; so do AttributeError, IndexError, TypeError and ValueError.
+        """
 
     async def close(self) -> None:
         """Ends the connections."""
+        await self.client.close()
 
 
 def client_of(access: Access) -> Client:
@@ -37,6 +108,7 @@ def client_of(access: Access) -> Client:
 
     Raises:
         ModelError: its library is not installed.
+        InputError: the environment names a proxy that is none.
     """
     if access.asking.api == "anthropic":
         from biasgrid.models.servers.anthropic_client import AnthropicClient
@@ -45,108 +117,85 @@ def client_of(access: Access) -> Client:
     return OpenAIClient(access)
 
 
-class OpenAIClient:
+class OpenAIClient(Client):
     """Asks a server that speaks OpenAI's protocol."""
 
+    protocol = "OpenAI"
+
     def __init__(self, access: Access):
-        self.access = access
-        self.client: Any = library_client(access)
-        self.is_chat = access.asking.api == "chat"
+        import openai
 
-    async def ask(self, request: Request) -> Answer:
+        super().__init__(access, openai, library_client(access))
+
+    async def send(self, request: Request) -> Any:
         """Sends a request; see `Client`."""
-        try:
-            return answer_of(await self._sent(request))
-        except json.JSONDecodeError:
-            raise Refused("an answer that is not JSON", again=True) from None
-        except openai.APIStatusError as error:
-            if is_filtered(error.body):
-                return Answer("", REFUSED, None, None, "")
-            raise refused(error.status_code, self.access.without_key(str(error)), error.response.headers) from None
-        except openai.APIConnectionError as error:
-            raise Refused(f"no answer ({self.access.without_key(told(error))})", again=False) from None
-        except (openai.OpenAIError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            problem = f"an answer that is not one of OpenAI's protocol ({type(error).__name__})"
-            raise Refused(problem, again=True) from None
-
-    async def _sent(self, request: Request) -> Any:
         sent = {"model": self.access.model, **request.parameters}
-        if self.is_chat:
-            sent |= {"messages": request.messages, "max_completion_tokens": sent.pop("max_tokens")}
-            raw = await self.client.chat.completions.with_raw_response.create(**sent)
+        if self.access.asking.api == "completions":
+            return await self.client.completions.with_raw_response.create(prompt=request.messages, **sent)
+        sent |= {"messages": request.messages, self.token_limit: sent.pop("max_tokens")}
+        return await self.client.chat.completions.with_raw_response.create(**sent)
+
+    def fields(self, body: Any) -> dict[str, Any]:
+        """Reads an answer of chats or completions; see `Client`."""
+        choice = body["choices"][0]
+        finish, scores = choice.get("finish_reason") or "stop", choice.get("logprobs")
+        if own := choice.get("error"):
+            raise ValueError(f"it ended with an error: {own.get('message', own) if isinstance(own, dict) else own}")
+        message = choice.get("message")
+        if message is None:
+            text = choice["text"]
+        elif message.get("content") is None and message.get("refusal"):
+            text, finish = message["refusal"], "refusal"
         else:
-            raw = await self.client.completions.with_raw_response.create(prompt=request.messages, **sent)
-        return raw.parse()
-
-    async def close(self) -> None:
-        """Ends the connections."""
-        await self.client.close()
+            text = text_of_content(message.get("content"))
+        model = body.get("model") or ""
+        return {"text": text, "finish": finish, "model": model, "scores": scores_in(scores) if scores else None}
 
 
-def library_client(access: Access) -> openai.AsyncOpenAI:
+def library_client(access: Access) -> Any:
     """Returns the library's client for a provider."""
+    import openai
+
     asking = access.asking
-    options: dict[str, Any] = {"timeout": asking.timeout, "max_retries": asking.attempts - 1}
-    if access.is_ours:
-        options["http_client"] = openai.DefaultAsyncHttpxClient(trust_env=False)
+    options: dict[str, Any] = {
+        "max_retries": 0,
+        "timeout": asking.timeout,
+        "http_client": http_client(access.url, asking.timeout, asking.concurrency),
+    }
     if access.provider == "azure":
         options |= {"azure_endpoint": access.url, "api_version": access.api_version}
-        azure: openai.AsyncOpenAI = openai.AsyncAzureOpenAI(api_key=access.key or NO_KEY, **options)
-        return azure
+        return openai.AsyncAzureOpenAI(api_key=access.key or NO_KEY, **options)
     if access.provider == "bedrock":
         # Without a key the library looks for credentials of AWS, as its other tools do.
         return openai.AsyncBedrockOpenAI(base_url=access.url, api_key=access.key, **options)
     return openai.AsyncOpenAI(base_url=access.url, api_key=access.key or NO_KEY, **options)
 
 
-def is_filtered(body: Any) -> bool:
+def is_filtered(content: bytes) -> bool:
     """Says whether a refusal is the one with which a filter of contents answers."""
-    return isinstance(body, dict) and body.get("code") == REFUSED
+    try:
+        body = json.loads(content)
+        return bool(body.get("error", body)["code"] == FILTERED)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return False
 
 
-class Written(NamedTuple):
-    """What was written, and why it ended."""
-
-    text: str
-    finish: str
-
-
-def answer_of(completion: Any) -> Answer:
-    """Reads an answer of OpenAI's protocol, of chats or completions."""
-    choice, usage = completion.choices[0], completion.usage
-    written = written_in(choice)
-    return Answer(
-        written.text,
-        written.finish,
-        usage.prompt_tokens if usage else None,
-        usage.completion_tokens if usage else None,
-        str(completion.model or ""),
-        scores_in(choice.logprobs) if choice.logprobs else None,
-    )
-
-
-def written_in(choice: Any) -> Written:
-    """Reads what was written; a refusal has its own place in chats."""
-    finish = str(choice.finish_reason or "stop")
-    message = getattr(choice, "message", None)
-    if message is None:
-        return Written(choice.text, finish)
-    if message.content is None and getattr(message, "refusal", None):
-        return Written(message.refusal, "refusal")
-    return Written(message.content or "", finish)
-
-
-def scores_in(logprobs: Any) -> list[tuple[str, float]] | None:
+def scores_in(logprobs: Mapping[str, Any]) -> list[tuple[str, float]] | None:
     """Reads log-probabilities: of an echoed text those of all its tokens, else those of the likeliest first ones.
 
     The first token of a text has none, and 0 stands in its place.
     """
-    if getattr(logprobs, "content", None):
-        return [(each.token, each.logprob) for each in logprobs.content[0].top_logprobs]
-    tokens, values = getattr(logprobs, "tokens", None), getattr(logprobs, "token_logprobs", None)
+    if logprobs.get("content"):
+        return [(each["token"], finite(each["logprob"])) for each in logprobs["content"][0]["top_logprobs"]]
+    tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     if not tokens or not values:
         return None
     if len(tokens) > 1:
-        return [(token, value or 0.0) for token, value in zip(tokens, values, strict=True)]
-    first = (logprobs.top_logprobs or [None])[0]
-    return sorted(first.items(), key=lambda item: -item[1]) if first else None
+        return [(token, finite(value or 0.0)) for token, value in zip(tokens, values, strict=True)]
+    first = (logprobs.get("top_logprobs") or [None])[0] or {}
+    return sorted(((token, finite(value)) for token, value in first.items()), key=lambda item: -item[1]) or None
+
+
+def finite(value: Any) -> Any:
+    """Returns a log-probability, the least one for minus infinity; whatever else it is stays as it is."""
+    return LEAST_LOG_PROBABILITY if value == float("-inf") else value

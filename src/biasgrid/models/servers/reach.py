@@ -10,7 +10,6 @@ from typing import Any
 from biasgrid.addresses import shown, with_secrets
 from biasgrid.checkpoints.checkpoint import checked_folder
 from biasgrid.models.servers.access import Access
-from biasgrid.models.servers.requests import digest_of
 from biasgrid.models.servers.section import Endpoint, Serve
 from biasgrid.models.servers.serving import served
 
@@ -43,9 +42,4 @@ def reached(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | N
     serve = Serve.model_validate(section["serve"])
     folder = str(checked_folder(record).resolve())
     with served(serve, folder, (log or Path("server.log")).with_suffix(".server.log")) as url:
-        yield Access(url=url, shown=url, model=serve.model.format(folder=folder), asking=serve, is_ours=True)
-
-
-def name_of(record: Mapping[str, Any]) -> str:
-    """Returns what tells a model from others: the server's name for it, or a digest of its files."""
-    return str(record["keys"]["endpoint"]["model"]) if "keys" in record else digest_of(record["files"])
+        yield Access(url=url, shown=url, model=serve.model.format(folder=folder), asking=serve)

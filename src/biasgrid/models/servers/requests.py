@@ -7,12 +7,47 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import AfterValidator, Field, TypeAdapter
 
 BYTES_OF_A_TOKEN = 4
 """About; a token has at least one."""
 TOKENS_AROUND = 16
 """Tokens that a chat template puts around a message, at most."""
+MOST_TOKENS = 2**32
+"""A usage beyond it is none."""
+FINISHES = {
+    "stop": "stop", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop", "end_turn": "stop",
+    "length": "length", "max_tokens": "length", "model_length": "length", "model_context_window_exceeded": "length",
+    "content_filter": "content_filter", "safety": "content_filter", "recitation": "content_filter",
+    "refusal": "refusal",
+}  # fmt: skip
+"""Why an answer ended, by what servers call it in any case; whatever else they say, it is no answer."""
+
+
+WRITTEN = ("text", "output_text", "refusal")
+"""The types of the parts of a content that are an answer; the last word of a type is the key that has the text."""
+THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "reference")
+"""The types of those that are no part of it."""
+
+
+def without_surrogates(text: str) -> str:
+    """Returns a text.
+
+    Raises:
+        ValueError: it has half of a surrogate pair, which no file can hold.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("half a character (a lone surrogate)") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(without_surrogates)]
+Count = Annotated[int, Field(strict=True, ge=0, lt=MOST_TOKENS)]
+LogProbability = Annotated[float, Field(strict=True, le=1e-3, allow_inf_nan=False)]
 
 
 class Answer(NamedTuple):
@@ -20,7 +55,7 @@ class Answer(NamedTuple):
 
     Attributes:
         text: what was written.
-        finish: why it ended: `stop`, `length`, `content_filter`, `refusal`.
+        finish: why it ended.
         tokens_in: how many tokens were read, None where the server does not say.
         tokens_out: how many were written.
         model: what the server calls the model that has answered.
@@ -28,12 +63,64 @@ class Answer(NamedTuple):
             probable first tokens; None where the server gives none.
     """
 
-    text: str
-    finish: str
-    tokens_in: int | None
-    tokens_out: int | None
-    model: str
-    scores: list[tuple[str, float]] | None = None
+    text: Text
+    finish: Literal["stop", "length", "content_filter", "refusal"]
+    tokens_in: Count | None
+    tokens_out: Count | None
+    model: Text
+    scores: list[tuple[Text, LogProbability]] | None = None
+
+
+SCHEMA = TypeAdapter(Answer)
+
+
+def checked_answer(fields: Mapping[str, Any]) -> Answer:
+    """Returns the answer that some fields describe, whether a server or a file gave them.
+
+    Raises:
+        ValueError: they describe none.
+    """
+    finish = fields["finish"]
+    known = FINISHES.get(finish.lower(), finish) if isinstance(finish, str) else finish
+    return SCHEMA.validate_python({**fields, "finish": known})
+
+
+def text_of_content(content: Any) -> str:
+    """Returns the text of a content that a server gives: a text, none, or a list of parts without thoughts.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        raise ValueError(f"a content that is no text ({type(content).__name__})")
+    unknown = [part.get("type") for part in content if part.get("type") not in (*WRITTEN, *THOUGHTS)]
+    if unknown:
+        raise ValueError(f"a content with a part of the type {unknown[0]!r}")
+    texts = [part[part["type"].rpartition("_")[2]] for part in content if part["type"] in WRITTEN]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a content with a part that is no text")
+    return "".join(texts)
+
+
+class Usage(NamedTuple):
+    """How many tokens a server says it has read and written; None where it does not say, or says nonsense."""
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class Tokens(NamedTuple):
+    """How many tokens are charged: what the server says, else the most that it can have been."""
+
+    tokens_in: int
+    tokens_out: int
+
+
+def count_of(value: Any) -> int | None:
+    """Returns a number of tokens, None where it is none."""
+    return value if type(value) is int and 0 <= value < MOST_TOKENS else None
 
 
 @dataclass(frozen=True)
@@ -41,23 +128,30 @@ class Request:
     """A request.
 
     Attributes:
-        model: what tells the model from others.
+        answered_by: a digest of who answers, see `identity`.
         asked_with: a digest of what is the same in all requests of a cell, see `asked_with`.
         key: the key of the instance that it is of.
         messages: what is asked: role and text of each message, or the text alone of completions.
         parameters: what else is sent, the model aside.
+        former_model: what version 0.1.0 had in place of `answered_by`: it knew no addresses.
     """
 
-    model: str
+    answered_by: str
     asked_with: str
     key: int
     messages: Sequence[Mapping[str, str]] | str
     parameters: Mapping[str, Any]
+    former_model: str = ""
 
     @cached_property
     def digest(self) -> str:
-        """By which it is found in a store: of model, messages, parameters and key."""
-        return digest_of(self.model, self.key, self.messages, self.parameters)
+        """By which it is found in a store: of who answers, messages, parameters and key."""
+        return digest_of(self.answered_by, self.key, self.messages, self.parameters)
+
+    @cached_property
+    def former_digest(self) -> str:
+        """By which version 0.1.0 kept it."""
+        return digest_of(self.former_model, self.key, self.messages, self.parameters)
 
     @property
     def texts(self) -> list[str]:
@@ -65,19 +159,22 @@ class Request:
         return [self.messages] if isinstance(self.messages, str) else [message["content"] for message in self.messages]
 
     @property
-    def most_tokens_in(self) -> int:
-        """How many tokens are read at most."""
-        return sum(len(text.encode()) + TOKENS_AROUND for text in self.texts)
+    def most(self) -> Tokens:
+        """How many tokens are read and written at most."""
+        return Tokens(
+            sum(len(text.encode()) + TOKENS_AROUND for text in self.texts), int(self.parameters["max_tokens"])
+        )
 
     @property
     def tokens_in(self) -> int:
         """About how many tokens are read."""
         return tokens_about(self.texts)
 
-    @property
-    def most_tokens_out(self) -> int:
-        """How many tokens are written at most."""
-        return int(self.parameters["max_tokens"])
+    def charge(self, usage: Usage) -> Tokens:
+        """Returns what is charged for it."""
+        most = self.most
+        told = (usage.tokens_in, usage.tokens_out)
+        return Tokens(*(limit if tokens is None else tokens for tokens, limit in zip(told, most, strict=True)))
 
 
 def tokens_about(texts: Iterable[str]) -> int:

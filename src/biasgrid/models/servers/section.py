@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from string import Formatter
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from biasgrid.addresses import shown
+from biasgrid.addresses import VARIABLE, canonical, digest_of, shown, with_secrets
+from biasgrid.models.servers.identity import digests_of_files
 from biasgrid.section import ADDRESS, PATH, VARIABLE_NAME, KeysError, Section
 
 HOLES = {"folder", "port", "gpus"}
@@ -86,7 +88,15 @@ class Endpoint(Asking):
 
     def deciding_keys(self) -> dict[str, Any]:
         """Returns what of it decides answers; of its address what may be shown."""
-        return {"url": shown(self.url), **super().deciding_keys()}
+        return {"url": shown(self.url), **self._server, **super().deciding_keys()}
+
+    @property
+    def _server(self) -> dict[str, str]:
+        """A digest of the server where variables name it, as their values decide who answers; none without values."""
+        names = VARIABLE.findall(shown(self.url))
+        if not names or any(name not in os.environ for name in names):
+            return {}
+        return {"server": digest_of(canonical(with_secrets(shown(self.url))))}
 
 
 class Serve(Asking):
@@ -117,6 +127,11 @@ class Serve(Asking):
         if self.api == "anthropic":
             raise KeysError("expected `api: chat` or `completions`")
         return self
+
+    def deciding_keys(self) -> dict[str, Any]:
+        """Returns what of it decides answers, and digests of the files that the command names, if there are any."""
+        files = digests_of_files(self.command)
+        return {**super().deciding_keys(), **({"files": files} if files else {})}
 
 
 def parsed(text: str, key: str) -> list[tuple[str, str | None, str | None, str | None]]:
