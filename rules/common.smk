@@ -15,6 +15,7 @@ from biasgrid.files import bring_to_present
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.ending import end_jobs_at_sigterm
 from biasgrid.jobs.lock import check_records, lock_results
+from biasgrid.jobs.proxies import report_proxies
 from biasgrid.jobs.resubmission import tries
 from biasgrid.jobs.starter import begin_starter, forget_starter
 from biasgrid.models.back_ends import modules_of
@@ -234,6 +235,7 @@ onstart:
     try:
         lock_results(grid.results)
         remember_configs(grid.results, workflow.configfiles)
+        report_proxies(each for name in [*grid.run.models, *grid.readers] for each in grid.models[name].addresses)
     except UserError as error:
         raise WorkflowError(str(error)) from None
     layout.failed_manifest.unlink(missing_ok=True)

@@ -45,6 +45,11 @@ def canonical(address: str) -> str:
     return f"{parts.scheme}://[{host}]:{port}{parts.path.rstrip('/')}"
 
 
+def host_of(address: str) -> str:
+    """Returns host and port of an address, without a user."""
+    return urlsplit(address).netloc.rpartition("@")[2]
+
+
 def without_user(address: str) -> tuple[str, str | None]:
     """Takes user and password out of an address.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -185,6 +186,12 @@ class Model(Section):
     def own_files(self) -> dict[str, str]:
         """The files whose content decides its answers, by key, of a model that is no checkpoint."""
         return {}
+
+    @property
+    def addresses(self) -> list[str]:
+        """The servers that are asked for it: of the hub, of dumps, or its own."""
+        hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+        return [*([hub] if self.checkpoint else []), *(dump.url for dump in self.predictions.values() if dump.url)]
 
     @property
     def gpus(self) -> int:

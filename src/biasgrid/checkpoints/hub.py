@@ -23,6 +23,7 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]
     XetDownloadError,
 )
 
+from biasgrid.addresses import proxy_of
 from biasgrid.checkpoints.checkpoint import ModelError, first_line
 from biasgrid.files import explained
 
@@ -96,6 +97,8 @@ def remove(path: Path) -> None:
 @contextmanager
 def worded(checkpoint: str, revision: str | None) -> Iterator[None]:
     """Puts into words for users why files cannot be downloaded."""
+    # What the library says of a proxy that is none is a traceback.
+    proxy_of(ENDPOINT)
     with explained(HF_HUB_CACHE, "set HF_HOME to a folder that can be written to"):
         try:
             yield

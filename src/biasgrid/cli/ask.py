@@ -40,6 +40,7 @@ def ask(
     """
     from transformers.utils.logging import disable_progress_bar
 
+    from biasgrid.jobs.proxies import report_proxies
     from biasgrid.models.typed import FORMS
     from biasgrid.trial.ask import Asker, read_lines
 
@@ -50,6 +51,7 @@ def ask(
             raise UserError("texts and --file are given; expected one of them")
         (tried,) = looked_at([model], labels, name, key)
         asker = Asker(tried, Path(folder))
+        report_proxies(asker.config.models[tried.name].addresses)
         if texts or file is not None or not sys.stdin.isatty():
             source, lines = given(texts, file)
             tell(asker, read_lines(tried.task, lines, source), as_json)

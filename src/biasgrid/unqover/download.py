@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import IO, cast
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from tqdm import tqdm
 
-from biasgrid.addresses import shown, with_secrets, without_user
+from biasgrid.addresses import proxy_of, shown, with_secrets, without_user
 from biasgrid.faults import Fault, InputError
 from biasgrid.files import explained
 
@@ -58,7 +58,18 @@ class CarefulRedirects(HTTPRedirectHandler):
         return super().redirect_request(request, file, code, message, headers, address)
 
 
-OPENER = build_opener(CarefulRedirects)
+def opener_for(address: str) -> OpenerDirector:
+    """Returns what opens an address, through the proxy that the environment names for it, if any.
+
+    Raises:
+        InputError: that is no proxy, or one of a kind that downloads do not take.
+    """
+    proxy = proxy_of(address)
+    if proxy and proxy.address.startswith("socks"):
+        expected = "a proxy whose address begins with http://; or get the file otherwise and set `file` for `url`"
+        raise InputError([Fault("the environment", proxy.variable, "names a SOCKS proxy", expected)])
+    proxies = dict.fromkeys(("http", "https"), proxy.address) if proxy else {}
+    return build_opener(CarefulRedirects, ProxyHandler(proxies))
 
 
 def download(url: str, sha256: str, out: Path) -> None:
@@ -140,7 +151,7 @@ def _open(url: str, start: int) -> HTTPResponse | None:
 
     Raises:
         Busy: the server cannot be reached, or does not answer now.
-        InputError: the server has not the file, or the address is none.
+        InputError: the server has not the file, the address is none, or its proxy.
     """
     headers = {"User-Agent": "biasgrid"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
@@ -149,7 +160,7 @@ def _open(url: str, start: int) -> HTTPResponse | None:
         if user:
             # Another server, to which this one may send us, has no business with it.
             request.add_unredirected_header("Authorization", user)
-        return cast(HTTPResponse, OPENER.open(request, timeout=SECONDS_WITHOUT_DATA))
+        return cast(HTTPResponse, opener_for(address).open(request, timeout=SECONDS_WITHOUT_DATA))
     except HTTPError as error:
         if start and error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return None

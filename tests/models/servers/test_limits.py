@@ -120,6 +120,15 @@ def test_a_server_on_this_machine_is_asked_whatever_the_environment(
     assert set(cell(serve(), 2).ask()["status"]) == {"ok"}
 
 
+def test_a_proxy_is_used(serve: Servers, cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy = serve()
+    monkeypatch.setenv("HTTP_PROXY", proxy.url)
+    ours = cell(proxy, 2)
+    ours.section["endpoint"]["url"] = "http://example.invalid/v1"
+    assert set(ours.ask()["status"]) == {"ok"}
+    assert set(proxy.paths) == {"http://example.invalid/v1/chat/completions"}
+
+
 def test_a_socks_proxy_without_its_package(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks5://proxy:1")
     server = ModelServer()

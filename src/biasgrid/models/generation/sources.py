@@ -53,6 +53,11 @@ class GenerativeModel(Model):
         return {"answers": self.answers} if self.answers else {}
 
     @property
+    def addresses(self) -> list[str]:
+        """The servers that are asked for it; see `Model`."""
+        return [*super().addresses, *([self.endpoint.url] if self.endpoint else [])]
+
+    @property
     def gpus(self) -> int:
         """How many GPUs a job needs: as many as its server, none where others compute or nobody does."""
         return self.serve.gpus if self.serve else super().gpus if self.has_checkpoint else 0

@@ -13,7 +13,8 @@ from aiolimiter import AsyncLimiter
 from biasgrid.faults import UserError
 from biasgrid.models.servers.access import Access
 from biasgrid.models.servers.budget import Budget
-from biasgrid.models.servers.client import Client, client_of
+from biasgrid.models.servers.client import Client
+from biasgrid.models.servers.openai_client import OpenAIClient
 from biasgrid.models.servers.refusals import FINAL, Refused
 from biasgrid.models.servers.requests import Answer, Request
 from biasgrid.models.servers.section import Endpoint
@@ -185,6 +186,20 @@ class Round:
             f"about {more:.4g}"
         )
         return self.desk.access.error(problem, f"a `max_cost` of about {budget.spent + more:.3g}, or fewer questions")
+
+
+def client_of(access: Access) -> Client:
+    """Returns the client that a server needs.
+
+    Raises:
+        ModelError: its library is not installed.
+        InputError: the environment names a proxy that is none.
+    """
+    if access.asking.api == "anthropic":
+        from biasgrid.models.servers.anthropic_client import AnthropicClient
+
+        return AnthropicClient(access)
+    return OpenAIClient(access)
 
 
 KEPT = "what was answered is kept, and the next run asks the rest"

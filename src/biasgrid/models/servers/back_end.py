@@ -18,17 +18,14 @@ from biasgrid.engine.lists import lists_of, numbered
 from biasgrid.engine.settings import Settings
 from biasgrid.jobs.lock import one_job
 from biasgrid.jobs.progress import Progress
-from biasgrid.models.generation.checks import check_lengths
 from biasgrid.models.generation.prompts import as_messages, as_text, texts_of
 from biasgrid.models.generation.section import Generation
-from biasgrid.models.servers.access import Access, quiet_libraries
+from biasgrid.models.servers.access import Access, quiet_libraries, reached
 from biasgrid.models.servers.asking import Desk
 from biasgrid.models.servers.budget import Budget
 from biasgrid.models.servers.identity import MANIFEST, answered_by, former_model, owner_before, server_of
-from biasgrid.models.servers.lengths import lengths_of, longest_of
-from biasgrid.models.servers.reach import reached
+from biasgrid.models.servers.lengths import refuse_longer
 from biasgrid.models.servers.requests import Request, asked_with
-from biasgrid.models.servers.section import Asking
 from biasgrid.models.servers.spent import bill_of
 from biasgrid.models.servers.store import RequestStore
 from biasgrid.models.servers.ways import Asked, Options, Sent, Text, Way, text_of, way_named
@@ -113,7 +110,8 @@ class Server(BackEnd):
             if limit := settings.able.get("token_limit"):
                 access = replace(access, token_limit=limit)
             back_end = cls(access, settings, record, held)
-            back_end.check_lengths(record, instances)
+            most = back_end.generation["max_tokens"] if settings.answer == "text" else 0
+            refuse_longer(record, instances, access.asking, most, settings.model)
             # What comes of it ends it, see `release`.
             back_end.held = held.pop_all()
         return back_end
@@ -232,20 +230,6 @@ class Server(BackEnd):
 
         self.desk.arrived = arrived
         self.desk.ask([request for row in requests for request in row])
-
-    def check_lengths(self, record: Mapping[str, Any], instances: pl.DataFrame) -> None:
-        """Refuses prompts that are longer than the model takes, as servers cut them without a word.
-
-        Raises:
-            ModelError: with the longest one.
-        """
-        asking: Asking = self.access.asking
-        limit = asking.context or longest_of(record)
-        if limit is None or instances.is_empty():
-            return
-        most = self.generation["max_tokens"] if self.settings.answer == "text" else 0
-        lengths = lengths_of(record, instances, asking.api)
-        check_lengths(lengths, most, limit, instances["instance"], self.settings.model)
 
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Tells which models have answered, and how many texts are longer than they were to be."""

@@ -11,11 +11,10 @@ from typing import Any
 
 from biasgrid.files import read_made
 from biasgrid.models.generation.section import Generation
-from biasgrid.models.servers.access import TOKEN_LIMITS, Access, quiet_libraries
-from biasgrid.models.servers.asking import advice_on
-from biasgrid.models.servers.client import Client, client_of
+from biasgrid.models.servers.access import TOKEN_LIMITS, Access, quiet_libraries, reached
+from biasgrid.models.servers.asking import advice_on, client_of
+from biasgrid.models.servers.client import Client
 from biasgrid.models.servers.identity import MANIFEST, answered_by, owner_before, server_of
-from biasgrid.models.servers.reach import reached
 from biasgrid.models.servers.refusals import Refused
 from biasgrid.models.servers.requests import Answer, Request
 from biasgrid.models.servers.ways import WAYS, Asked, Choice, Options, Text, Way

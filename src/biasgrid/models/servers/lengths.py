@@ -8,11 +8,31 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from biasgrid.checkpoints.checkpoint import folder_of, load_tokenizer, name_of, refusals, switches
+from biasgrid.models.generation.checks import check_lengths
 from biasgrid.models.generation.prompts import Prompter, as_text, texts_of
 from biasgrid.models.servers.requests import tokens_about
+from biasgrid.models.servers.section import Asking
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+
+
+def refuse_longer(record: Mapping[str, Any], instances: pl.DataFrame, asking: Asking, written: int, model: str) -> None:
+    """Refuses prompts that are longer than a model takes, as servers cut them without a word.
+
+    Args:
+        record: the model's record.
+        instances: what is asked.
+        asking: how the server is asked.
+        written: how many tokens may be written behind each.
+        model: the model's name, for the message.
+
+    Raises:
+        ModelError: with the longest one.
+    """
+    limit = asking.context or longest_of(record)
+    if limit is not None and not instances.is_empty():
+        check_lengths(lengths_of(record, instances, asking.api), written, limit, instances["instance"], model)
 
 
 def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> list[int]:
