@@ -86,3 +86,9 @@ def test_a_server_that_speaks_something_else(serve: Servers) -> None:
         found(serve(fault=lambda *_: "no json"))
     with pytest.raises(ModelError, match="an answer that is not one of OpenAI's protocol"):
         found(serve(fault=lambda *_: "other json"))
+
+
+@pytest.mark.parametrize("fault", ["429", "429 in 1", "500", "drop"])
+def test_a_fault_that_passes_is_waited_for(serve: Servers, fault: str) -> None:
+    server = serve(fault=lambda _, attempt: fault if not attempt else None)
+    assert found(server, attempts=3)["scored_by"] == "top"

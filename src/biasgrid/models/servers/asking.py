@@ -7,6 +7,7 @@ import logging
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 from aiolimiter import AsyncLimiter
 
@@ -117,7 +118,7 @@ class Round:
             if self.stop is not None:
                 return
             try:
-                self.keep(request, await self.answered_at_last(client, request))
+                self.keep(request, await ask_patiently(client, request, self.gives_up))
             except Refused as error:
                 self.count_failure(error)
             except UserError as error:
@@ -134,24 +135,11 @@ class Round:
                 self.stop = self.too_expensive()
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
 
-    async def answered_at_last(self, client: Client, request: Request) -> Answer:
-        """Sends a request until there is an answer, as often as it may be sent.
-
-        Raises:
-            Refused: there is no answer.
-        """
-        attempts, budget = self.desk.access.asking.attempts, self.desk.budget
-        for attempt in range(attempts):
-            try:
-                return await client.ask(request)
-            except Refused as error:
-                error.problem = self.desk.access.without_key(error.problem)
-                if error.usage is not None:
-                    budget.spend(self.desk.store.charge(request, error.usage))
-                if not error.again or attempt + 1 == attempts or self.stop is not None or not budget.is_kept:
-                    raise
-                await asyncio.sleep(pause(attempt, error.seconds))
-        raise AssertionError
+    def gives_up(self, error: Refused, request: Request) -> bool:
+        """Keeps what a request without an answer was charged, and says whether it is not to be sent again."""
+        if error.usage is not None:
+            self.desk.budget.spend(self.desk.store.charge(request, error.usage))
+        return self.stop is not None or not self.desk.budget.is_kept
 
     def keep(self, request: Request, answer: Answer) -> None:
         """Stores an answer."""
@@ -188,6 +176,29 @@ class Round:
         return self.desk.access.error(problem, f"a `max_cost` of about {budget.spent + more:.3g}, or fewer questions")
 
 
+async def ask_patiently(client: Client, request: Request, gives_up: Callable[[Refused, Request], bool]) -> Answer:
+    """Sends a request until there is an answer, as often as it may be sent.
+
+    Args:
+        client: what sends it.
+        request: the request.
+        gives_up: told of every attempt without an answer; says whether there shall be no other.
+
+    Raises:
+        Refused: there is no answer.
+    """
+    asking = client.access.asking
+    for attempt in range(asking.attempts):
+        try:
+            return await client.ask(request)
+        except Refused as error:
+            error.problem = client.access.without_key(error.problem)
+            if gives_up(error, request) or not error.again or attempt + 1 == asking.attempts:
+                raise
+            await asyncio.sleep(pause(attempt, error.seconds))
+    raise AssertionError
+
+
 def client_of(access: Access) -> Client:
     """Returns the client that a server needs.
 
@@ -208,7 +219,7 @@ EXPECTED = "a key, an address and a model that it takes, see `endpoint` in the c
 
 def advice_on(error: Refused) -> str:
     """Says what to do about a refusal: one of a request is the server's own to explain."""
-    is_of_request = error.status is not None and error.status not in FINAL
+    is_of_request = error.status not in (None, HTTPStatus.OK, *FINAL)
     return "a request that the server takes: see its own words" if is_of_request else EXPECTED
 
 

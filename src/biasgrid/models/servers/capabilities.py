@@ -6,13 +6,14 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from biasgrid.files import read_made
 from biasgrid.models.generation.section import Generation
 from biasgrid.models.servers.access import TOKEN_LIMITS, Access, quiet_libraries, reached
-from biasgrid.models.servers.asking import advice_on, client_of
+from biasgrid.models.servers.asking import advice_on, ask_patiently, client_of
 from biasgrid.models.servers.client import Client
 from biasgrid.models.servers.identity import MANIFEST, answered_by, owner_before, server_of
 from biasgrid.models.servers.refusals import Refused
@@ -158,7 +159,11 @@ async def answers_to(client: Client, way: Way, asked: Asked, options: Options) -
     Raises:
         Refused: there is no answer.
     """
-    return [await client.ask(Request("", "", 0, *sent)) for sent in way.sent(asked, options)]
+    # What answers, but not as the protocol wants, will not do so the next time.
+    requests = (Request("", "", 0, *sent) for sent in way.sent(asked, options))
+    return [
+        await ask_patiently(client, request, lambda error, _: error.status == HTTPStatus.OK) for request in requests
+    ]
 
 
 async def problem_of(client: Client, way: Way, api: str) -> str | None:

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any
 
 from biasgrid.models.servers.requests import Usage, count_of
@@ -29,7 +30,7 @@ class Refused(Exception):  # noqa: N818
         is_final: whether no other request would be answered either.
         seconds: how long to wait before, as the server says.
         usage: what the server says of tokens where a response has arrived that is of no use; None where none has.
-        status: the status of the response, None where the server gave none, or 200.
+        status: the status of the response, None where there was none.
     """
 
     def __init__(
@@ -57,12 +58,12 @@ def unreadable(protocol: str, content: bytes, error: Exception) -> Refused:
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
-        return Refused("an answer that is not JSON", again=True)
+        return Refused("an answer that is not JSON", again=True, status=HTTPStatus.OK)
     own = body.get("error") if isinstance(body, dict) else None
     problem = f"an answer that is not one of {protocol}'s protocol ({reason_of(error)})"
     # A page of a gateway costs nothing.
     usage = usage_in(body) if isinstance(body, dict) and body.keys() & OF_ANSWERS else None
-    return Refused(f"{problem}; {words_of(content)}" if own else problem, again=True, usage=usage)
+    return Refused(f"{problem}; {words_of(content)}" if own else problem, again=True, usage=usage, status=HTTPStatus.OK)
 
 
 def reason_of(error: Exception) -> str:
