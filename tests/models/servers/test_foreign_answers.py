@@ -255,6 +255,15 @@ def test_a_key_that_a_server_writes_into_its_answer(
     assert b"secret" not in ours.store.read_bytes()
 
 
+def test_an_end_that_is_none_is_named(serve: Servers, cell: Cells) -> None:
+    def says(body: Body, prompt: str, attempt: int) -> Body:
+        NO_ANSWERS["half an answer"](body)
+        return body
+
+    with pytest.raises(ModelError, match="it ended with 'error', as no whole answer does"):
+        cell(serve(says=says), 1, attempts=1).ask()
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

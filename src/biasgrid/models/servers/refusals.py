@@ -73,7 +73,7 @@ def reason_of(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # pydantic names the place before what is wrong there.
     named = lines[1:3] if type(error).__name__ == "ValidationError" else lines[:1]
-    return ": ".join(named)[:LONGEST_WORDS] or type(error).__name__
+    return ": ".join(line.partition(" [type=")[0] for line in named)[:LONGEST_WORDS] or type(error).__name__
 
 
 def usage_in(body: Any) -> Usage:

@@ -81,7 +81,9 @@ def checked_answer(fields: Mapping[str, Any]) -> Answer:
         ValueError: they describe none.
     """
     finish = fields["finish"]
-    known = FINISHES.get(finish.lower(), finish) if isinstance(finish, str) else finish
+    known = FINISHES.get(finish.lower()) if isinstance(finish, str) else None
+    if known is None:
+        raise ValueError(f"it ended with {finish!r}, as no whole answer does")
     return SCHEMA.validate_python({**fields, "finish": known})
 
 
