@@ -97,6 +97,17 @@ def test_a_variable_counts_by_its_value(monkeypatch: pytest.MonkeyPatch) -> None
         server_of(section)
 
 
+@pytest.mark.parametrize(("api", "maker"), [("anthropic", "ANTHROPIC"), ("chat", "OPENAI")])
+def test_headers_that_the_environment_adds_count(monkeypatch: pytest.MonkeyPatch, api: str, maker: str) -> None:
+    section = {"endpoint": {**ENDPOINT, "api": api}}
+    digests = {server_of(section)}
+    for headers in ("anthropic-beta: one", "anthropic-beta: two", "anthropic-beta: two\nx-api-key: secret"):
+        monkeypatch.setenv(f"{maker}_CUSTOM_HEADERS", headers)
+        digests.add(server_of(section))
+    # What is a key decides nothing.
+    assert len(digests) == 3
+
+
 def test_a_server_of_ours_is_known_by_command_weights_and_name(tmp_path: Path) -> None:
     base = server_of({"serve": SERVE})
     for change in ({"command": "vllm serve {folder} --port {port} --seed 2"}, {"model": "m"}, {"api": "completions"}):

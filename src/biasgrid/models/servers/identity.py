@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from biasgrid.models.servers.requests import digest_of
 
 MANIFEST = "manifest.json"
 """In the folder of results."""
+SECRET_NAME = re.compile("auth|key|token|secret|cookie|password", re.IGNORECASE)
 FORMER_FILES = (
     "config.json", "generation_config.json", "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model",
     "sentencepiece.bpe.model", "spm.model", "tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json",
@@ -44,7 +46,8 @@ class Owner(NamedTuple):
 def server_of(section: Mapping[str, Any]) -> str:
     """Digests the server that a model's section of the config names: 32 hexadecimal digits.
 
-    Of an `endpoint` scheme, host, port, path, provider, version, API and the model's name count; of `serve` the
+    Of an `endpoint` scheme, host, port, path, provider, version, API and the model's name count, and headers that the
+    environment adds to requests; of `serve` the
     command without its port, the content of files that it names, API and the model's name.
 
     Raises:
@@ -53,12 +56,21 @@ def server_of(section: Mapping[str, Any]) -> str:
     if "endpoint" in section:
         keys = section["endpoint"]
         address = canonical(with_secrets(keys["url"]))
-        provider = keys.get("provider", "openai"), keys.get("api_version")
-        return digest_of("endpoint", address, *provider, keys.get("api", "chat"), keys["model"])
+        api, provider = keys.get("api", "chat"), keys.get("provider", "openai")
+        headers = headers_of_environment(api)
+        more = [headers] if headers else []
+        return digest_of("endpoint", address, provider, keys.get("api_version"), api, keys["model"], *more)
     serve = section["serve"]
     command = without_port(serve["command"], serve.get("port"))
     called = serve.get("model", "{folder}")
     return digest_of("serve", command, digests_of_files(command), serve.get("api", "chat"), called)
+
+
+def headers_of_environment(api: str) -> list[str]:
+    """Returns the headers that a maker's client adds to each request, but for those that hold a key."""
+    variable = f"{'ANTHROPIC' if api == 'anthropic' else 'OPENAI'}_CUSTOM_HEADERS"
+    lines = (line.strip() for line in os.environ.get(variable, "").split("\n"))
+    return sorted(line for line in lines if line and not SECRET_NAME.search(line.partition(":")[0]))
 
 
 def answered_by(server: str, record: Mapping[str, Any]) -> str:
