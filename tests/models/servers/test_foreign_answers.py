@@ -278,3 +278,33 @@ def test_an_end_that_is_none_is_named(serve: Servers, cell: Cells) -> None:
 )
 def test_refusals_are_in_the_servers_words(content: bytes, words: str) -> None:
     assert refused(422, content, {}).problem == words
+
+
+ANTHROPIC_BLOCKS: dict[str, tuple[Any, str | None]] = {
+    "text": ([{"type": "text", "text": "Yes."}], "Yes."),
+    "thoughts before it": ([{"type": "thinking", "thinking": "No."}, {"type": "text", "text": "Yes."}], "Yes."),
+    "hidden thoughts": ([{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": "Yes."}], "Yes."),
+    "a tool": ([{"type": "tool_use", "id": "1", "name": "x", "input": {}}], None),
+    "a number": ([{"type": "text", "text": 3}], None),
+    "a surrogate": ([{"type": "text", "text": "\ud800"}], None),
+    "no list": (3, None),
+}
+
+
+@pytest.mark.parametrize("name", ANTHROPIC_BLOCKS)
+def test_blocks_of_anthropics_protocol(serve: Servers, cell: Cells, name: str) -> None:
+    value, text = ANTHROPIC_BLOCKS[name]
+    ours = cell(serve(says=lambda body, *_: {**body, "content": value}), 2, api="anthropic", attempts=1)
+    if text is not None:
+        assert set(ours.ask()["response"]) == {text}
+        return
+    with pytest.raises(ModelError, match="not one of Anthropic's protocol"):
+        ours.ask()
+    assert not [line for line in ours.lines if "text" in line]
+
+
+@pytest.mark.parametrize("reason", ["tool_use", "pause_turn", "error", 3])
+def test_ends_of_anthropics_protocol_that_are_none(serve: Servers, cell: Cells, reason: Any) -> None:
+    ours = cell(serve(says=lambda body, *_: {**body, "stop_reason": reason}), 1, api="anthropic", attempts=1)
+    with pytest.raises(ModelError, match="as no whole answer does"):
+        ours.ask()

@@ -31,37 +31,32 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-def with_text(text: str) -> Callable[[Body, str, int], Body]:
-    def says(body: Body, prompt: str, attempt: int) -> Body:
-        body["choices"][0]["message"]["content"] = text
-        return body
-
-    return says
-
-
-def test_a_request_is_given_up_though_bytes_come(serve: Servers, cell: Cells) -> None:
-    ours = cell(serve(says=with_text("DRIP")), 2, timeout=1, attempts=1)
+@pytest.mark.parametrize("api", ["chat", "anthropic"])
+def test_a_request_is_given_up_though_bytes_come(serve: Servers, cell: Cells, api: str) -> None:
+    ours = cell(serve(says=lambda *_: b"DRIP" * 99), 2, timeout=1, attempts=1, api=api)
     before = time.monotonic()
     with pytest.raises(ModelError, match="no answer within 1 s"):
         ours.ask()
     assert time.monotonic() - before < 5
 
 
-def test_an_answer_without_end_is_cut_at_a_size(serve: Servers, cell: Cells) -> None:
+@pytest.mark.parametrize("api", ["chat", "anthropic"])
+def test_an_answer_without_end_is_cut_at_a_size(serve: Servers, cell: Cells, api: str) -> None:
     def says(body: Body, prompt: str, attempt: int) -> bytes:
         return b"ENDLESS"
 
-    ours = cell(serve(says=says), 1, timeout=60, attempts=1)
+    ours = cell(serve(says=says), 1, timeout=60, attempts=1, api=api)
     with pytest.raises(ModelError, match="a response of more than 32 MB"):
         ours.ask()
 
 
-def test_a_redirect_to_another_server_is_refused(serve: Servers, cell: Cells) -> None:
+@pytest.mark.parametrize("api", ["chat", "completions", "anthropic"])
+def test_a_redirect_to_another_server_is_refused(serve: Servers, cell: Cells, api: str) -> None:
     other = serve()
     server = serve(fault=lambda *_: f"to {other.url}/chat/completions")
     hosts = rf"it redirects from 127.0.0.1:{server.port} to 127.0.0.1:{other.port}, which is not asked"
     with pytest.raises(ModelError, match=hosts):
-        cell(server, 3).ask()
+        cell(server, 3, api=api).ask()
     assert other.bodies == []
 
 
