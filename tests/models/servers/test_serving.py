@@ -149,3 +149,30 @@ def test_texts_of_a_served_model_are_those_of_the_same_folder(tmp_path: Path, mo
     assert said["status"].to_list() == here["status"].to_list()
     assert (tmp_path / "job.server.log").stat().st_size
     assert there.answers.joinpath("requests.jsonl").exists()
+
+
+def test_answers_of_a_served_model_are_those_of_its_weights(tmp_path: Path) -> None:
+    """Each job has another port; a fixed one in the command may change, too."""
+    checkpoint = save_writer(tmp_path / "writer", "llama", CHAT_TEMPLATE)
+    rows = [{"system": "Be short.", "text": text} for text in STATEMENTS]
+    generation = Generation(max_tokens=8).model_dump()
+
+    def asked_of(serve: dict[str, Any]) -> int:
+        """Asks all again, and returns how many answers are kept by then."""
+        choices = {"generation": generation, "serve": Serve(**serve).deciding_keys()}
+        keys = {"section": {"serve": serve, "generation": generation}, "log": tmp_path / "job.log"}
+        there = serving_cell(tmp_path / "served", checkpoint, rows)
+        there.predict_anew(answer="text", model="served", **keys, **choices)
+        return len((there.answers / "requests.jsonl").read_text().splitlines()) - 1
+
+    any_port = {"command": f"{PYTHON} {HELPER} {{port}} {{folder}}"}
+    count = len(set(STATEMENTS))
+    assert asked_of(any_port) == asked_of(any_port) == count
+    for _ in range(2):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        assert asked_of({"command": f"{PYTHON} {HELPER} {port} {{folder}}", "port": port}) == count
+    assert asked_of({**any_port, "model": "another"}) == 2 * count
+    (checkpoint / "generation_config.json").write_text('{"eos_token_id": 1}')
+    assert asked_of(any_port) == 3 * count
