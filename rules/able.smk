@@ -5,8 +5,7 @@ rule able:
     input:
         model=layout.record("models", "{model}"),
     output:
-        # What was found out stays there for the job, which asks only another server again.
-        update(layout.able()),
+        layout.able(),
     log:
         layout.log("able", "{model}"),
     conda:
@@ -21,6 +20,7 @@ rule able:
     params:
         look=lambda wildcards: back_end_of_cell(wildcards).look,
         deciding=lambda wildcards: grid.models[wildcards.model].deciding_keys(),
+        kept=str(layout.kept_able()),
         code=lambda wildcards: code_of("able", back_end_of_cell(wildcards).look.split(":")[0]),
     script:
         "../workflow/scripts/able.py"

@@ -14,6 +14,7 @@ from biasgrid.faults import UserError
 from biasgrid.files import bring_to_present
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.ending import end_jobs_at_sigterm
+from biasgrid.jobs.kept_able import keep_able
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.proxies import report_proxies
 from biasgrid.jobs.resubmission import tries
@@ -239,6 +240,7 @@ onstart:
     except UserError as error:
         raise WorkflowError(str(error)) from None
     layout.failed_manifest.unlink(missing_ok=True)
+    keep_able(layout.able().parent, layout.kept_able().parent)
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))

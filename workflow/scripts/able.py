@@ -21,10 +21,10 @@ from biasgrid.models.servers.capabilities import kept
 from biasgrid.references import found
 
 section = snakemake.config["models"][snakemake.wildcards.model]
-record, out = read_record(snakemake.input.model), Path(snakemake.output[0])
-able = kept(out, record, section, snakemake.wildcards.model)
+record = read_record(snakemake.input.model)
+able = kept(Path(snakemake.params.kept), record, section, snakemake.wildcards.model)
 if able is None:
     with leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu):
         able = found(snakemake.params.look)(record, section, Path(snakemake.log[0]))
-write_text(out, json.dumps(able, indent=2) + "\n")
+write_text(snakemake.output[0], json.dumps(able, indent=2) + "\n")
 bring_to_present(snakemake.input)

@@ -183,6 +183,10 @@ class Layout:
         """Returns what was found out of what a model can do, before it is asked."""
         return self.results / "able" / f"{model}.json"
 
+    def kept_able(self, model: str = "{model}") -> Path:
+        """Returns what was found out before this run began."""
+        return self.results / ".answers" / ".able" / f"{model}.json"
+
     def lock_of_training(self, model: str = "{model}") -> Path:
         """Returns the file that keeps a second job from training a model."""
         return self.results / ".parts" / "trained" / f"{model}.lock"

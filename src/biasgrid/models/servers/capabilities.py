@@ -63,7 +63,7 @@ def kept(path: Path, record: Mapping[str, Any], section: Mapping[str, Any], mode
     """Returns what was found out before, if it was of the server that answers now; else None.
 
     Args:
-        path: the file of the folder `able` of the results that says it, if there is one.
+        path: the file that says it, if there is one; see `jobs.kept_able`.
         record: the model's record.
         section: its section of the config.
         model: its name.
@@ -71,7 +71,7 @@ def kept(path: Path, record: Mapping[str, Any], section: Mapping[str, Any], mode
     if not path.exists() or not section.keys() & {"endpoint", "serve"}:
         return None
     known: dict[str, Any] = read_made(path, "what a model can do")
-    before = known.get("answered_by") or owner_before(path.parents[1] / MANIFEST, model, section, record).answered_by
+    before = known.get("answered_by") or owner_before(path.parents[2] / MANIFEST, model, section, record).answered_by
     now = answered_by(server_of(section), record)
     return {**known, "answered_by": now} if before == now and "scored_by" in known else None
 
