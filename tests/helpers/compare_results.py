@@ -1,0 +1,146 @@
+"""Compares two folders of results number by number, whatever tables, columns and measures are called by now.
+
+Run as a program: `python tests/helpers/compare_results.py OLD NEW [--names NAMES.json]`. It prints the largest
+difference, what is missing and what is new, and ends with 1 where a number is missing or differs by more than
+`--tolerance`. NAMES.json maps names of the old folder to those of the new one: of folders, columns and values alike.
+To compare a commit with the one before, make both sides from the same config: the old one in a `git worktree`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+NOT_COMPARED = {".answers", ".parts", "predictions", "instances", "logs", "report", "plots", "timings"}
+"""Folders that hold no numbers of measures, or times."""
+NEW = "_new"
+
+
+@dataclass
+class Comparison:
+    """What differs between two folders.
+
+    Attributes:
+        numbers: how many numbers both have.
+        largest: the largest difference of two of them, relative to the larger one where that is above 1.
+        where: the file and the column in which it is.
+        missing: rows or columns of the old folder that the new one lacks, with the file.
+        added: those of the new folder that the old one lacks.
+    """
+
+    numbers: int = 0
+    largest: float = 0.0
+    where: str = ""
+    missing: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+
+def compare_results(old: Path, new: Path, names: Mapping[str, str] | None = None) -> Comparison:
+    """Compares all tables of two folders of results.
+
+    Args:
+        old: the one folder.
+        new: the other.
+        names: what folders, columns and values of the old one are called in the new one.
+    """
+    names = names or {}
+    found = Comparison()
+    there = {str(path.relative_to(new)): path for path in tables_in(new)}
+    for path in tables_in(old):
+        name = renamed_path(path.relative_to(old), names)
+        if name in there:
+            compare_tables(name, renamed(pl.read_parquet(path), names), pl.read_parquet(there.pop(name)), found)
+        else:
+            found.missing.append(f"{name}: the table")
+    found.added += [f"{name}: the table" for name in there]
+    return found
+
+
+def tables_in(folder: Path) -> Iterator[Path]:
+    """Yields the tables of a folder of results that hold numbers."""
+    for path in sorted(folder.rglob("*.parquet")):
+        if path.relative_to(folder).parts[0] not in NOT_COMPARED:
+            yield path
+
+
+def renamed_path(path: Path, names: Mapping[str, str]) -> str:
+    """Returns the path of a table under the new names of its folders and of itself."""
+    folders = (names.get(part, part) for part in path.parent.parts)
+    return str(Path(*folders, f"{names.get(path.stem, path.stem)}.parquet"))
+
+
+def renamed(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
+    """Returns a table under the new names of its columns, and of the values of those that hold names."""
+    texts = [name for name, kind in table.schema.items() if kind in (pl.String, pl.Categorical, pl.Enum)]
+    values = table.with_columns(pl.col(texts).cast(pl.String).replace(dict(names)))
+    return values.rename({name: names[name] for name in table.columns if name in names})
+
+
+def compare_tables(name: str, old: pl.DataFrame, new: pl.DataFrame, found: Comparison) -> None:
+    """Adds what differs between two tables: rows are the same whose columns that hold no fractions are the same."""
+    found.missing += [f"{name}: the column {column}" for column in old.columns if column not in new.columns]
+    found.added += [f"{name}: the column {column}" for column in new.columns if column not in old.columns]
+    shared = [column for column in old.columns if column in new.columns]
+    numbers = [column for column in shared if old.schema[column].is_float() and new.schema[column].is_float()]
+    keys = [column for column in shared if column not in numbers]
+    one, other = (numbered(table.select(keys + numbers), keys) for table in (old, new))
+    on = [*keys, "_row"]
+    found.missing += rows_of(name, one.join(other, on=on, how="anti", nulls_equal=True), keys)
+    found.added += rows_of(name, other.join(one, on=on, how="anti", nulls_equal=True), keys)
+    both = one.join(other, on=on, how="inner", nulls_equal=True, suffix=NEW)
+    for column in numbers:
+        pair = both.select(old=pl.col(column).cast(pl.Float64), new=pl.col(f"{column}{NEW}").cast(pl.Float64))
+        lost = pair.filter(pl.col("old").is_not_null(), pl.col("new").is_null()).height
+        gained = pair.filter(pl.col("old").is_null(), pl.col("new").is_not_null()).height
+        found.missing += [f"{name}: {lost} values of {column}"] if lost else []
+        found.added += [f"{name}: {gained} values of {column}"] if gained else []
+        size = pl.max_horizontal(pl.col("old").abs(), pl.col("new").abs(), 1.0)
+        known = pair.drop_nulls().select(((pl.col("old") - pl.col("new")).abs() / size).alias("difference"))
+        found.numbers += known.height
+        largest = known["difference"].fill_nan(0.0).max()
+        if isinstance(largest, float) and largest > found.largest:
+            found.largest, found.where = largest, f"{name}: {column}"
+
+
+def numbered(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Returns a table with its keys as texts, and `_row`, which tells rows of the same keys apart in their order."""
+    lists = [key for key in keys if table.schema[key].is_nested()]
+    texts = table.with_columns(
+        pl.col(lists).map_elements(str, return_dtype=pl.String) if lists else [],
+        pl.col([key for key in keys if key not in lists]).cast(pl.String),
+    )
+    return texts.with_columns(_row=pl.int_range(pl.len()).over(keys) if keys else pl.int_range(pl.len()))
+
+
+def rows_of(name: str, rows: pl.DataFrame, keys: list[str]) -> list[str]:
+    """Words the rows that only one table has: one line a table, with an example."""
+    if rows.is_empty():
+        return []
+    example = {key: value for key, value in rows.select(keys).row(0, named=True).items() if value is not None}
+    return [f"{name}: {rows.height} rows, such as {example}"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--names", type=Path, help="a JSON object: old names and what they are called now")
+    parser.add_argument("--tolerance", type=float, default=0.0)
+    given = parser.parse_args()
+    names = json.loads(given.names.read_text()) if given.names else {}
+    found = compare_results(given.old, given.new, names)
+    place = f" ({found.where})" if found.where else ""
+    print(f"{found.numbers} numbers compared; largest difference {found.largest:.3g}{place}")
+    for title, lines in (("missing", found.missing), ("new", found.added)):
+        print(f"{title}: {len(lines)}", *(f"  {line}" for line in lines), sep="\n")
+    sys.exit(int(bool(found.missing) or found.largest > given.tolerance))
+
+
+if __name__ == "__main__":
+    main()
