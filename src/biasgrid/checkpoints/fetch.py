@@ -10,6 +10,7 @@ from typing import Any
 
 from biasgrid.checkpoints.checkpoint import ModelError, digest_file, read_record
 from biasgrid.checkpoints.files import (
+    CHAT_KEY,
     CHAT_TEMPLATE,
     CONFIG,
     PICKLED_WEIGHTS,
@@ -24,8 +25,6 @@ from biasgrid.checkpoints.files import (
     without_weights,
 )
 from biasgrid.faults import UserError
-
-CHAT_KEY = "chat_template"
 
 
 def make_record(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.models.generation.options import shared
+from biasgrid.models.generation.prompts import Prompter, as_text, shortened, texts_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -34,6 +37,39 @@ def check_causal(model: PreTrainedModel, name: str) -> None:
             f"model {name} is an encoder ({model.config.model_type}): it reads what comes after a word as well as what "
             "comes before; expected a causal language model, such as GPT-2 or Llama"
         )
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Makes the prompts of a dataset, and refuses one for two texts.
+
+    Attributes:
+        prompter: makes prompts.
+        asked: what was asked, by a digest of its prompt.
+    """
+
+    prompter: Prompter
+    asked: dict[int, tuple[str | None, str]] = field(default_factory=dict)
+
+    def prompts(self, instances: pl.DataFrame) -> list[str]:
+        """Returns the prompts of some instances.
+
+        Raises:
+            ModelError: see `Prompter.prompts`; or texts that differ have one prompt, in these instances or with others
+                before.
+        """
+        prompts = self.prompter.prompts(instances)
+        for texts, prompt in zip(texts_of(instances), prompts, strict=True):
+            other = self.asked.setdefault(hash(prompt), texts)
+            if other != texts and self.prompter.prompt(*other) == prompt:
+                one, two = (as_text(*each) for each in (other, texts))
+                place = shared(one, two)
+                raise ModelError(
+                    f"the texts {shortened(one, place)!r} and {shortened(two, place)!r} have one prompt, "
+                    f"{shortened(prompt)!r}, so that the model cannot tell them apart; expected a chat template that "
+                    "writes all of a text: mend it, or set `chat_template: false` to ask the model plainly"
+                )
+        return prompts
 
 
 def check_lengths(lengths: Sequence[int], written: int, limit: int, instances: pl.Series, model: str) -> None:

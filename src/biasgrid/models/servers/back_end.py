@@ -20,6 +20,7 @@ from biasgrid.jobs.progress import Progress
 from biasgrid.models.generation.checks import check_lengths
 from biasgrid.models.generation.prompts import as_messages, as_text, texts_of
 from biasgrid.models.generation.section import Generation
+from biasgrid.models.generation.thoughts import Thoughts
 from biasgrid.models.servers.access import Access, quiet_libraries
 from biasgrid.models.servers.asking import Desk
 from biasgrid.models.servers.budget import Budget
@@ -131,7 +132,12 @@ class Server(BackEnd):
     @property
     def way(self) -> Way:
         """How options are chosen."""
-        return way_named(way_of(self.settings))(self.writing)
+        return way_named(way_of(self.settings))(self.writing, self.thoughts)
+
+    @property
+    def thoughts(self) -> Thoughts:
+        """What the model puts around thoughts."""
+        return Thoughts.of(self.generation["thinking"])
 
     @property
     def writing(self) -> dict[str, Any]:
@@ -182,7 +188,7 @@ class Server(BackEnd):
         requests = self.requests(instances, [[Sent(asked, self.writing)] for asked in self.asked(instances)])
         self.send(requests, progress)
         answers = [self.store[request] for (request,) in requests]
-        rows = [(*text_of(answer), answer.tokens_in, answer.tokens_out) for answer in answers]
+        rows = [(*text_of(answer, self.thoughts), answer.tokens_in, answer.tokens_out) for answer in answers]
         return pl.DataFrame(rows, schema=OF_TEXTS, orient="row")
 
     def requests(self, instances: pl.DataFrame, sent: Sequence[Sequence[Sent]]) -> list[list[Request]]:
