@@ -23,7 +23,7 @@ from biasgrid.engine.lists import lists_of
 from biasgrid.engine.settings import Settings
 from biasgrid.faults import out_of_memory
 from biasgrid.jobs.progress import Progress
-from biasgrid.models.generation.checks import Distinct, check_causal, check_lengths, with_unknown
+from biasgrid.models.generation.checks import Distinct, check_causal, check_lengths, loader_of, with_unknown
 from biasgrid.models.generation.noise import seeds_of
 from biasgrid.models.generation.options import Options, candidates_of
 from biasgrid.models.generation.parsed import SCORED_BY as BY_TEXT
@@ -120,7 +120,7 @@ class TextGeneration(BackEnd):
     def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
         """Loads the model, and looks in float32 whether it is what it should be, and whether shortcuts change it."""
         torch.set_num_threads(settings.threads)
-        model = load_model(record, settings.task, "AutoModelForCausalLM", choose_device(settings.device))
+        model = load_model(record, settings.task, loader_of(record), choose_device(settings.device))
         set_precision(model, "float32")
         check_causal(model, settings.model)
         back_end = cls(model, load_tokenizer(record), settings)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.checkpoints.checkpoint import ModelError, folder_of, name_of
+from biasgrid.checkpoints.files import CONFIG, read_json
 from biasgrid.models.generation.options import shared
 from biasgrid.models.generation.prompts import Prompter, as_text, shortened, texts_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+
+def loader_of(record: Mapping[str, Any]) -> str:
+    """Returns which class of transformers loads a checkpoint: models that also take pictures have one of their own.
+
+    Raises:
+        ModelError: the checkpoint is not there.
+    """
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as WITH_PICTURES
+
+    config = read_json(name_of(record), folder_of(record) / CONFIG)
+    is_with_pictures = WITH_PICTURES.get(str(config.get("model_type"))) in (config.get("architectures") or [])
+    return "AutoModelForImageTextToText" if is_with_pictures else "AutoModelForCausalLM"
 
 
 def check_causal(model: PreTrainedModel, name: str) -> None:
