@@ -49,7 +49,7 @@ def look_at(folder: str, wanted: Wanted) -> Iterator[Problem]:
     try:
         yield from problems_of(folder, wanted)
     except UserError as error:
-        yield Problem(f"cannot be read ({first_line(error)})", "what transformers has written")
+        yield Problem(f"holds a file that cannot be read ({first_line(error)})", "what transformers has written")
 
 
 def problems_of(folder: str, wanted: Wanted) -> Iterator[Problem]:

@@ -33,8 +33,8 @@ class Encoder(Model):
     max_tokens: int | None = Field(
         None,
         ge=1,
-        description="how many tokens of a text are read at most; encoders of sentences are trained on fewer than they "
-        "take, all-MiniLM-L6-v2 on 256",
+        description="how many tokens of a text are read at most; without it as many as the checkpoint's "
+        "`sentence_bert_config.json` says, and where there is none as many as the model takes",
     )
 
     def deciding_keys(self) -> dict[str, Any]:
