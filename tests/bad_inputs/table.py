@@ -265,9 +265,7 @@ CHECKPOINTS = [
     bad("models/tiny/config.json", MULTI, "models.moody.folder", "gives a text any number of its classes"),
     bad("models.chance.date", "tomorrow", "models.chance.date: 'tomorrow'; expected a day such as 2024-07-26"),
     bad("models.chance.date", "2025-01-01", "models.chance: has", "expected `date` only of a model whose prompts are"),
-    bad(
-        "models.chance", ENDPOINT | {"chat_template": False}, "expected `api: completions` of the server, which asks it"
-    ),
+    bad("models.chance", ENDPOINT | {"chat_template": False}, "expected `api: completions` of the server, which"),
     bad("models.chance.generation", {"thinking": "yes"}, "thinking: 'yes'; expected true, false, or the keys begin"),
     bad("models.chance.generation", {"thinking": {"begin": "<a>"}}, "generation.thinking.end: missing"),
     bad("models.chance.generation", {"thinking": {"begin": "<a>", "end": " "}}, "generation.thinking.end: ' '"),

@@ -51,9 +51,8 @@ def refused(folder: Path, **choices: Any) -> str:
     """Why no record is made of a folder, which must be why it is found fault with."""
     with pytest.raises(ModelError) as told:
         record_of(folder, **choices)
-    found = [problem for problem, _ in look_at(str(folder), Wanted(**choices))]
-    problem = str(told.value).partition(" (")[0].removeprefix(f"{folder} ")
-    assert any(each.startswith(problem) for each in found)
+    found = look_at(str(folder), Wanted(**choices))
+    assert str(told.value) in [f"{folder} {problem}; expected {expected}" for problem, expected in found]
     return str(told.value)
 
 
