@@ -15,7 +15,13 @@ from transformers import AutoTokenizer
 
 from biasgrid.checkpoints.checkpoint import ModelError, load_model, load_tokenizer
 from biasgrid.checkpoints.fetch import make_record
-from biasgrid.checkpoints.files import files_that_count
+from biasgrid.checkpoints.files import (
+    OTHER_FILES,
+    PICKLED_WEIGHTS,
+    SAFE_WEIGHTS,
+    files_that_count,
+    without_weights,
+)
 from biasgrid.checkpoints.look import Wanted, look_at
 from biasgrid.checkpoints.unread import (
     ADAPTERS,
@@ -27,7 +33,9 @@ from biasgrid.checkpoints.unread import (
     QUANTISED_FILES,
 )
 from biasgrid.faults import UserError
+from biasgrid.models.scoring.recipe import POOLINGS
 
+PAGE = Path(__file__).parents[2] / "docs/checkpoints.md"
 Checkpoints = Callable[[str, str], Path]
 CPU = torch.device("cpu")
 
@@ -185,3 +193,16 @@ def test_further_chat_templates_change_nothing(tmp_path: Path) -> None:
     assert record_of(folder) == before
     assert load_tokenizer(before).get_chat_template() == CHAT_TEMPLATE
     assert AutoTokenizer.from_pretrained(folder).chat_template["tool_use"] == "another"
+
+
+def test_the_page_lists_every_file_that_the_code_knows() -> None:
+    page = PAGE.read_text()
+    known = [*without_weights(True), *SAFE_WEIGHTS, *PICKLED_WEIGHTS, *OTHER_FILES, *QUANTISED, *QUANTISED_FILES]
+    known += [*OTHER_TOKENIZERS, OWN_GENERATE, *BY_VERSION.values(), *BY_VERSION, "1_Pooling/config.json"]
+    named = [*known, *(name for name in ADAPTERS if name != "adapter_model.*")]
+    of_weights = {"tf_model*.h5": "tf_model.h5", "flax_model*.msgpack": "flax_model.msgpack"}
+    of_weights |= {"model.*.safetensors": "model.fp16.safetensors", "pytorch_model.*.bin": "pytorch_model.fp16.bin"}
+    named += [of_weights.get(name, name) for names in OTHER_WEIGHTS for name in names]
+    assert [name for name in named if f"`{name}`" not in page] == []
+    named_poolings = [name for name in POOLINGS if f"`{name}`" not in page]
+    assert named_poolings == []
