@@ -21,9 +21,10 @@ from biasgrid.engine.fit import kept_fit, tokens_of_batch
 from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_one_dnn
 from biasgrid.engine.lists import lists_of
 from biasgrid.engine.settings import Settings
+from biasgrid.engine.unknown import known_tokens
 from biasgrid.faults import out_of_memory
 from biasgrid.jobs.progress import Progress
-from biasgrid.models.generation.checks import Distinct, check_causal, check_lengths, loader_of, with_unknown
+from biasgrid.models.generation.checks import Limits, check_causal, check_prompts, loader_of, with_unknown
 from biasgrid.models.generation.noise import seeds_of
 from biasgrid.models.generation.options import Options, candidates_of
 from biasgrid.models.generation.parsed import SCORED_BY as BY_TEXT
@@ -43,7 +44,6 @@ logger = logging.getLogger(__name__)
 Outcome = TypeVar("Outcome")
 Advance = Callable[[int], None]
 COMPARED_ROWS = 4
-CHECKED_AT_ONCE = 8192
 LARGEST_DIFFERENCE = 1e-4
 """Between log-probabilities behind a shared prefix and those of whole prompts."""
 
@@ -147,31 +147,20 @@ class TextGeneration(BackEnd):
             use_one_dnn(self.model)
 
     def look(self, instances: pl.DataFrame) -> None:
-        """Looks at all prompts, answers a sample one row at a time, and tries whether a shared prefix changes it."""
-        self.check(instances)
+        """Looks at all prompts, answers a sample one row at a time, and tries whether a shared prefix changes it.
+
+        Raises:
+            ModelError: see `check_prompts`.
+        """
+        written = self.generation["max_tokens"] if writes(self.settings) else None
+        limits = Limits(longest_input(self.model, self.tokenizer), known_tokens(self.model))
+        check_prompts(instances, self.options, written, limits, self.settings.model)
         sample = audited_of(instances)
         self.shares = False
         if not writes(self.settings):
             alone = [self.choose(sample[row], 1) for row in range(len(sample))]
             self.audited = sample.select("instance", "key").hstack(pl.concat(alone))
         self.shares = self.is_same_behind_prefix(sample_of(sample, COMPARED_ROWS))
-
-    def check(self, instances: pl.DataFrame) -> None:
-        """Refuses, before anything is asked, prompts that are too long or do not tell apart what is asked.
-
-        Raises:
-            ModelError: see `Prompter.prompts`, `checks.check_distinct` and `checks.check_lengths`, and `Options.asked`.
-        """
-        longest, distinct = longest_input(self.model, self.tokenizer), Distinct(self.prompter)
-        written = self.generation["max_tokens"] if writes(self.settings) else 0
-        for start in range(0, len(instances), CHECKED_AT_ONCE):
-            some = instances[start : start + CHECKED_AT_ONCE]
-            prompts = distinct.prompts(some)
-            if writes(self.settings):
-                lengths = [len(ids) for ids in self.prompter.tokens(prompts)]
-            else:
-                lengths = [one.length for one in self.options.asked(prompts, candidates_of(some))]
-            check_lengths(lengths, written, longest, some["instance"], self.settings.model)
 
     def is_same_behind_prefix(self, sample: pl.DataFrame) -> bool:
         """Says whether the model answers some instances alike where keys and values of their beginnings are reused."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from biasgrid.checkpoints.checkpoint import ModelError, folder_of, name_of
 from biasgrid.checkpoints.files import CONFIG, read_json
-from biasgrid.models.generation.options import shared
+from biasgrid.engine.unknown import unknown_token
+from biasgrid.models.generation.options import Options, candidates_of, shared
 from biasgrid.models.generation.prompts import Prompter, as_text, shortened, texts_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ def check_causal(model: PreTrainedModel, name: str) -> None:
         )
 
 
+AT_ONCE = 8192
+
+
 @dataclass(frozen=True)
 class Distinct:
     """Makes the prompts of a dataset, and refuses one for two texts.
@@ -84,6 +88,42 @@ class Distinct:
                     "writes all of a text: mend it, or set `chat_template: false` to ask the model plainly"
                 )
         return prompts
+
+
+class Limits(NamedTuple):
+    """What a model takes: how many tokens together, and how many different ones."""
+
+    longest: int
+    known: int
+
+
+def check_prompts(instances: pl.DataFrame, options: Options, written: int | None, limits: Limits, model: str) -> None:
+    """Refuses, before anything is asked, prompts that a model does not take, or that do not tell apart what is asked.
+
+    Args:
+        instances: all that will be asked.
+        options: makes prompts and their options.
+        written: how many tokens may be written behind each; None where options are scored.
+        limits: what the model takes.
+        model: its name, for messages.
+
+    Raises:
+        ModelError: see `Distinct.prompts`, `Options.asked`, `check_lengths` and `unknown_token`.
+    """
+    distinct = Distinct(options.prompter)
+    for start in range(0, len(instances), AT_ONCE):
+        some = instances[start : start + AT_ONCE]
+        prompts = distinct.prompts(some)
+        if written is None:
+            asked = options.asked(prompts, candidates_of(some))
+            lengths, largest = [one.length for one in asked], [one.largest for one in asked]
+        else:
+            tokens = options.prompter.tokens(prompts)
+            lengths, largest = [len(ids) for ids in tokens], [max(ids, default=0) for ids in tokens]
+        check_lengths(lengths, written or 0, limits.longest, some["instance"], model)
+        place = next((place for place, token in enumerate(largest) if token >= limits.known), None)
+        if place is not None:
+            raise unknown_token(model, some["instance"][place], largest[place], limits.known)
 
 
 def check_lengths(lengths: Sequence[int], written: int, limit: int, instances: pl.Series, model: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 import polars as pl
@@ -38,6 +39,11 @@ class Asked:
     def length(self) -> int:
         """How many tokens are read at most; nothing is read behind the last one of an option."""
         return len(self.context) + max((len(tokens) - 1 for spelled in self.options for tokens in spelled), default=0)
+
+    @property
+    def largest(self) -> int:
+        """The largest token of all."""
+        return max((token for tokens in (self.context, *chain(*self.options)) for token in tokens), default=0)
 
 
 @dataclass(frozen=True)
