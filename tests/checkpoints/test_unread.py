@@ -78,6 +78,11 @@ def test_adapters_are_refused_wherever_they_lie(folder: Path, pattern: str, base
     assert "merge_and_unload().save_pretrained(folder)" in message
 
 
+def test_a_tokenizer_beside_an_adapter_is_taken(folder: Path) -> None:
+    (folder / "adapter_config.json").write_text("{}")
+    assert record_of(folder, weights=False)["tokenizer"]
+
+
 @pytest.mark.parametrize("file", BY_VERSION)
 def test_files_for_some_versions_of_transformers_are_refused(folder: Path, file: str) -> None:
     change_json(folder / file, **{BY_VERSION[file]: ["config.4.0.0.json"]})

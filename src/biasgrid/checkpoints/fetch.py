@@ -79,7 +79,8 @@ def make_record(
 
         path = download(checkpoint, commit or revision, looked_at)
         names = list_files(checkpoint, path)
-    check_all_read(name, names, path, allow_remote_code)
+    # A tokenizer is the same with an adapter.
+    check_all_read(name, names if weights else (), path, allow_remote_code)
     check_completeness(name, names, weights)
     check_code(name, path, weights, allow_remote_code)
     weight_files = choose_weights(name, names, allow_pickle) if weights else []

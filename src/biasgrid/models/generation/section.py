@@ -67,7 +67,7 @@ class Generation(Section):
         False,
         description="whether a model that can think before it answers does; its thoughts are not part of the answer. "
         "`{begin: TEXT, end: TEXT}` lets it think, and names marks around thoughts other than `<think>`, `[THINK]` and "
-        "those of Cohere, Seed-OSS and gpt-oss",
+        "those of Cohere, EXAONE, Gemma, Seed-OSS and gpt-oss",
     )
 
     @field_validator("thinking", mode="before")

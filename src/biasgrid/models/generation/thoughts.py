@@ -13,8 +13,10 @@ Marks = tuple[str, str]
 KNOWN: tuple[Marks, ...] = (
     ("<think>", "</think>"),
     ("[THINK]", "[/THINK]"),
+    ("<thought>", "</thought>"),
     ("<seed:think>", "</seed:think>"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|channel>thought", "<channel|>"),
     ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
 )
 """Marks that are special tokens or tags of models that think; others are named in `thinking: {begin, end}`."""
