@@ -20,7 +20,7 @@ from biasgrid.jobs.progress import Progress
 from biasgrid.models.generation.checks import check_lengths
 from biasgrid.models.generation.prompts import as_messages, as_text, texts_of
 from biasgrid.models.generation.section import Generation
-from biasgrid.models.generation.thoughts import Thoughts
+from biasgrid.models.generation.thoughts import Thoughts, tell_of_strange_marks
 from biasgrid.models.servers.access import Access, quiet_libraries
 from biasgrid.models.servers.asking import Desk
 from biasgrid.models.servers.budget import Budget
@@ -189,6 +189,7 @@ class Server(BackEnd):
         self.send(requests, progress)
         answers = [self.store[request] for (request,) in requests]
         rows = [(*text_of(answer, self.thoughts), answer.tokens_in, answer.tokens_out) for answer in answers]
+        tell_of_strange_marks(self.settings.model, [response for response, *_ in rows])
         return pl.DataFrame(rows, schema=OF_TEXTS, orient="row")
 
     def requests(self, instances: pl.DataFrame, sent: Sequence[Sequence[Sent]]) -> list[list[Request]]:
