@@ -58,9 +58,9 @@ class TextVectors(WholeTextBackEnd):
         back_end.most = back_end.most or recipe.longest
         return back_end
 
-    def written(self, text: str) -> str:
+    def prepare(self, text: str) -> str:
         """Returns a text as it is read."""
-        return self.recipe.written(text)
+        return self.recipe.prepare(text)
 
     @torch.inference_mode()
     def run(self, encoded: WholeTexts, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
@@ -75,7 +75,7 @@ class TextVectors(WholeTextBackEnd):
             `vector`, float32, shape (rows, hidden size).
         """
         states = self.model(**encoded.on_device.inputs(batch)).last_hidden_state.float()
-        return {"vector": torch.nn.functional.normalize(self.recipe.pooled(states), dim=1)}
+        return {"vector": torch.nn.functional.normalize(self.recipe.pool(states), dim=1)}
 
     def table(self, encoded: WholeTexts, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`vector`) from what `run` returned."""

@@ -12,7 +12,7 @@ from biasgrid.checkpoints.checkpoint import ModelError, folder_of, name_of
 from biasgrid.checkpoints.files import CONFIG, read_json
 from biasgrid.engine.unknown import unknown_token
 from biasgrid.models.generation.options import Options, candidates_of, shared
-from biasgrid.models.generation.prompts import Prompter, as_text, shortened, texts_of
+from biasgrid.models.generation.prompts import Prompter, as_text, excerpt, texts_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -58,7 +58,7 @@ AT_ONCE = 8192
 
 
 @dataclass(frozen=True)
-class Distinct:
+class DistinctPrompts:
     """Makes the prompts of a dataset, and refuses one for two texts.
 
     Attributes:
@@ -83,8 +83,8 @@ class Distinct:
                 one, two = (as_text(*each) for each in (other, texts))
                 place = shared(one, two)
                 raise ModelError(
-                    f"the texts {shortened(one, place)!r} and {shortened(two, place)!r} have one prompt, "
-                    f"{shortened(prompt)!r}, so that the model cannot tell them apart; expected a chat template that "
+                    f"the texts {excerpt(one, place)!r} and {excerpt(two, place)!r} have one prompt, "
+                    f"{excerpt(prompt)!r}, so that the model cannot tell them apart; expected a chat template that "
                     "writes all of a text: mend it, or set `chat_template: false` to ask the model plainly"
                 )
         return prompts
@@ -108,9 +108,9 @@ def check_prompts(instances: pl.DataFrame, options: Options, written: int | None
         model: its name, for messages.
 
     Raises:
-        ModelError: see `Distinct.prompts`, `Options.asked`, `check_lengths` and `unknown_token`.
+        ModelError: see `DistinctPrompts.prompts`, `Options.asked`, `check_lengths` and `unknown_token`.
     """
-    distinct = Distinct(options.prompter)
+    distinct = DistinctPrompts(options.prompter)
     for start in range(0, len(instances), AT_ONCE):
         some = instances[start : start + AT_ONCE]
         prompts = distinct.prompts(some)

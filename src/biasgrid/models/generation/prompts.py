@@ -117,8 +117,8 @@ class Prompter:
             raise refused("it leaves it out")
         if not holds(prompt, text):
             raise ModelError(
-                f"the model's chat template leaves out what is asked: {shortened(text)!r} is not in the prompt "
-                f"{shortened(prompt)!r}; expected a template that writes the content of messages, as a text or as a "
+                f"the model's chat template leaves out what is asked: {excerpt(text)!r} is not in the prompt "
+                f"{excerpt(prompt)!r}; expected a template that writes the content of messages, as a text or as a "
                 "list of parts: mend it, or set `chat_template: false` to ask the model plainly"
             )
         end = self.thoughts.end_for(prompt)
@@ -206,7 +206,7 @@ def without_space(text: str) -> str:
     return "".join(text.replace("\\n", " ").split())
 
 
-def shortened(text: str, place: int = 0) -> str:
+def excerpt(text: str, place: int = 0) -> str:
     """Returns some of a text, with what stands at a place."""
     begin = max(place - BESIDE, 0) if len(text) > SHOWN else 0
     end = begin + SHOWN

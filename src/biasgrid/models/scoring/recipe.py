@@ -68,12 +68,12 @@ class Recipe:
             raise ModelError(f"{problem}; expected an encoder without a default prompt, or with `include_prompt`")
         return cls(pooling, reading.get("max_seq_length"), prompt, bool(reading.get("do_lower_case")))
 
-    def written(self, text: str) -> str:
+    def prepare(self, text: str) -> str:
         """Returns a text as it is read."""
         text = f"{self.prompt}{text}"
         return text.lower() if self.lower else text
 
-    def pooled(self, states: torch.Tensor) -> torch.Tensor:
+    def pool(self, states: torch.Tensor) -> torch.Tensor:
         """Returns a vector of each row of states; see `POOLINGS`."""
         return POOLINGS[self.pooling](states)
 
