@@ -103,11 +103,15 @@ def stub(task: str, vocabulary: int, rows_per_second: float | None) -> Any:
             model_type="bert", max_position_embeddings=512, vocab_size=vocabulary, num_labels=3, problem_type=None,
             id2label={0: "a", 1: "b", 2: "c"},
         )  # fmt: skip
+        config.get_text_config = lambda: Stub.config
 
         def __init__(self) -> None:
             super().__init__()
             self.base_model = Base()
             self.weight = torch.nn.Parameter(torch.zeros(1))
+
+        def get_input_embeddings(self) -> Any:
+            return SimpleNamespace(weight=torch.empty(vocabulary, 0))
 
         def forward(self, input_ids: torch.Tensor, token_type_ids: Any = None) -> Any:
             hidden = self.base_model(input_ids, token_type_ids=token_type_ids)["last_hidden_state"]

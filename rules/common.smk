@@ -9,7 +9,7 @@ from pathlib import Path
 import smart_open
 from snakemake.exceptions import WorkflowError
 
-from biasgrid.config import load_word_lists, parse_config, read_document
+from biasgrid.config import days_as_text, load_word_lists, parse_config, read_document
 from biasgrid.faults import UserError
 from biasgrid.files import bring_to_present
 from biasgrid.jobs.code_digest import code_digest
@@ -37,6 +37,7 @@ try:
     # Snakemake has read them, but says nothing of keys that stand twice, and no lines.
     documents = [read_document(os.path.relpath(file)) for file in workflow.configfiles if workflow.is_main_process]
     lines = documents[0].lines_but(workflow.config_settings.config) if len(documents) == 1 else {}
+    config.update(days_as_text(config))
     grid = parse_config(config, config_name, lines)
     # Jobs that are submitted read the tables that were made of them.
     word_lists = load_word_lists(grid) if workflow.is_main_process else {}

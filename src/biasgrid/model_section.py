@@ -178,6 +178,11 @@ class Model(Section):
         return ()
 
     @property
+    def activation(self) -> str | None:
+        """What makes probabilities of the outputs of a scorer; None where its checkpoint decides."""
+        return None
+
+    @property
     def has_checkpoint(self) -> bool:
         """Whether it is a checkpoint, of which there is a record; of others the keys are the model."""
         return bool(self.checkpoint or self.folder or self.train)

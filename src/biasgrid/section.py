@@ -18,7 +18,9 @@ ADDRESS = rf"^https?://([^\s/?#@]+@)?{HOST}([/?#]\S*)?$"
 DIGEST = r"^[0-9a-f]{64}$"
 PATH = r"^/[A-Za-z0-9_./-]*$"
 VARIABLE_NAME = r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$"
+WRITTEN = r"\S"
 PATTERNS = {
+    WRITTEN: "a text that is not empty",
     NAME: "a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit, of at most 100 characters",
     VARIANT: "`qa`, `lm` or `llm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`",
     FOLDER: "a folder, without any of { } < > or control characters in its name",

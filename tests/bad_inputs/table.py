@@ -244,10 +244,32 @@ FORMS = [
     bad("word_lists/pack/templates.json", swap("The <group> likes", "He likes"), "templates.json"),
     bad("word_lists/pack/fillings/food.txt", "\n", "food"),
 ]
+ENDPOINT = {"kind": "LM", "task": "text-generation", "label": "E", "endpoint": {"url": "https://host/v1", "model": "x"}}
+MULTI = b'{"id2label": {"0": "NEG", "1": "POS"}, "problem_type": "multi_label_classification"}'
+QUANTISED = b'{"id2label": {"0": "NEG", "1": "POS"}, "quantization_config": {"quant_method": "gptq"}}'
 DAMAGED = "holds a model.safetensors that is damaged or cut off"
 CHECKPOINTS = [
-    bad("models/tiny/config.json", b"{", "'models/tiny' holds a config.json that cannot be read"),
+    bad("models/tiny/config.json", b"{", "'models/tiny' holds a file that cannot be read (models/tiny: config.json is"),
     bad("models/tiny/model.safetensors", b"", DAMAGED),
+    bad(
+        "models/tiny/adapter_config.json",
+        b'{"base_model_name_or_path": "org/base"}',
+        "'models/tiny' holds an adapter of org/base (adapter_config.json), which is not applied; expected one model of",
+    ),
+    bad(
+        "models/tiny/adapter_model.safetensors", b"", "holds an adapter (adapter_model.safetensors)", "merge_and_unload"
+    ),
+    bad("models/tiny/adapter_config.json", b"{", "adapter_config.json is not JSON"),
+    bad("models/tiny/hf_quant_config.json", b"{}", "holds weights that are quantised (hf_quant_config.json)"),
+    bad("models/tiny/config.json", QUANTISED, "weights that are quantised (quantization_config, gptq)"),
+    bad("models/tiny/config.json", MULTI, "models.moody.folder", "gives a text any number of its classes"),
+    bad("models.chance.date", "tomorrow", "models.chance.date: 'tomorrow'; expected a day such as 2024-07-26"),
+    bad("models.chance.date", "2025-01-01", "models.chance: has", "expected `date` only of a model whose prompts are"),
+    bad("models.chance", ENDPOINT | {"chat_template": False}, "expected `api: completions` of the server, which"),
+    bad("models.chance.generation", {"thinking": "yes"}, "thinking: 'yes'; expected true, false, or the keys begin"),
+    bad("models.chance.generation", {"thinking": {"begin": "<a>"}}, "generation.thinking.end: missing"),
+    bad("models.chance.generation", {"thinking": {"begin": "<a>", "end": " "}}, "generation.thinking.end: ' '"),
+    bad("models.chance.generation", {"thinking": {"begin": "[/a]x", "end": "[/a]"}}, "expected an `end` that is not"),
     bad("models/tiny/model.safetensors", b"\x08\0\0\0\0\0\0\0{}", DAMAGED),
     bad("models/tiny/model.safetensors", b"\xff" * 40, DAMAGED),
     bad("models.moody.labels", {"bad": "NEG", "good": "GOOD"}, "of the classes ['NEG', 'POS'], not ['NEG', 'GOOD']"),

@@ -14,6 +14,7 @@ import pytest
 from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.checkpoints.fetch import make_record
 from biasgrid.checkpoints.files import files_that_count
+from biasgrid.faults import UserError
 
 Checkpoints = Callable[[str, str], Path]
 
@@ -101,7 +102,7 @@ def test_what_a_model_lacks_is_named(folder: Path, gone: str, message: str) -> N
 
 def test_a_config_that_is_not_json_is_named(folder: Path) -> None:
     (folder / "config.json").write_text("{")
-    with pytest.raises(ModelError, match=r"config.json is not JSON \(.*\); expected what transformers wrote"):
+    with pytest.raises(UserError, match=r"config.json is not JSON \(.*\); expected what transformers wrote"):
         record_of(folder)
 
 

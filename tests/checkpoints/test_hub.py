@@ -43,6 +43,31 @@ def test_only_what_is_needed_is_downloaded_and_only_once(
     assert not hub.downloads()
 
 
+def test_the_recipe_of_an_encoder_is_downloaded_from_its_folders(
+    hub: Hub, repository: Repository, environment: dict[str, str], tmp_path: Path
+) -> None:
+    files = ["1_Pooling/config.json", "modules.json"]
+    (repository.folder / "1_Pooling").mkdir()
+    for name in (*files, "1_Pooling/weights.bin"):
+        (repository.folder / name).write_text("{}")
+    record = fetch(environment, "tiny/model")
+    assert list(record["other_files"]) == files
+    assert "1_Pooling/weights.bin" not in [request.path.split("/", 4)[-1] for request in hub.downloads()]
+    shutil.rmtree(tmp_path / "cache")
+    repository.damaged.add("modules.json")
+    assert "the download is not what" in fetch(environment, "tiny/model")["error"]
+
+
+def test_an_adapter_on_the_hub_is_refused_before_its_weights_are_fetched(
+    hub: Hub, repository: Repository, environment: dict[str, str]
+) -> None:
+    (repository.folder / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
+    (repository.folder / "adapter_model.safetensors").write_text("")
+    message = fetch(environment, "tiny/model")["error"]
+    assert "tiny/model holds an adapter of org/base (adapter_config.json, adapter_model.safetensors)" in message
+    assert not [request for request in hub.downloads() if request.file.endswith(".safetensors")]
+
+
 def test_a_tokenizer_is_downloaded_without_weights(hub: Hub, environment: dict[str, str]) -> None:
     assert fetch(environment, "tiny/model", weights=False)["weights"] is None
     assert not hub.downloads("model.safetensors")

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, PreTrainedConfig
 
 from biasgrid.engine.batches import longest_input
 
@@ -43,6 +43,30 @@ def test_the_positions_before_the_tokens_are_as_many_as_the_padding_says() -> No
 
 def test_the_tokenizer_may_know_of_fewer_positions() -> None:
     assert longest(make("bert", max_position_embeddings=20), 12) == 12
+
+
+def test_a_model_of_texts_and_pictures_has_the_positions_of_its_part_for_texts() -> None:
+    part = {**SIZES, "max_position_embeddings": 8, "num_key_value_heads": 1, "head_dim": 4}
+    config = AutoConfig.for_model("gemma3", text_config=part, vision_config={"hidden_size": 8, "num_hidden_layers": 1})
+    assert longest(SimpleNamespace(config=config, named_modules=list), 99) == 8  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("keys", "limit"),
+    [
+        ({"n_positions": 20}, 20),
+        ({"n_ctx": 20}, 20),
+        ({"max_seq_len": 20}, 20),
+        ({"seq_length": 20}, 20),
+        ({"max_position_embeddings": -1}, 99),
+        ({"n_positions": 20, "relative_attention_num_buckets": 8}, 99),
+        ({"max_position_embeddings": 20, "relative_attention_num_buckets": 8}, 20),
+        ({}, 99),
+    ],
+)
+def test_positions_have_many_names(keys: dict[str, int], limit: int) -> None:
+    config = PreTrainedConfig(**keys)
+    assert longest(SimpleNamespace(config=config, named_modules=list), 99) == limit  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("architecture", ["xlnet", "t5"])

@@ -45,11 +45,16 @@ class Repository:
 
     def tree(self) -> list[dict[str, Any]]:
         """What the hub says of the files: size and digest, large ones being kept outside of git."""
-        return [self.entry(file) for file in sorted(self.folder.iterdir())]
+        return [self.entry(file) for file in sorted(self.folder.rglob("*")) if file.is_file()]
 
     def entry(self, file: Path) -> dict[str, Any]:
         content = file.read_bytes()
-        facts = {"type": "file", "path": file.name, "size": len(content), "oid": blob_digest(content)}
+        facts = {
+            "type": "file",
+            "path": file.relative_to(self.folder).as_posix(),
+            "size": len(content),
+            "oid": blob_digest(content),
+        }
         if file.suffix in LARGE_FILES:
             facts["lfs"] = {"oid": sha256(content).hexdigest(), "size": len(content), "pointerSize": 134}
         return facts
@@ -153,7 +158,7 @@ def serve_hub(repositories: dict[str, Repository]) -> Iterator[Hub]:
                 if path.startswith(f"api/models/{name}/"):
                     return self.answer_api(name, repository, path)
                 if path.startswith(f"{name}/resolve/"):
-                    commit, file = path.removeprefix(f"{name}/resolve/").split("/")
+                    commit, file = path.removeprefix(f"{name}/resolve/").split("/", 1)
                     return self.answer_file(repository, commit, repository.folder / file)
             return self.refuse(404, "RepoNotFound")
 

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from shards import Cell
-from tiny_checkpoints import HEADS, instances_for
+from shards import Cell, asked
+from tiny_checkpoints import ALL_HEADS, HEADS, LABELS, instances_for
 from transformers import AutoTokenizer
 
 from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.engine import pieces
 
+VERBS = ("lied", "cooked", "sat")
+ENCODERS = ("feature-extraction",)
 Cells = Callable[[str, str], Cell]
 
 
@@ -47,6 +50,41 @@ def test_inputs_that_are_longer_than_the_positions_are_refused(cell: Cells, task
     frame = ours.instances.head(9).extend(long[9:10]).extend(ours.instances[10:])
     with pytest.raises(ModelError, match=r"instance 9 has 1\d\d tokens; expected at most 128"):
         Cell(ours.folder, task, frame, ours.checkpoint).predict()
+
+
+@pytest.mark.parametrize("task", ALL_HEADS)
+def test_tokens_that_the_model_does_not_know_are_refused(
+    cell: Cells, tiny_checkpoint: Callable[[str, str], Path], tmp_path: Path, task: str
+) -> None:
+    """As where a tokenizer has more words than the weights."""
+    source = tiny_checkpoint("bert", task)
+    checkpoint = tmp_path / "checkpoint"
+    tokenizer, model = AutoTokenizer.from_pretrained(source), ALL_HEADS[task].from_pretrained(source)
+    tokenizer.add_tokens(["cooked"])
+    tokenizer.save_pretrained(checkpoint)
+    model.save_pretrained(checkpoint)
+    pair = "Ann sat." if task == "question-answering" else ""
+    rows = asked([{"text": f"The [MASK] man {verb}.", "text_pair": pair, "candidates": ["Ann"]} for verb in VERBS])
+    ours = Cell(tmp_path / "cell", task, rows, checkpoint)
+    more = {"labels": LABELS} if task == "text-classification" else {"max_tokens": None} if task in ENCODERS else {}
+    known = len(tokenizer) - 1
+    with pytest.raises(
+        ModelError, match=rf"tiny: instance 1 has the token {known}, and the model knows {known} tokens"
+    ):
+        ours.predict(**more)
+
+
+def test_pieces_that_wait_are_looked_at_before_the_first_is_asked(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of a GPU are, which computes while they are tokenized."""
+    monkeypatch.setattr(pieces, "begins_of_pieces", lambda count, _: list(range(0, count, 8)))
+    ours = cell("bert", "fill-mask")
+    assert ours.predict_anew().equals(cell("bert", "fill-mask").predict_anew())
+    long = ours.instances.with_columns(text_pair=ours.instances["text_pair"].cast(str) + " cook" * 130)
+    long = long.cast(dict.fromkeys(["text_pair"], ours.instances["text_pair"].dtype))
+    frame = ours.instances.head(40).extend(long[40:41]).extend(ours.instances[41:])
+    with pytest.raises(ModelError, match=r"instance 40 has 1\d\d tokens; expected at most"):
+        Cell(ours.folder, "fill-mask", frame, ours.checkpoint).predict_anew()
+    assert not ours.parts
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -16,6 +18,7 @@ from tiny_checkpoints import LABELS
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig
 
 from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.checkpoints.look import Wanted, look_at
 from biasgrid.families.follow_up import read_follow_ups, texts_of_cell
 from biasgrid.models.scoring.whole_texts import cut_rows
 from biasgrid.models.text_scores import places_of
@@ -87,6 +90,40 @@ def test_cut_texts_keep_their_special_tokens(tiny_checkpoint: Callable[[str, str
     assert (cut.tolist(), uncut.tolist()) == ([False, True], [False])
     assert rows.assemble(1)[0].tolist() == tokenizer(LONG, truncation=True, max_length=12).input_ids
     assert whole_text.assemble(0)[0].tolist() == tokenizer(LONG).input_ids
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "taken"),
+    [
+        ("multi_label_classification", None, "sigmoid"),
+        ("multi_label_classification", "sigmoid", "sigmoid"),
+        ("single_label_classification", None, "softmax"),
+        (None, None, "softmax"),
+        (None, "sigmoid", "sigmoid"),
+        ("multi_label_classification", "softmax", "problem_type is multi_label_classification, which `activation: sof"),
+        ("single_label_classification", "sigmoid", "problem_type is single_label_classification, which `activation: s"),
+        ("regression", None, "gives a text a number \\(problem_type: regression\\); expected a classifier"),
+        ("regression", "sigmoid", "gives a text a number \\(problem_type: regression\\); expected a classifier"),
+    ],
+)
+def test_what_makes_probabilities_is_the_checkpoints_and_never_contradicts_it(
+    tiny_checkpoint: Callable[[str, str], Path], tmp_path: Path, kind: str | None, given: str | None, taken: str
+) -> None:
+    checkpoint = Path(shutil.copytree(tiny_checkpoint("bert", "text-classification"), tmp_path / "checkpoint"))
+    config = json.loads((checkpoint / "config.json").read_text()) | {"problem_type": kind}
+    (checkpoint / "config.json").write_text(json.dumps(config))
+    scorer = {"labels": ["neutral"], "activation": given, "join": "max"}
+    problems = list(look_at(str(checkpoint), Wanted(scored=["neutral"], activation=given)))
+    if taken in ("softmax", "sigmoid"):
+        scores = scores_of(tmp_path, ANSWERS, checkpoint, **scorer)["score"].to_list()
+        assert scores == pytest.approx(
+            [expected(checkpoint, text, ["neutral"], taken, "max") for text in TEXTS], abs=1e-5
+        )
+        assert problems == []
+        return
+    with pytest.raises(ModelError, match=taken):
+        scores_of(tmp_path, ANSWERS, checkpoint, **scorer)
+    assert len(problems) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from biasgrid.checkpoints.files import chat_template_of, end_tokens, names_in
+from biasgrid.checkpoints.unread import quantisation
 from biasgrid.faults import UserError, first_few
 from biasgrid.files import read_made
 
@@ -39,6 +41,11 @@ def name_of(record: Mapping[str, Any]) -> str:
     return str(record["checkpoint"] or record["folder"] or "the config")
 
 
+def files_of(record: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the digests of all recorded files, by their names in the checkpoint's folder."""
+    return {**record["files"], **record.get("other_files", {})}
+
+
 def folder_of(record: Mapping[str, Any]) -> Path:
     """Returns the local folder of a recorded checkpoint, without touching the network.
 
@@ -49,7 +56,7 @@ def folder_of(record: Mapping[str, Any]) -> Path:
         raise ModelError("the model has no checkpoint")
     is_local = record["checkpoint"] is None
     folder = Path(record["folder"]) if is_local else cached_folder(record)
-    gone = [name for name in record["files"] if folder is None or not (folder / name).is_file()]
+    gone = [name for name in files_of(record) if folder is None or not (folder / name).is_file()]
     if folder is None or gone:
         place = "it" if is_local else "this machine's cache of the hub, which HF_HOME sets,"
         raise ModelError(
@@ -66,7 +73,7 @@ def cached_folder(record: Mapping[str, Any]) -> Path | None:
 
     try:
         folder = snapshot_download(
-            record["checkpoint"], revision=record["revision"], allow_patterns=record["files"], local_files_only=True
+            record["checkpoint"], revision=record["revision"], allow_patterns=[*files_of(record)], local_files_only=True
         )
     except LocalEntryNotFoundError:
         return None
@@ -97,6 +104,8 @@ def read_tokenizer(name: str, folder: str | Path, **options: bool) -> PreTrained
 
     with refusals(name):
         tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+        if not tokenizer.chat_template:
+            tokenizer.chat_template = chat_template_of(name, Path(folder))
     if not tokenizer.is_fast:
         raise ModelError(f"the tokenizer of {name} has no fast version; expected a tokenizer.json")
     # A tokenizer.json may carry the padding and truncation of its training, which the engine must not see.
@@ -122,7 +131,7 @@ def check_content(record: Mapping[str, Any], folder: Path) -> None:
     Raises:
         ModelError: with the files that have changed.
     """
-    changed = [name for name, digest in record["files"].items() if digest_file(folder / name) != digest]
+    changed = [name for name, digest in files_of(record).items() if digest_file(folder / name) != digest]
     if changed:
         raise ModelError(
             f"{name_of(record)}: {', '.join(changed)} changed since the model's record was made; expected the same "
@@ -154,11 +163,16 @@ def load_model(record: Mapping[str, Any], task: str, loader: str, device: torch.
     import torch
     import transformers
 
-    folder = checked_folder(record)
-    with refusals(name_of(record)), without_load_report():
+    name, folder = name_of(record), checked_folder(record)
+    if quantised := quantisation(name, names_in(folder), folder):
+        raise ModelError(f"{name} {quantised.problem}; expected {quantised.expected}")
+    # Of what a checkpoint suggests nothing else is taken, nor looked at: its ways to draw are not the config's.
+    ends = transformers.GenerationConfig(eos_token_id=end_tokens(name, folder) or None)
+    with refusals(name), without_load_report():
         model, info = getattr(transformers, loader).from_pretrained(
             folder,
             **switches(record),
+            generation_config=ends,
             # Other files may lie in the same folder; pickles are loaded only where the record has them.
             use_safetensors=not any(name.endswith(".bin") for name in record["files"]),
             dtype=torch.float32,
@@ -166,11 +180,11 @@ def load_model(record: Mapping[str, Any], task: str, loader: str, device: torch.
             # Told below by tensor and size, where transformers itself would refuse without saying so.
             ignore_mismatched_sizes=True,
         )
-    check_weights_fit(name_of(record), set(model.state_dict()), info)
+    check_weights_fit(name, set(model.state_dict()), info)
     missing = sorted(info["missing_keys"])
     if missing:
         raise ModelError(
-            f"{name_of(record)} has no weights for the task {task}: {', '.join(missing[:5])} would be newly "
+            f"{name} has no weights for the task {task}: {', '.join(missing[:5])} would be newly "
             f"initialized; expected a checkpoint that was trained for {task}"
         )
     return model.eval().to(device)
@@ -257,7 +271,7 @@ def refusals(name: str) -> Iterator[None]:
     """Words what transformers says of a checkpoint's files that it cannot load."""
     try:
         yield
-    except ModelError:
+    except UserError:
         raise
     except Exception as error:  # files that are wrong in their own way fail wherever transformers does not check them
         raise ModelError(

@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.checkpoints.files import CONFIG, read_json
+from biasgrid.faults import UserError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -39,7 +39,7 @@ def parameters(folder: Path) -> int | None:
             with safe_open(file, framework="numpy") as tensors:
                 shapes = {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118
             count += sum(prod(shape) for name, shape in shapes.items() if not is_embedding(name, shape, config))
-    except (OSError, ModelError, SafetensorError):
+    except (OSError, UserError, SafetensorError):
         return None
     return count or parameters_of_layers(config)
 

@@ -10,22 +10,25 @@ from typing import Any
 
 from biasgrid.checkpoints.checkpoint import ModelError, digest_file, read_record
 from biasgrid.checkpoints.files import (
-    CHAT_TEMPLATE,
+    CHAT_KEY,
     CONFIG,
+    OTHER_FILES,
     PICKLED_WEIGHTS,
     SAFE_WEIGHTS,
     TOKENIZER_CONFIG,
     TOKENIZER_FILES,
     VOCABULARIES,
+    chat_template_of,
+    generation_keys,
     matching,
     names_in,
+    others_among,
     read_json,
     weights_among,
     without_weights,
 )
+from biasgrid.checkpoints.unread import ADAPTERS, other_tokenizer, other_weights, unread_files
 from biasgrid.faults import UserError
-
-CHAT_KEY = "chat_template"
 
 
 def make_record(
@@ -57,13 +60,16 @@ def make_record(
         `checkpoint` and `folder` as given, `requested` the given revision, `revision` the commit it stood for when it
         was fetched (None for a folder), `files` the SHA-256 of each file by name, `weights` and `tokenizer` one
         SHA-256 for the files of each (None without weights), `allow_remote_code` and `training` as given, and where
-        there is a chat template its SHA-256 as `chat_template`.
+        there are some the SHA-256 of the chat template as `chat_template`, what is taken of generation_config.json and
+        what is not as `generation_config`, and the SHA-256 of files that decide the numbers of some uses, by name, as
+        `other_files`.
 
     Raises:
         ModelError: it cannot be fetched, is not what was asked for, or would run code that is not allowed.
     """
     name = str(checkpoint or folder)
     wanted = without_weights(allow_remote_code)
+    looked_at = (*wanted, *OTHER_FILES, *ADAPTERS[:1])
     if checkpoint is None:
         path = existing_folder(name)
         names = names_in(path)
@@ -71,16 +77,18 @@ def make_record(
         # Takes longer to import than a folder's files take to read.
         from biasgrid.checkpoints.hub import download, list_files, verify
 
-        path = download(checkpoint, commit or revision, wanted)
+        path = download(checkpoint, commit or revision, looked_at)
         names = list_files(checkpoint, path)
+    # A tokenizer is the same with an adapter.
+    check_all_read(name, names if weights else (), path, allow_remote_code)
     check_completeness(name, names, weights)
     check_code(name, path, weights, allow_remote_code)
     weight_files = choose_weights(name, names, allow_pickle) if weights else []
-    files = sorted([*matching(names, wanted), *weight_files])
+    files, others = sorted([*matching(names, wanted), *weight_files]), others_among(names)
     if checkpoint is not None:
-        if weights:
-            download(checkpoint, path.name, weight_files)
-        verify(checkpoint, path.name, files)
+        if weight_files or others:
+            download(checkpoint, path.name, [*weight_files, *others])
+        verify(checkpoint, path.name, [*files, *others])
     if weights:
         check_weights(name, path, weight_files)
     digests = {file: digest_file(path / file) for file in files}
@@ -95,13 +103,14 @@ def make_record(
         "allow_remote_code": allow_remote_code,
         "training": None if training is None else dict(training),
         **template_digest(name, path),
+        **generation_keys(name, path),
+        **({"other_files": {file: digest_file(path / file) for file in others}} if others else {}),
     }
 
 
 def template_digest(name: str, path: Path) -> dict[str, str]:
     """Returns the SHA-256 of a checkpoint's chat template as `chat_template`, nothing where it has none."""
-    file = path / CHAT_TEMPLATE
-    template = file.read_text("utf-8") if file.exists() else read_json(name, path / TOKENIZER_CONFIG).get(CHAT_KEY)
+    template = chat_template_of(name, path)
     return {CHAT_KEY: sha256(json.dumps(template).encode()).hexdigest()} if template else {}
 
 
@@ -144,11 +153,23 @@ def existing_folder(folder: str) -> Path:
     return path
 
 
-def check_completeness(name: str, names: Iterable[str], weights: bool) -> None:
+def check_all_read(name: str, names: Collection[str], path: Path, allow_remote_code: bool) -> None:
+    """Refuses a checkpoint with files that decide its numbers and are not read.
+
+    Raises:
+        ModelError: with the first of them, and what to do.
+    """
+    for problem, expected in unread_files(name, names, path, allow_remote_code):
+        raise ModelError(f"{name} {problem}; expected {expected}")
+
+
+def check_completeness(name: str, names: Collection[str], weights: bool) -> None:
     """Refuses a checkpoint without a tokenizer's vocabulary, or a model's without its config."""
     if weights and CONFIG not in names:
         raise ModelError(f"{name} has no config.json; expected a checkpoint with config.json, weights and a tokenizer")
     if not matching(names, VOCABULARIES):
+        if other := other_tokenizer(names):
+            raise ModelError(f"{name} {other.problem}; expected {other.expected}")
         raise ModelError(f"{name} has no tokenizer; expected one of {', '.join(VOCABULARIES)}")
 
 
@@ -168,6 +189,8 @@ def choose_weights(name: str, names: Iterable[str], allow_pickle: bool) -> list[
             f"{name} has no weights in safetensors files, only {', '.join(pickled[:3])}, which can run code when they "
             "are loaded; if you trust them, set `allow_pickle: true` for this model in the config"
         )
+    if other := other_weights(names):
+        raise ModelError(f"{name} {other.problem}; expected {other.expected}")
     expected = SAFE_WEIGHTS[:2] + (PICKLED_WEIGHTS[:2] if allow_pickle else ())
     raise ModelError(f"{name} has no weights; expected one of {', '.join(expected)}")
 

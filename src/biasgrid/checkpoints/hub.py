@@ -25,6 +25,7 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]
 
 from biasgrid.addresses import proxy_of
 from biasgrid.checkpoints.checkpoint import ModelError, first_line
+from biasgrid.checkpoints.files import names_in
 from biasgrid.files import explained
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def download(checkpoint: str, revision: str | None, patterns: Collection[str]) -
     Args:
         checkpoint: the repository.
         revision: its commit, tag or branch, None for its main branch.
-        patterns: the files to download, of those that lie in no folder of the repository.
+        patterns: the files to download: by patterns those that lie in no folder of the repository, others by name.
 
     Returns:
         The folder in the cache that has them, which is named by the commit.
@@ -47,8 +48,10 @@ def download(checkpoint: str, revision: str | None, patterns: Collection[str]) -
         ModelError: they cannot be downloaded.
     """
     with worded(checkpoint, revision):
+        nested = any("/" in pattern for pattern in patterns)
+        ignored = None if nested else ["*/*"]
         folder = snapshot_download(
-            checkpoint, revision=revision, allow_patterns=list(patterns), ignore_patterns=["*/*"]
+            checkpoint, revision=revision, allow_patterns=list(patterns), ignore_patterns=ignored
         )
     return Path(folder)
 
@@ -58,7 +61,7 @@ def list_files(checkpoint: str, folder: Path) -> list[str]:
     try:
         return [file.path for file in get_cached_repo_tree(checkpoint, revision=folder.name)]
     except CachedRepoTreeNotFoundError:
-        return [file.name for file in folder.iterdir()]
+        return names_in(folder)
 
 
 def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:

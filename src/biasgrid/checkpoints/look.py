@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from biasgrid.checkpoints.checkpoint import ModelError, first_line
+from biasgrid.checkpoints.checkpoint import first_line
+from biasgrid.checkpoints.classes import class_problems
 from biasgrid.checkpoints.files import (
     CONFIG,
     PICKLED_WEIGHTS,
@@ -17,35 +18,54 @@ from biasgrid.checkpoints.files import (
     read_json,
     weights_among,
 )
+from biasgrid.checkpoints.unread import Problem, other_tokenizer, other_weights, quantisation, unread_files
+from biasgrid.faults import UserError
 
 CHECKPOINT = "a folder with a checkpoint: config.json, weights and tokenizer"
 
 
-class Problem(NamedTuple):
-    """What is wrong with a folder, as in `Fault`."""
+class Wanted(NamedTuple):
+    """What a checkpoint is wanted for.
 
-    problem: str
-    expected: str
-
-
-def look_at(
-    folder: str, allow_pickle: bool, classes: Collection[str] = (), scored: Collection[str] = ()
-) -> Iterator[Problem]:
-    """Yields what keeps a folder from being the checkpoint of a model.
-
-    Args:
-        folder: the folder.
+    Attributes:
         allow_pickle: whether its weights may be pickled files.
+        allow_remote_code: whether code that comes with it may be run.
+        served: whether a server loads it.
         classes: of classifiers, what its classes should be called.
         scored: of scorers, some of its classes.
+        activation: of scorers, what makes probabilities of its outputs; None where the checkpoint decides.
     """
+
+    allow_pickle: bool = False
+    allow_remote_code: bool = False
+    served: bool = False
+    classes: Collection[str] = ()
+    scored: Collection[str] = ()
+    activation: str | None = None
+
+
+def look_at(folder: str, wanted: Wanted) -> Iterator[Problem]:
+    """Yields what keeps a folder from being the checkpoint of a model."""
+    try:
+        yield from problems_of(folder, wanted)
+    except UserError as error:
+        yield Problem(f"holds a file that cannot be read ({first_line(error)})", "what transformers has written")
+
+
+def problems_of(folder: str, wanted: Wanted) -> Iterator[Problem]:
+    """Yields the same; raises an error where a file of it is not JSON."""
     names = names_in(folder)
+    unread = list(unread_files(folder, names, Path(folder), wanted.allow_remote_code))
+    yield from unread
+    if unread and CONFIG not in names:
+        return
     if CONFIG not in names:
         yield Problem("holds no config.json" if Path(folder).is_dir() else "is not a folder", CHECKPOINT)
         return
     if not matching(names, VOCABULARIES):
-        yield Problem("holds no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json")
-    chosen = weights_among(names, allow_pickle)
+        nothing = Problem("holds no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json")
+        yield other_tokenizer(names) or nothing
+    chosen = weights_among(names, wanted.allow_pickle)
     pickled = matching(names, PICKLED_WEIGHTS)
     if not chosen and pickled:
         expected = (
@@ -53,15 +73,13 @@ def look_at(
         )
         yield Problem(f"holds weights in pickled files only ({', '.join(pickled[:3])})", expected)
     elif not chosen:
-        yield Problem("holds no weights", " or ".join(SAFE_WEIGHTS[:2]))
+        yield other_weights(names) or Problem("holds no weights", " or ".join(SAFE_WEIGHTS[:2]))
     for name in matching(chosen, ["*.safetensors"]):
         yield from damage_of(Path(folder, name))
-    try:
-        config = read_json(folder, Path(folder, CONFIG))
-    except ModelError as error:
-        yield Problem(f"holds a config.json that cannot be read ({first_line(error)})", "what transformers has written")
-        return
-    yield from class_problems(config, classes, scored)
+    if not wanted.served and (quantised := quantisation(folder, names, Path(folder))):
+        yield quantised
+    config = read_json(folder, Path(folder, CONFIG))
+    yield from class_problems(config, wanted.classes, wanted.scored, wanted.activation)
 
 
 def damage_of(file: Path) -> Iterator[Problem]:
@@ -73,16 +91,3 @@ def damage_of(file: Path) -> Iterator[Problem]:
             pass
     except (SafetensorError, OSError) as error:
         yield Problem(f"holds a {file.name} that is damaged or cut off ({first_line(error)})", "the whole file")
-
-
-def class_problems(config: dict[str, Any], classes: Collection[str], scored: Collection[str]) -> Iterator[Problem]:
-    """Yields that a classifier's classes are called otherwise; upper and lower case are alike."""
-    named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
-    there = [str(name) for name in named.values()] if isinstance(named, dict) else []
-    if classes and sorted(name.casefold() for name in there) != sorted(name.casefold() for name in classes):
-        expected = "the same names, in any order: see `id2label` in its config.json and `labels` of the model"
-        yield Problem(f"holds a classifier of the classes {there}, not {list(classes)}", expected)
-    known = {name.casefold() for name in there}
-    if missing := [name for name in scored if name.casefold() not in known]:
-        expected = "names of `id2label` in its config.json in `scorer.labels` of the model"
-        yield Problem(f"holds a classifier of the classes {there}, without {missing}", expected)

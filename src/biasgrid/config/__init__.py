@@ -1,6 +1,7 @@
 """The config: what may stand in it, and what is wrong with one."""
 
 from biasgrid.config.reading import (
+    days_as_text,
     digest_of_templates,
     frames_of_variant,
     load_config,
@@ -14,6 +15,7 @@ from biasgrid.config.sections import Config
 
 __all__ = [
     "Config",
+    "days_as_text",
     "digest_of_templates",
     "frames_of_variant",
     "load_config",

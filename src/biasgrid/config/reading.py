@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import date
 from hashlib import sha256
 from os.path import commonprefix
 from pathlib import Path
@@ -30,6 +31,15 @@ def read_document(path: str | Path) -> Document:
 def read_config(path: str | Path) -> dict[str, Any]:
     """Reads what stands in a YAML file, as `read_document` does."""
     return read_document(path).content
+
+
+def days_as_text(content: Any) -> Any:
+    """Returns what stands in a YAML file with text in place of its days, which cannot be written as JSON."""
+    if isinstance(content, Mapping):
+        return {key: days_as_text(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [days_as_text(value) for value in content]
+    return content.isoformat() if isinstance(content, date) else content
 
 
 def load_config(path: str | Path, given: dict[str, Any] | None = None) -> Config:

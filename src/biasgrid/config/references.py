@@ -7,7 +7,7 @@ from pathlib import Path
 
 from biasgrid.characters import folded
 from biasgrid.checkpoints.files import VOCABULARIES, matching, names_in
-from biasgrid.checkpoints.look import look_at
+from biasgrid.checkpoints.look import Wanted, look_at
 from biasgrid.config.sections import Config
 from biasgrid.faults import Fault, nearest, one_of, shown, unknown_names
 from biasgrid.plots import GRID
@@ -148,8 +148,10 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
             folders["train.base.folder"] = (model.train.base.folder, [])
+        wanted = Wanted(model.allow_pickle, model.allow_remote_code, model.source == "serve")
         for key, (folder, classes) in folders.items():
-            problems = look_at(folder, model.allow_pickle, classes, model.scored) if folder is not None else ()
+            of_classes = wanted._replace(classes=classes, scored=model.scored, activation=model.activation)
+            problems = look_at(folder, of_classes) if folder is not None else ()
             for problem, expected in problems:
                 yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
 

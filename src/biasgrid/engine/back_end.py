@@ -31,6 +31,11 @@ class BackEnd(ABC):
         return dict(vars(cls.Choices(**settings.choices)))
 
     @classmethod
+    def facts(cls, record: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+        """Returns what else the provenance of the answers tells; it follows from record and settings."""
+        return {}
+
+    @classmethod
     def runs_on(cls, settings: Settings) -> str:
         """Names what it computes on."""
         return "cpu"

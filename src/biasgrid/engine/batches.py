@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,7 +22,7 @@ from biasgrid.engine.on_device import Batch, Fetched, moved
 from biasgrid.faults import out_of_memory
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 logger = logging.getLogger(__name__)
 
@@ -172,12 +173,33 @@ def check_finite(columns: dict[str, npt.NDArray[Any]], instances: pl.Series, mod
             raise ModelError(f"model {model} returned non-finite scores on instance {instance}; expected probabilities")
 
 
+POSITIONS = (
+    "max_position_embeddings", "max_encoder_position_embeddings", "max_target_positions", "max_seq_len", "seq_length",
+    "max_sequence_length", "n_positions", "n_ctx",
+)  # fmt: skip
+"""Keys of configs that say for how many tokens a model has positions."""
+
+
 def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
     """How many tokens a model takes: as many as it has positions for, and as its tokenizer says."""
-    positions = getattr(model.config, "max_position_embeddings", None) or 0
-    # Models whose positions are relative have none to run out of; some say so with -1.
-    taken = [positions - reserved_positions(model)] if positions > 0 else []
+    positions = positions_of(model.config)
+    taken = [] if positions is None else [positions - reserved_positions(model)]
     return int(min([*taken, tokenizer.model_max_length]))
+
+
+def positions_of(config: PretrainedConfig) -> int | None:
+    """For how many tokens a model has positions by its config, or by the part of it that is about texts.
+
+    Returns:
+        None where it does not say, as for relative positions, of which there are none to run out of.
+    """
+    with suppress(ValueError):  # it has several parts about texts
+        config = config.get_text_config()
+    named = {key: getattr(config, key, None) for key in POSITIONS}
+    if named[POSITIONS[0]] is None and getattr(config, "relative_attention_num_buckets", None):
+        return None
+    # Some say with -1 that there is no limit.
+    return next((value for value in named.values() if isinstance(value, int) and value > 0), None)
 
 
 def reserved_positions(model: PreTrainedModel) -> int:

@@ -27,7 +27,7 @@ from biasgrid.engine.hardware import choose_device, choose_precision, name_of_de
 from biasgrid.engine.on_device import Batch, Fetched
 from biasgrid.engine.pieces import Pieces
 from biasgrid.engine.settings import Settings
-from biasgrid.engine.unknown import with_unknown_tokens
+from biasgrid.engine.unknown import check_tokens, known_tokens, with_unknown_tokens
 from biasgrid.engine.worker import Worker
 from biasgrid.jobs.progress import Progress
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+LOOKED_AT = 256
 PARTS_AHEAD = 2
 """Parts that wait to be run or read while another one is written."""
 
@@ -194,6 +195,9 @@ class LocalBackEnd(BackEnd):
         self.token_budget = tokens_of_batch(settings, self.model.device)
         self.pieces = Pieces(instances, self._ready_of, self.model.device)
         self.pieces.pieces[0].encoded()
+        if len(self.pieces.pieces) > 1:
+            # The others are tokenized while the device computes: what is too long must be known before.
+            self._encoded(longest_texts(instances), whole=True)
 
     def _ready_of(self, instances: pl.DataFrame) -> Ready | None:
         try:
@@ -207,6 +211,7 @@ class LocalBackEnd(BackEnd):
         encoded = self.encode(instances, whole)
         longest = longest_input(self.model, self.tokenizer)
         check_lengths(encoded.rows, longest, instances["instance"], self.settings.model)
+        check_tokens(encoded.rows, known_tokens(self.model), instances["instance"], self.settings.model)
         return Ready(encoded, with_unknown_tokens(encoded.rows, self.tokenizer))
 
     def audit(self, sample: pl.DataFrame) -> pl.DataFrame:
@@ -272,3 +277,11 @@ class LocalBackEnd(BackEnd):
         peak = torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None
         drift = compare_audit(answers.select(self.audited.columns), self.audited, self.precision)
         return {"audit": drift | {"products": self.products, "token_budget": self.token_budget}, "gpu_peak_mb": peak}
+
+
+def longest_texts(instances: pl.DataFrame) -> pl.DataFrame:
+    """Returns the instances with the longest texts, in their order."""
+    lengths = instances.select(
+        pl.sum_horizontal(pl.col("text", "text_pair").cast(pl.String).str.len_chars().fill_null(0))
+    ).to_series()
+    return instances[lengths.arg_sort(descending=True)[:LOOKED_AT].sort()]

@@ -199,6 +199,7 @@ def predict_shard(
     facts = {
         **provenance,
         **decisive,
+        **back_end.facts(record, settings),
         "instances_sha256": sha256(files.instances.read_bytes()).hexdigest(),
         "instances": read_provenance(files.instances),
         "audits": answers.audits,

@@ -12,6 +12,7 @@ import polars as pl
 import torch
 
 from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.checkpoints.classes import class_problem
 from biasgrid.engine.batches import Part
 from biasgrid.engine.encoding import Rows, TokenLayout, check, pair_layout, single_layout, whole_rows
 from biasgrid.engine.local import LocalBackEnd
@@ -141,8 +142,8 @@ def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
     if sorted(config.id2label) != list(range(config.num_labels)):
         raise ModelError(f"the checkpoint's id2label names the classes {sorted(config.id2label)}; expected 0, 1, ...")
     names = [str(config.id2label[place]) for place in range(config.num_labels)]
-    if config.problem_type == "multi_label_classification":
-        raise ModelError(f"the model gives a text any number of the classes {names}; expected exactly one")
+    if wrong := class_problem(config.problem_type):
+        raise ModelError(f"the checkpoint, of the classes {names}, {wrong.problem}; expected {wrong.expected}")
     places = {name.casefold(): place for place, name in enumerate(names)}
     wanted = [label.casefold() for label in labels]
     if len(places) != len(names) or sorted(places) != sorted(wanted):

@@ -13,25 +13,28 @@ import torch
 
 from biasgrid.arrays import IntArray
 from biasgrid.checkpoints.checkpoint import ModelError, first_line, load_model, load_tokenizer
+from biasgrid.checkpoints.files import CHAT_KEY
 from biasgrid.engine.audit import audited_of, compare_audit, sample_of
 from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.batches import longest_input
 from biasgrid.engine.fit import kept_fit, tokens_of_batch
 from biasgrid.engine.hardware import choose_device, choose_precision, name_of_device, set_precision, use_one_dnn
-from biasgrid.engine.lists import lists_of, numbered
+from biasgrid.engine.lists import lists_of
 from biasgrid.engine.settings import Settings
+from biasgrid.engine.unknown import known_tokens
 from biasgrid.faults import out_of_memory
 from biasgrid.jobs.progress import Progress
-from biasgrid.models.generation.checks import check_causal, check_lengths, with_unknown
+from biasgrid.models.generation.checks import Limits, check_causal, check_prompts, loader_of, with_unknown
 from biasgrid.models.generation.noise import seeds_of
-from biasgrid.models.generation.options import Options
+from biasgrid.models.generation.options import Options, candidates_of
 from biasgrid.models.generation.parsed import SCORED_BY as BY_TEXT
 from biasgrid.models.generation.parsed import parsed_choices
 from biasgrid.models.generation.prefix import Prefix, difference_behind
 from biasgrid.models.generation.prompts import Prompter
 from biasgrid.models.generation.scores import Reads, batches, read
-from biasgrid.models.generation.section import Generation
+from biasgrid.models.generation.section import DATE, Generation
 from biasgrid.models.generation.texts import Text, Writer
+from biasgrid.models.generation.thoughts import Thoughts, tell_of_strange_marks
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -51,9 +54,13 @@ class GenerationChoices:
 
     Attributes:
         generation: the keys of `generation.section.Generation`.
+        chat_template: whether a chat template is used where there is one.
+        date: the day that it writes down as today.
     """
 
     generation: Mapping[str, Any] = field(default_factory=lambda: Generation().model_dump())
+    chat_template: bool = True
+    date: str = DATE
 
 
 class TextGeneration(BackEnd):
@@ -76,9 +83,12 @@ class TextGeneration(BackEnd):
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
         """Prepares a model."""
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
-        self.generation = self.Choices(**settings.choices).generation
+        choices = self.Choices(**settings.choices)
+        self.generation = choices.generation
         # The probabilities of options are those before any thought.
-        self.prompter = Prompter(tokenizer, thinking=writes(settings) and self.generation["thinking"])
+        thinking = writes(settings) and bool(self.generation["thinking"])
+        thoughts = Thoughts.of(self.generation["thinking"])
+        self.prompter = Prompter(tokenizer, thinking, choices.chat_template, choices.date, thoughts)
         self.options = Options(self.prompter)
         self.token_budget = tokens_of_batch(settings, model.device)
         self.shares = True
@@ -87,11 +97,19 @@ class TextGeneration(BackEnd):
 
     @classmethod
     def decisive(cls, settings: Settings) -> dict[str, Any]:
-        """Returns what decides the answers: the precision, how texts are written, or how options are scored."""
+        """Returns what decides the answers: the precision and the prompts, how texts are written or options scored."""
         precision = choose_precision(settings.precision, choose_device(settings.device))
-        own = super().decisive(settings) if writes(settings) else {}
+        own = super().decisive(settings)
+        if not writes(settings):
+            del own["generation"]
         way = {} if settings.answer == "text" else {"scored_by": BY_TEXT if writes(settings) else SCORED_BY}
         return {"precision": precision, **own, **way}
+
+    @classmethod
+    def facts(cls, record: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+        """Says whether prompts are in the checkpoint's chat template, or plain texts."""
+        templated = CHAT_KEY in record and cls.Choices(**settings.choices).chat_template
+        return {"prompt": "chat template" if templated else "plain"}
 
     @classmethod
     def runs_on(cls, settings: Settings) -> str:
@@ -102,7 +120,7 @@ class TextGeneration(BackEnd):
     def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
         """Loads the model, and looks in float32 whether it is what it should be, and whether shortcuts change it."""
         torch.set_num_threads(settings.threads)
-        model = load_model(record, settings.task, "AutoModelForCausalLM", choose_device(settings.device))
+        model = load_model(record, settings.task, loader_of(record), choose_device(settings.device))
         set_precision(model, "float32")
         check_causal(model, settings.model)
         back_end = cls(model, load_tokenizer(record), settings)
@@ -129,7 +147,14 @@ class TextGeneration(BackEnd):
             use_one_dnn(self.model)
 
     def look(self, instances: pl.DataFrame) -> None:
-        """Answers a sample one row at a time, and tries on some whether a shared prefix changes anything."""
+        """Looks at all prompts, answers a sample one row at a time, and tries whether a shared prefix changes it.
+
+        Raises:
+            ModelError: see `check_prompts`.
+        """
+        written = self.generation["max_tokens"] if writes(self.settings) else None
+        limits = Limits(longest_input(self.model, self.tokenizer), known_tokens(self.model))
+        check_prompts(instances, self.options, written, limits, self.settings.model)
         sample = audited_of(instances)
         self.shares = False
         if not writes(self.settings):
@@ -164,12 +189,11 @@ class TextGeneration(BackEnd):
         """Reads the probabilities of the candidates of some instances: answers of the kind `choice`.
 
         Raises:
-            ModelError: a prompt is too long, an option cannot be written, or scores are not finite.
+            ModelError: scores are not finite.
         """
-        candidates = instances.select(pl.col(numbered(instances, "candidate")).cast(pl.String)).rows()
+        candidates = candidates_of(instances)
         asked = self.options.asked(self.prompter.prompts(instances), candidates)
         reads = Reads.of(asked)
-        self.check_lengths([len(row) for row in reads.rows], instances["instance"].gather(reads.owner))
         prefix = self.prefix([one.context for one in asked])
         values = np.zeros(len(reads.token))
         for rows in batches(reads.rows, 0, token_budget):
@@ -192,15 +216,10 @@ class TextGeneration(BackEnd):
         )
 
     def write(self, instances: pl.DataFrame, token_budget: int, advance: Advance) -> pl.DataFrame:
-        """Has the model write behind the prompts of some instances: answers of the kind `text`.
-
-        Raises:
-            ModelError: a prompt is too long.
-        """
+        """Has the model write behind the prompts of some instances: answers of the kind `text`."""
         prompts = self.prompter.prompts(instances)
         tokens = self.prompter.tokens(prompts)
         most = self.generation["max_tokens"]
-        self.check_lengths([len(ids) for ids in tokens], instances["instance"], most)
         prefix, seeds = self.prefix(tokens), seeds_of(self.generation["seed"], instances["key"].to_numpy())
         writer = Writer.of(self.model, self.tokenizer, self.generation)
 
@@ -214,23 +233,14 @@ class TextGeneration(BackEnd):
                 texts |= {row: writer.text(prompts[row], ids) for row, ids in pairs}
                 advance(len(piece))
         said = [texts[row] for row in range(len(tokens))]
+        tell_of_strange_marks(self.settings.model, [text.response for text in said])
         read_tokens = pl.Series("tokens_in", [len(ids) for ids in tokens], pl.UInt32)
         return pl.DataFrame(said, schema=OF_TEXTS, orient="row").with_columns(read_tokens)
 
     def parse(self, instances: pl.DataFrame, token_budget: int, advance: Advance) -> pl.DataFrame:
-        """Has the model write, and reads which of the candidates it chooses: answers of the kind `choice`.
-
-        Raises:
-            ModelError: a prompt is too long.
-        """
+        """Has the model write, and reads which of the candidates it chooses: answers of the kind `choice`."""
         said = self.write(instances, token_budget, advance)
-        options = instances.select(pl.col(numbered(instances, "candidate")).cast(pl.String)).rows()
-        return parsed_choices(said, options)
-
-    def check_lengths(self, lengths: Sequence[int], instances: pl.Series, written: int = 0) -> None:
-        """Refuses prompts that are too long; see `checks.check_lengths`."""
-        longest = longest_input(self.model, self.tokenizer)
-        check_lengths(lengths, written, longest, instances, self.settings.model)
+        return parsed_choices(said, candidates_of(instances))
 
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Compares the answers with the audit, if there is one: of texts there is none."""

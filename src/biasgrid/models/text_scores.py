@@ -11,6 +11,7 @@ import polars as pl
 import torch
 
 from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.checkpoints.classes import activation_of, activation_problem
 from biasgrid.engine.batches import Part
 from biasgrid.engine.on_device import Batch
 from biasgrid.models.scoring.whole_texts import WholeTextBackEnd, WholeTexts
@@ -36,12 +37,16 @@ class TextScores(WholeTextBackEnd):
         """Prepares the model.
 
         Raises:
-            ModelError: see `places_of`.
+            ModelError: see `places_of`; or the checkpoint contradicts the activation.
         """
         self.model = model
         self.tokenizer = tokenizer
         self.scorer = choices.scorer
-        self.places = places_of(model.config, self.scorer["labels"], self.scorer["activation"])
+        kind, given = model.config.problem_type, self.scorer.get("activation")
+        if wrong := activation_problem(kind, given):
+            raise ModelError(f"the checkpoint {wrong.problem}; expected {wrong.expected}")
+        self.activation = activation_of(kind, given)
+        self.places = places_of(model.config, self.scorer["labels"], self.activation)
 
     @torch.inference_mode()
     def run(self, encoded: WholeTexts, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
@@ -56,7 +61,7 @@ class TextScores(WholeTextBackEnd):
             `score`, float32, shape (rows,).
         """
         logits = self.model(**encoded.on_device.inputs(batch)).logits.float()
-        probabilities = logits.softmax(dim=1) if self.scorer["activation"] == "softmax" else logits.sigmoid()
+        probabilities = logits.softmax(dim=1) if self.activation == "softmax" else logits.sigmoid()
         counted = probabilities[:, self.places]
         return {"score": counted.amax(dim=1) if self.scorer["join"] == "max" else counted.sum(dim=1)}
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
 import polars as pl
 import torch
 
+from biasgrid.checkpoints.checkpoint import folder_of, name_of
 from biasgrid.engine.batches import Part
 from biasgrid.engine.on_device import Batch
+from biasgrid.engine.settings import Settings
+from biasgrid.models.scoring.recipe import Recipe
 from biasgrid.models.scoring.whole_texts import WholeTextBackEnd, WholeTexts
 
 if TYPE_CHECKING:
@@ -25,7 +29,11 @@ class EncoderChoices:
 
 
 class TextVectors(WholeTextBackEnd):
-    """Encodes texts as sentence-transformers does (Reimers and Gurevych, EMNLP 2019): mean over tokens, of length 1."""
+    """Encodes texts as sentence-transformers does (Reimers and Gurevych, EMNLP 2019), to vectors of length 1.
+
+    Attributes:
+        recipe: how the checkpoint says that it is done.
+    """
 
     Choices = EncoderChoices
     loader = "AutoModel"
@@ -35,6 +43,24 @@ class TextVectors(WholeTextBackEnd):
         self.model = model
         self.tokenizer = tokenizer
         self.most = choices.max_tokens
+        self.recipe = Recipe()
+
+    @classmethod
+    def load(cls, record: Mapping[str, Any], settings: Settings) -> Self:
+        """Loads model, tokenizer and recipe of a record.
+
+        Raises:
+            ModelError: see `Recipe.of`.
+        """
+        recipe = Recipe.of(name_of(record), folder_of(record))
+        back_end = super().load(record, settings)
+        back_end.recipe = recipe
+        back_end.most = back_end.most or recipe.longest
+        return back_end
+
+    def prepare(self, text: str) -> str:
+        """Returns a text as it is read."""
+        return self.recipe.prepare(text)
 
     @torch.inference_mode()
     def run(self, encoded: WholeTexts, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
@@ -49,7 +75,7 @@ class TextVectors(WholeTextBackEnd):
             `vector`, float32, shape (rows, hidden size).
         """
         states = self.model(**encoded.on_device.inputs(batch)).last_hidden_state.float()
-        return {"vector": torch.nn.functional.normalize(states.mean(dim=1), dim=1)}
+        return {"vector": torch.nn.functional.normalize(self.recipe.pool(states), dim=1)}
 
     def table(self, encoded: WholeTexts, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`vector`) from what `run` returned."""

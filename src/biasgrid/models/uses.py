@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 
 class Use(NamedTuple):
@@ -28,12 +28,48 @@ SERVED = Use("text-generation", ("ForCausalLM", "LMHeadModel"), "LLM", "llm")
 """What servers are asked for."""
 USES = (
     Use("fill-mask", ("ForMaskedLM", "ForPreTraining"), "LM", "lm-{name}", "mask"),
-    Use("question-answering", ("ForQuestionAnswering",), "QA", "qa"),
+    Use("question-answering", ("ForQuestionAnswering", "ForQuestionAnsweringSimple"), "QA", "qa"),
     Use("text-classification", ("ForSequenceClassification",), "Classifier", None, "labels"),
     SERVED,
 )
 
 
-def use_of(classes: Iterable[str]) -> Use | None:
-    """Returns what a checkpoint of a model is for; None where no back end asks such a model."""
-    return next((use for name in classes for use in USES if name.endswith(use.classes)), None)
+WITH_PICTURES = ("ForConditionalGeneration", "ForVision2Seq", "ForVisionText2Text")
+"""How the classes of models end that write, and take pictures beside texts, if their config has a part for texts."""
+TEXT_PARTS = ("text_config", "llm_config", "language_config")
+ENCODER_DECODER = "is an encoder-decoder, which no back end asks: ask it behind a server (see docs/servers.md)"
+ADVICE = {
+    "XLNetForQuestionAnswering": "searches spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSimple",
+    "ForTokenClassification": "labels words, which no dataset asks for: choose a checkpoint that answers or classifies",
+    "ForMultipleChoice": "chooses among texts with a head of its own: choose a classifier or a model that writes",
+    "ForNextSentencePrediction": "tells whether sentences follow: choose a checkpoint with a head for masked words",
+    "ForConditionalGeneration": ENCODER_DECODER,
+    "EncoderDecoderModel": ENCODER_DECODER,
+    "Model": "has no head for a task: choose a checkpoint that was trained for one; an encoder of texts is named in a "
+    "config with `task: feature-extraction`",
+}
+"""What to do with models that are not asked, by how the names of their classes end; the first one that fits counts."""
+
+
+def use_of(config: Mapping[str, Any]) -> Use | None:
+    """Returns what a checkpoint is for by its config.json; None where no back end asks such a model."""
+    names = class_names(config)
+    if any(name.endswith(WITH_PICTURES) for name in names) and any(config.get(part) for part in TEXT_PARTS):
+        return SERVED
+    known = (use for name in names if name not in ADVICE for use in USES if name.endswith(use.classes))
+    return next(known, None)
+
+
+def class_names(config: Mapping[str, Any]) -> list[str]:
+    """Returns the names of the classes of a model that its config.json has."""
+    named = config.get("architectures")
+    return [str(name) for name in named] if isinstance(named, list) else []
+
+
+def advice_of(config: Mapping[str, Any]) -> str:
+    """Says what to do with a checkpoint that is for no back end."""
+    names = class_names(config)
+    found = [f"{name} {advice}" for name in names for ending, advice in ADVICE.items() if name.endswith(ending)]
+    ends = ", ".join(end for use in USES for end in use.classes)
+    known = f"expected a class that ends in one of {ends}; or name the model in a config, with its `task`"
+    return f"{found[0]}; {known}" if found else known

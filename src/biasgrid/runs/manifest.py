@@ -16,8 +16,8 @@ from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import provenance
 
 OF_PREDICTIONS = (
-    "task", "scoring", "scored_by", "labels", "target_scoring", "precision", "devices", "hardware", "audit", "dump",
-    "biasgrid", "libraries", "code", "config",
+    "task", "scoring", "scored_by", "prompt", "date", "labels", "target_scoring", "precision", "devices", "hardware",
+    "audit", "dump", "biasgrid", "libraries", "code", "config",
 )  # fmt: skip
 
 

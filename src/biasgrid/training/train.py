@@ -21,6 +21,8 @@ from transformers import (
 from transformers.utils import logging
 
 from biasgrid.checkpoints.checkpoint import ModelError, check_weights_fit, read_tokenizer, refusals, without_load_report
+from biasgrid.checkpoints.files import names_in
+from biasgrid.checkpoints.unread import quantisation
 from biasgrid.engine.batches import longest_input
 from biasgrid.engine.hardware import choose_device, name_of_device
 from biasgrid.faults import Fault, InputError
@@ -138,6 +140,8 @@ def load_model(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
             "label2id": {name: number for number, name in enumerate(names)},
             "problem_type": "single_label_classification",
         }
+    if quantised := quantisation(str(checkpoint), names_in(checkpoint), Path(checkpoint)):
+        raise ModelError(f"{checkpoint} {quantised.problem}; expected {quantised.expected}")
     with refusals(str(checkpoint)), without_load_report():
         model, info = HEADS[task].from_pretrained(
             checkpoint,

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.checkpoints.checkpoint import ModelError, read_tokenizer
-from biasgrid.checkpoints.files import CONFIG, TOKENIZER_FILES, read_json
+from biasgrid.checkpoints.fetch import check_all_read
+from biasgrid.checkpoints.files import CONFIG, OTHER_FILES, TOKENIZER_FILES, names_in, read_json
+from biasgrid.checkpoints.unread import ADAPTERS
 from biasgrid.faults import UserError
-from biasgrid.models.uses import USES, Use, use_of
+from biasgrid.models.uses import Use, advice_of, class_names, use_of
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ def look_at(model: str, labels: Mapping[str, str], served_name: str | None, key:
     if re.match(r"https?://", model):
         return behind_server(model, served_name, key)
     if Path(model).is_dir():
+        check_all_read(model, names_in(model), Path(model), False)
         folder, source = Path(model).resolve(), {"folder": str(Path(model).resolve())}
         # A link has a name of its own; `.` and `..` have none.
         called = str(folder) if Path(model).name in ("", "..") else model
@@ -94,12 +97,13 @@ def fetched(checkpoint: str) -> tuple[Path, dict[str, Any]]:
     Raises:
         UserError: there is neither such a folder nor such a repository.
     """
-    from biasgrid.checkpoints.hub import download
+    from biasgrid.checkpoints.hub import download, list_files
 
     try:
-        folder = download(checkpoint, None, [CONFIG, *TOKENIZER_FILES])
+        folder = download(checkpoint, None, [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]])
     except ModelError as error:
         raise UserError(f"{checkpoint}: no folder of this name, and the hub says: {error}") from None
+    check_all_read(checkpoint, list_files(checkpoint, folder), folder, False)
     return folder, {"checkpoint": checkpoint, "revision": folder.name}
 
 
@@ -109,11 +113,9 @@ def use_of_config(model: str, config: Mapping[str, Any]) -> Use:
     Raises:
         UserError: it names no class that can be asked.
     """
-    classes = config.get("architectures") or []
-    use = use_of(map(str, classes))
+    use = use_of(config)
     if use is None:
-        ends = ", ".join(end for known in USES for end in known.classes)
-        raise UserError(f"{model}: architectures {classes} in {CONFIG}; expected a class that ends in one of {ends}")
+        raise UserError(f"{model}: architectures {class_names(config)} in {CONFIG}: {advice_of(config)}")
     return use
 
 

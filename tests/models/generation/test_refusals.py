@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from shards import Cell, asked
-from tiny_writers import FORGETS_SYSTEM, WITHOUT_SYSTEM
-from transformers import AutoModelForCausalLM, GPT2Config
+from tiny_writers import FORGETS_SYSTEM, WITHOUT_SYSTEM, save_writer
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config
 
 from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.models.generation.section import Generation
@@ -50,6 +50,23 @@ def test_an_option_that_the_tokenizer_cannot_write(tmp_path: Path) -> None:
     unknowing = Cell(tmp_path / "other", "text-generation", asked([ROW]), checkpoint)
     with pytest.raises(ModelError, match="the model's tokenizer cannot write the option 'No'; expected options of"):
         unknowing.predict()
+
+
+@pytest.mark.parametrize("answer", ["choice", "text"])
+@pytest.mark.parametrize("place", ["text", "candidates"])
+def test_tokens_that_the_model_does_not_know(tmp_path: Path, place: str, answer: str) -> None:
+    checkpoint = save_writer(tmp_path / "writer")
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    known = len(tokenizer)
+    tokenizer.add_tokens(["quokka"])
+    tokenizer.save_pretrained(checkpoint)
+    row = ROW | ({"text": "Is it a quokka?"} if place == "text" else {"candidates": ["Yes", "quokka"]})
+    ours = Cell(tmp_path / "cell", "text-generation", asked([ROW, row]), checkpoint)
+    if (place, answer) == ("candidates", "text"):
+        assert len(ours.predict(answer=answer, generation=Generation(max_tokens=2).model_dump())) == 2
+        return
+    with pytest.raises(ModelError, match=rf"instance 1 has the token {known}, and the model knows {known} tokens"):
+        ours.predict(answer=answer)
 
 
 def test_options_that_are_written_alike(written_cell: Cells) -> None:

@@ -1,6 +1,7 @@
 """Texts against plain decoding, and draws that depend on nothing but seed and key."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from tiny_writers import CHAT_TEMPLATE, STATEMENTS, THINKS, THINKS_IF_ASKED, Pla
 from transformers import AutoModelForCausalLM
 
 from biasgrid.models.generation.noise import RowNoise, mixed_tensor, seeds_of
+from biasgrid.models.generation.prompts import Prompter
 from biasgrid.models.generation.section import Generation
 from biasgrid.models.generation.texts import Writer
+from biasgrid.models.generation.thoughts import KNOWN, Thoughts, tell_of_strange_marks
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.keys import mixed
 
@@ -118,13 +121,59 @@ def thinker(tmp_path_factory: pytest.TempPathFactory) -> Writer:
         ("Who?<think>\n", "The old man? No </think>\n\nAnn.</s>", "Ann.", "ok"),
         ("Who?<think>\n", "The old man? No. It is A", "", "length"),
         ("Who?", "<think> The answer is A", "", "length"),
-        ("Who?<think>\n", "The answer is A</s>", "", "empty"),
+        ("Who?<think>\n", "The answer is A</s>", "", "length"),
         ("Who?<think>\n", "No </think> The old", "The old", "length"),
     ],
 )
 def test_thoughts_are_no_part_of_an_answer(thinker: Writer, prompt: str, text: str, response: str, status: str) -> None:
     tokens = thinker.tokenizer(text, add_special_tokens=False).input_ids
     assert thinker.text(prompt, tokens) == (response, status, len(tokens))
+
+
+MARKS = [*KNOWN, ("<mull>", "</mull>")]
+
+
+@pytest.mark.parametrize("special", [False, True], ids=["words", "special tokens"])
+@pytest.mark.parametrize(("begin", "end"), MARKS, ids=[begin for begin, _ in MARKS])
+def test_thoughts_between_any_marks_are_no_part_of_an_answer(
+    thinker: Writer, begin: str, end: str, special: bool
+) -> None:
+    tokenizer = make_tokenizer()
+    if special:
+        tokenizer.add_special_tokens({"additional_special_tokens": [begin, end]})
+    thinking = {"begin": begin, "end": end} if (begin, end) not in KNOWN else False
+    writer = replace(thinker, tokenizer=tokenizer, thoughts=Thoughts.of(thinking))
+    for prompt, text, answer in (
+        ("Who?", f"{begin} The old man? {end} Ann.</s>", ("Ann.", "ok")),
+        ("Who?", f"{begin} A {end} B {begin} C {end} Ann.</s>", ("Ann.", "ok")),
+        ("Who?", f"{begin} The old man? {end}</s>", ("", "empty")),
+        ("Who?", f"{begin} The old man? {end} An", ("An", "length")),
+        ("Who?", f"{begin} The old man? No. It is A", ("", "length")),
+        ("Who?", f"{begin} The old man?</s>", ("", "length")),
+        ("Who?", f"Sure. {begin} The old man", ("", "length")),
+        ("Who?", f"{begin} A {end} Sure. {begin} The old man", ("", "length")),
+        (f"Who?{begin}\n", "The old man", ("", "length")),
+        (f"Who?{begin}\n", f"The old man {end} Ann.</s>", ("Ann.", "ok")),
+    ):
+        tokens = tokenizer(text, add_special_tokens=False).input_ids
+        assert writer.text(prompt, tokens)[:2] == answer, text
+
+
+@pytest.mark.parametrize(("begin", "end"), MARKS, ids=[begin for begin, _ in MARKS])
+def test_options_are_read_behind_thoughts_that_a_template_opens(begin: str, end: str) -> None:
+    tokenizer = make_tokenizer(CHAT_TEMPLATE.replace("<|assistant|>", f"<|assistant|>{begin}"))
+    thoughts = Thoughts.of({"begin": begin, "end": end})
+    asked = Prompter(tokenizer, thinking=False, thoughts=thoughts).prompt(None, "Who?")
+    assert asked.endswith(f"{begin}\n\n{end}\n\n")
+    assert Prompter(tokenizer, thinking=True, thoughts=thoughts).prompt(None, "Who?").rstrip().endswith(begin)
+
+
+def test_marks_that_nobody_has_named_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    tell_of_strange_marks("tiny", ["<mull> Ann?", "<reasoning> Ann?", "[Thinking] Bob? [/Thinking] Ann", "Ann", ""])
+    assert "tiny: 2 of 5 responses begin with '<reasoning>', and are taken for answers" in caplog.text
+    caplog.clear()
+    tell_of_strange_marks("tiny", ["<Ann> thinks", "Ann reasons"])
+    assert not caplog.text
 
 
 @pytest.mark.parametrize("template", [THINKS, THINKS_IF_ASKED])

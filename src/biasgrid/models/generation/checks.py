@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.checkpoints.checkpoint import ModelError, folder_of, name_of
+from biasgrid.checkpoints.files import CONFIG, read_json
+from biasgrid.engine.unknown import unknown_token
+from biasgrid.models.generation.options import Options, candidates_of, shared
+from biasgrid.models.generation.prompts import Prompter, as_text, excerpt, texts_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+
+def loader_of(record: Mapping[str, Any]) -> str:
+    """Returns which class of transformers loads a checkpoint: models that also take pictures have one of their own.
+
+    Raises:
+        ModelError: the checkpoint is not there.
+    """
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as WITH_PICTURES
+
+    config = read_json(name_of(record), folder_of(record) / CONFIG)
+    is_with_pictures = WITH_PICTURES.get(str(config.get("model_type"))) in (config.get("architectures") or [])
+    return "AutoModelForImageTextToText" if is_with_pictures else "AutoModelForCausalLM"
 
 
 def check_causal(model: PreTrainedModel, name: str) -> None:
@@ -34,6 +52,78 @@ def check_causal(model: PreTrainedModel, name: str) -> None:
             f"model {name} is an encoder ({model.config.model_type}): it reads what comes after a word as well as what "
             "comes before; expected a causal language model, such as GPT-2 or Llama"
         )
+
+
+AT_ONCE = 8192
+
+
+@dataclass(frozen=True)
+class DistinctPrompts:
+    """Makes the prompts of a dataset, and refuses one for two texts.
+
+    Attributes:
+        prompter: makes prompts.
+        asked: what was asked, by a digest of its prompt.
+    """
+
+    prompter: Prompter
+    asked: dict[int, tuple[str | None, str]] = field(default_factory=dict)
+
+    def prompts(self, instances: pl.DataFrame) -> list[str]:
+        """Returns the prompts of some instances.
+
+        Raises:
+            ModelError: see `Prompter.prompts`; or texts that differ have one prompt, in these instances or with others
+                before.
+        """
+        prompts = self.prompter.prompts(instances)
+        for texts, prompt in zip(texts_of(instances), prompts, strict=True):
+            other = self.asked.setdefault(hash(prompt), texts)
+            if other != texts and self.prompter.prompt(*other) == prompt:
+                one, two = (as_text(*each) for each in (other, texts))
+                place = shared(one, two)
+                raise ModelError(
+                    f"the texts {excerpt(one, place)!r} and {excerpt(two, place)!r} have one prompt, "
+                    f"{excerpt(prompt)!r}, so that the model cannot tell them apart; expected a chat template that "
+                    "writes all of a text: mend it, or set `chat_template: false` to ask the model plainly"
+                )
+        return prompts
+
+
+class Limits(NamedTuple):
+    """What a model takes: how many tokens together, and how many different ones."""
+
+    longest: int
+    known: int
+
+
+def check_prompts(instances: pl.DataFrame, options: Options, written: int | None, limits: Limits, model: str) -> None:
+    """Refuses, before anything is asked, prompts that a model does not take, or that do not tell apart what is asked.
+
+    Args:
+        instances: all that will be asked.
+        options: makes prompts and their options.
+        written: how many tokens may be written behind each; None where options are scored.
+        limits: what the model takes.
+        model: its name, for messages.
+
+    Raises:
+        ModelError: see `DistinctPrompts.prompts`, `Options.asked`, `check_lengths` and `unknown_token`.
+    """
+    distinct = DistinctPrompts(options.prompter)
+    for start in range(0, len(instances), AT_ONCE):
+        some = instances[start : start + AT_ONCE]
+        prompts = distinct.prompts(some)
+        if written is None:
+            asked = options.asked(prompts, candidates_of(some))
+            lengths, largest = [one.length for one in asked], [one.largest for one in asked]
+        else:
+            tokens = options.prompter.tokens(prompts)
+            lengths, largest = [len(ids) for ids in tokens], [max(ids, default=0) for ids in tokens]
+        check_lengths(lengths, written or 0, limits.longest, some["instance"], model)
+        place = next((place for place, token in enumerate(largest) if token >= limits.known), None)
+        if place is not None:
+            raise unknown_token(model, some["instance"][place], largest[place], limits.known)
 
 
 def check_lengths(lengths: Sequence[int], written: int, limit: int, instances: pl.Series, model: str) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
+import polars as pl
+
 from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.engine.lists import numbered
 from biasgrid.models.generation.prompts import Prompter
 from biasgrid.models.generation.spellings import spellings
 
@@ -30,6 +34,16 @@ class Asked:
 
     context: list[int]
     options: tuple[tuple[Tokens, ...], ...]
+
+    @property
+    def length(self) -> int:
+        """How many tokens are read at most; nothing is read behind the last one of an option."""
+        return len(self.context) + max((len(tokens) - 1 for spelled in self.options for tokens in spelled), default=0)
+
+    @property
+    def largest(self) -> int:
+        """The largest token of all."""
+        return max((token for tokens in (self.context, *chain(*self.options)) for token in tokens), default=0)
 
 
 @dataclass(frozen=True)
@@ -82,6 +96,11 @@ class Options:
         sequences = tuple(shortest(each) for each in known)
         check_written(options, sequences)
         return Border(tokens[common:], sequences)
+
+
+def candidates_of(instances: pl.DataFrame) -> list[tuple[str | None, ...]]:
+    """Returns the candidates of each instance; None for one that is not there."""
+    return instances.select(pl.col(numbered(instances, "candidate")).cast(pl.String)).rows()
 
 
 def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[Tokens]]) -> None:

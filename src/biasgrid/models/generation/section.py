@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from biasgrid.section import Section
+from biasgrid.section import WRITTEN, KeysError, Section
+
+DATE = "2024-07-26"
+"""The day that chat templates write down as today where a config names none."""
+
+
+def iso_day(value: Any) -> str:
+    """Returns a day as YAML may have it, written as in ISO 8601."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    try:
+        return date.fromisoformat(value).isoformat()
+    except (TypeError, ValueError):
+        raise ValueError(f"expected a day such as {DATE}") from None
+
+
+Day = Annotated[str, BeforeValidator(iso_day)]
+
+
+class Thinking(Section):
+    """Marks of a model that thinks before it answers, of which biasgrid does not know."""
+
+    begin: str = Field(pattern=WRITTEN, description="what begins its thoughts, such as `<reasoning>`")
+    end: str = Field(pattern=WRITTEN, description="what ends them, such as `</reasoning>`")
+
+    @model_validator(mode="after")
+    def _differ(self) -> Thinking:
+        if self.end.strip() in self.begin:
+            raise KeysError("expected an `end` that is not within `begin`")
+        return self
 
 
 class Generation(Section):
@@ -33,7 +63,18 @@ class Generation(Section):
         "and looks for the option in its text",
     )
     seed: int = Field(1, ge=0, lt=2**63, description="seed of the draws; of it and of what is asked a text depends")
-    thinking: bool = Field(
+    thinking: bool | Thinking = Field(
         False,
-        description="whether a model that can think before it answers does; its thoughts are no part of the answer",
+        description="whether a model that can think before it answers does; its thoughts are not part of the answer. "
+        "`{begin: TEXT, end: TEXT}` lets it think, and names marks around thoughts other than `<think>`, `[THINK]` and "
+        "those of Cohere, EXAONE, Gemma, Seed-OSS and gpt-oss",
     )
+
+    @field_validator("thinking", mode="before")
+    @classmethod
+    def _switch_or_marks(cls, value: Any) -> Any:
+        if isinstance(value, bool | Thinking):
+            return value
+        if not isinstance(value, dict):
+            raise ValueError("expected true, false, or the keys begin and end")
+        return Thinking.model_validate(value)

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from biasgrid.addresses import digest_of
 from biasgrid.model_section import Charge, Model
-from biasgrid.models.generation.section import Generation
+from biasgrid.models.generation.section import DATE, Day, Generation
 from biasgrid.models.generation.spellings import spellings
 from biasgrid.models.servers.section import Endpoint, Serve
 from biasgrid.section import KeysError, Section
@@ -32,6 +32,16 @@ class GenerativeModel(Model):
     SOURCES: ClassVar[tuple[str, ...]] = (*Model.SOURCES, "endpoint", "random", "answers")
 
     generation: Generation = Field(Generation(), description="how it writes texts")
+    chat_template: bool = Field(
+        True,
+        description="whether the checkpoint's chat template is used if it has one; `false` asks it plainly, as a base "
+        "model whose tokenizer has a template",
+    )
+    date: Day = Field(
+        DATE,
+        description="the day that a chat template writes down as today, so that no prompt depends on when it is asked; "
+        "of a model that is served the server decides",
+    )
     endpoint: Endpoint | None = Field(None, description="a server that answers, in place of a checkpoint")
     serve: Serve | None = Field(None, description="a server that is started for each job, and answers for a checkpoint")
     random: Random | None = Field(None, description="answers at random, in place of a checkpoint: a control")
@@ -90,12 +100,24 @@ class GenerativeModel(Model):
             raise KeysError("expected a `checkpoint`, `folder` or `train` beside `serve`")
         return self
 
+    @model_validator(mode="after")
+    def _decides_its_prompts(self) -> GenerativeModel:
+        server = self.endpoint or self.serve
+        if not self.chat_template and server and server.api != "completions":
+            raise KeysError(
+                "expected `api: completions` of the server, which asks it plainly, beside `chat_template: false`"
+            )
+        if self.date != DATE and (server or not self.has_checkpoint):
+            raise KeysError("expected `date` only of a model whose prompts are written here: set it on the server")
+        return self
+
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns how it writes texts, and what decides a server's answers; or the seed of chance, or the file."""
+        """Returns how it writes, and what decides its prompts or a server's answers; or chance's seed, or the file."""
         if self.random:
             return {"random": self.random.model_dump(mode="json")}
         if self.answers:
             return {"answers": self.answers}
         servers = {"endpoint": self.endpoint, "serve": self.serve}
         of_servers = {name: section.deciding_keys() for name, section in servers.items() if section}
-        return {"generation": self.generation.model_dump(mode="json"), **of_servers}
+        prompts = {} if of_servers else {"chat_template": self.chat_template, "date": self.date}
+        return {"generation": self.generation.model_dump(mode="json"), **prompts, **of_servers}

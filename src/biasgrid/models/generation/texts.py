@@ -11,7 +11,7 @@ from transformers import GenerationConfig
 
 from biasgrid.models.generation.noise import drawing
 from biasgrid.models.generation.prefix import Prefix
-from biasgrid.models.generation.prompts import CLOSED, OPENED, said_of
+from biasgrid.models.generation.thoughts import Thoughts, answer_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -34,12 +34,14 @@ class Writer:
         tokenizer: its tokenizer.
         generation: the keys of `section.Generation`.
         ends: the tokens that end a text.
+        thoughts: what is put around thoughts.
     """
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerFast
     generation: Mapping[str, Any]
     ends: frozenset[int]
+    thoughts: Thoughts
 
     @classmethod
     def of(cls, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, generation: Mapping[str, Any]) -> Writer:
@@ -53,7 +55,7 @@ class Writer:
             eos_token_id=sorted(ends) or None,
             pad_token_id=min(ends, default=0),
         )
-        return cls(model, tokenizer, generation, ends)
+        return cls(model, tokenizer, generation, ends, Thoughts.of(generation["thinking"]))
 
     def write(self, prompts: Sequence[Sequence[int]], prefix: Prefix, seeds: torch.Tensor) -> list[list[int]]:
         """Writes behind a batch of prompts of one length.
@@ -85,8 +87,10 @@ class Writer:
     def text(self, prompt: str, tokens: Sequence[int]) -> Text:
         """Turns the tokens behind a prompt into an answer, without what was thought before it."""
         whole = self.tokenizer.decode(list(tokens), skip_special_tokens=False)
-        for special in self.tokenizer.all_special_tokens:
-            if special not in (OPENED, CLOSED):
-                whole = whole.replace(special, "")
+        # Marks of thoughts may be special tokens, which are no part of an answer either.
+        said = self.thoughts.behind(whole, self.thoughts.end_for(prompt) is not None)
+        if said is not None:
+            for special in self.tokenizer.all_special_tokens:
+                said = said.replace(special, "")
         ended = bool(tokens) and tokens[-1] in self.ends
-        return Text(*said_of(whole, ended, prompt.rstrip().endswith(OPENED)), len(tokens))
+        return Text(*answer_of(said, ended), len(tokens))

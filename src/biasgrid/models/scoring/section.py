@@ -17,9 +17,10 @@ class Scorer(Section):
     labels: list[str] = Field(
         min_length=1, description="the classes that count, by the names in the checkpoint's `id2label`"
     )
-    activation: Literal["softmax", "sigmoid"] = Field(
-        "softmax",
-        description="`softmax` where a text has one class of all, `sigmoid` where it may have several or none",
+    activation: Literal["softmax", "sigmoid"] | None = Field(
+        None,
+        description="`softmax` where a text has one class of all, `sigmoid` where it may have several or none; without "
+        "it the checkpoint's `problem_type` decides, and where it has none it is `softmax`",
     )
     join: Literal["max", "sum"] = Field(
         "max", description="what becomes of several classes that count: their largest probability, or the sum"
@@ -32,8 +33,8 @@ class Encoder(Model):
     max_tokens: int | None = Field(
         None,
         ge=1,
-        description="how many tokens of a text are read at most; encoders of sentences are trained on fewer than they "
-        "take, all-MiniLM-L6-v2 on 256",
+        description="how many tokens of a text are read at most; without it as many as the checkpoint's "
+        "`sentence_bert_config.json` says, and where there is none as many as the model takes",
     )
 
     def deciding_keys(self) -> dict[str, Any]:
@@ -59,6 +60,11 @@ class Classifier(Model):
     def scored(self) -> Sequence[str]:
         """The classes that count."""
         return self.scorer.labels if self.scorer else ()
+
+    @property
+    def activation(self) -> str | None:
+        """What makes probabilities of its outputs."""
+        return self.scorer.activation if self.scorer else None
 
     @model_validator(mode="after")
     def _either(self) -> Classifier:

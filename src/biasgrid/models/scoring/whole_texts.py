@@ -39,9 +39,13 @@ class WholeTextBackEnd(LocalBackEnd):
 
     most: int | None = None
 
+    def prepare(self, text: str) -> str:
+        """Returns a text as it is read."""
+        return text
+
     def encode(self, asked: pl.DataFrame, whole: bool) -> WholeTexts:
         """Tokenizes texts as a whole, and cuts those that are longer than the model takes."""
-        texts = [(text,) for text in asked["text"].cast(pl.String)]
+        texts = [(self.prepare(text),) for text in asked["text"].cast(pl.String)]
         taken = longest_input(self.model, self.tokenizer)
         rows, cut = cut_rows(self.tokenizer, texts, min(taken, self.most or taken))
         if cut.any():

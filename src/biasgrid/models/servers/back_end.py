@@ -20,10 +20,11 @@ from biasgrid.jobs.lock import one_job
 from biasgrid.jobs.progress import Progress
 from biasgrid.models.generation.prompts import as_messages, as_text, texts_of
 from biasgrid.models.generation.section import Generation
+from biasgrid.models.generation.thoughts import Thoughts, tell_of_strange_marks
 from biasgrid.models.servers.access import Access, quiet_libraries, reached
 from biasgrid.models.servers.asking import Desk
 from biasgrid.models.servers.budget import Budget
-from biasgrid.models.servers.identity import MANIFEST, answered_by, former_model, owner_before, server_of
+from biasgrid.models.servers.identity import MANIFEST, answered_by, former_model, former_serve, owner_before, server_of
 from biasgrid.models.servers.lengths import refuse_longer
 from biasgrid.models.servers.requests import Request, asked_with
 from biasgrid.models.servers.spent import bill_of
@@ -80,7 +81,7 @@ class Server(BackEnd):
         self.access, self.settings, self.held = access, settings, held
         self.generation = generation_of(settings)
         self.answered_by = answered_by(server_of(settings.section), record)
-        self.former_model = former_model(settings.section, record, serve_of(settings))
+        self.former_model = former_model(settings.section, record, former_serve(settings.choices.get("serve")))
         self.asked_with = asked_with_of(settings)
         longest = min(LONGEST_FOR_LOCK, settings.seconds_without_progress / 2)
         held.enter_context(one_job(cell_of(settings) / "requests.lock", longest))
@@ -137,7 +138,12 @@ class Server(BackEnd):
     @property
     def way(self) -> Way:
         """How options are chosen."""
-        return way_named(way_of(self.settings))(self.writing)
+        return way_named(way_of(self.settings))(self.writing, self.thoughts)
+
+    @property
+    def thoughts(self) -> Thoughts:
+        """What the model puts around thoughts."""
+        return Thoughts.of(self.generation["thinking"])
 
     @property
     def writing(self) -> dict[str, Any]:
@@ -188,7 +194,8 @@ class Server(BackEnd):
         requests = self.requests(instances, [[Sent(asked, self.writing)] for asked in self.asked(instances)])
         self.send(requests, progress)
         answers = [self.store[request] for (request,) in requests]
-        rows = [(*text_of(answer), answer.tokens_in, answer.tokens_out) for answer in answers]
+        rows = [(*text_of(answer, self.thoughts), answer.tokens_in, answer.tokens_out) for answer in answers]
+        tell_of_strange_marks(self.settings.model, [response for response, *_ in rows])
         return pl.DataFrame(rows, schema=OF_TEXTS, orient="row").with_columns(
             over_limit=pl.col("tokens_out") > self.generation["max_tokens"]
         )
@@ -278,13 +285,9 @@ def asked_with_of(settings: Settings) -> str:
     asked = settings.section.get("endpoint") or settings.section["serve"]
     # Of one token nothing is drawn.
     drawn = {"drawn": generation["seed"]} if sent["max_tokens"] > 1 else {}
-    return asked_with([asked.get("model"), serve_of(settings)], asked.get("api", "chat"), sent | drawn)
-
-
-def serve_of(settings: Settings) -> dict[str, Any] | None:
-    """Returns what version 0.1.0 knew of a server that is started for a job; None for others."""
-    serve = settings.choices.get("serve")
-    return None if serve is None else {key: value for key, value in serve.items() if key != "files"}
+    return asked_with(
+        [asked.get("model"), former_serve(settings.choices.get("serve"))], asked.get("api", "chat"), sent | drawn
+    )
 
 
 def cell_of(settings: Settings) -> Any:

@@ -75,7 +75,10 @@ def headers_of_environment(api: str) -> list[str]:
 
 def answered_by(server: str, record: Mapping[str, Any]) -> str:
     """Digests who answers: a server, and the weights that it was given, if they are of a record."""
-    return server if "keys" in record else digest_of(server, record["files"])
+    if "keys" in record:
+        return server
+    others = record.get("other_files")
+    return digest_of(server, record["files"], *([others] if others else []))
 
 
 def without_port(command: str, port: int | None) -> str:
@@ -107,6 +110,11 @@ def former_model(section: Mapping[str, Any], record: Mapping[str, Any], serve: M
     asked = section.get("endpoint") or section["serve"]
     name = str(record["keys"]["endpoint"]["model"]) if "keys" in record else digest_of(former_files(record))
     return digest_of(name, serve, asked.get("api", "chat"))
+
+
+def former_serve(serve: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Returns what version 0.1.0 knew of a server that is started for a job; None where there is none."""
+    return None if serve is None else {key: value for key, value in serve.items() if key != "files"}
 
 
 def former_files(record: Mapping[str, Any]) -> dict[str, str]:

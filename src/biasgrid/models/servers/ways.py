@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from biasgrid.models.generation.options import shared, shortest
 from biasgrid.models.generation.parsed import place_of, status_of
-from biasgrid.models.generation.prompts import Messages, said_of
+from biasgrid.models.generation.prompts import Messages
 from biasgrid.models.generation.spellings import spellings
+from biasgrid.models.generation.thoughts import Thoughts, answer_of
 from biasgrid.models.servers.requests import Answer
 
 Options = tuple[str | None, ...]
@@ -56,9 +57,11 @@ class Way(ABC):
 
     Attributes:
         writing: the parameters of texts.
+        thoughts: what is put around thoughts.
     """
 
     writing: Mapping[str, Any]
+    thoughts: Thoughts = field(default_factory=Thoughts)
 
     name: ClassVar[str]
     apis: ClassVar[tuple[str, ...]]
@@ -137,7 +140,7 @@ class Text(Way):
 
     def said(self, asked: Asked, options: Options, answers: Sequence[Answer]) -> Said:
         """Gives the option that was chosen all of the probability; none any where none was."""
-        response, status = text_of(answers[0])
+        response, status = text_of(answers[0], self.thoughts)
         place = place_of(response, status != "length", options) if status in ("ok", "length") else None
         if place is None:
             return Said([None] * len(options), None, status_of(place, status), response)
@@ -183,7 +186,7 @@ def kept_back(answer: Answer) -> str | None:
     return FINISHES.get(answer.finish)
 
 
-def text_of(answer: Answer) -> tuple[str, str]:
+def text_of(answer: Answer, thoughts: Thoughts) -> tuple[str, str]:
     """Returns a text without what was thought, and its status."""
-    response, status = said_of(answer.text, answer.finish in ENDED)
+    response, status = answer_of(thoughts.behind(answer.text), answer.finish in ENDED)
     return response, kept_back(answer) or status

@@ -14,7 +14,8 @@ SCHEMA = table(
         "key": column(pl.UInt64, description="the instance's key"),
         "vector": column(
             pl.List(pl.Float32),
-            description="mean of the encoder's last hidden states over the tokens, scaled to length 1",
+            description="the encoder's last hidden states, pooled as its checkpoint says (mean over the tokens without "
+            "a word of it), scaled to length 1",
         ),
         "unknown": UNKNOWN,
         "cut": CUT,

@@ -1,0 +1,91 @@
+"""What models that think put around their thoughts, which are never part of an answer."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+logger = logging.getLogger(__name__)
+
+Marks = tuple[str, str]
+KNOWN: tuple[Marks, ...] = (
+    ("<think>", "</think>"),
+    ("[THINK]", "[/THINK]"),
+    ("<thought>", "</thought>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|channel>thought", "<channel|>"),
+    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+)
+"""Marks that are special tokens or tags of models that think; others are named in `thinking: {begin, end}`."""
+TOKEN = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[^<>\[\]]+|.", re.DOTALL)
+LOOKS_LIKE_A_MARK = re.compile(
+    r"\s*(<\|?[\w:]*(?:think|thought|reason)\w*\|?>|\[\w*(?:think|thought|reason)\w*\])", re.I
+)
+
+
+@dataclass(frozen=True)
+class Thoughts:
+    """Finds thoughts.
+
+    Attributes:
+        marks: what begins and what ends them.
+    """
+
+    marks: tuple[Marks, ...] = KNOWN
+
+    @classmethod
+    def of(cls, thinking: bool | Mapping[str, str]) -> Thoughts:
+        """Returns those of the key `thinking`: known marks, and its own where it names some."""
+        own = ((thinking["begin"], thinking["end"]),) if isinstance(thinking, Mapping) else ()
+        return cls(own + KNOWN)
+
+    def end_for(self, prompt: str) -> str | None:
+        """Returns what ends the thoughts that a prompt begins at its end; None where it begins none."""
+        return next((end for begin, end in self.marks if prompt.rstrip().endswith(begin.rstrip())), None)
+
+    def behind(self, text: str, opened: bool = False) -> str | None:
+        """Returns what a text says behind all thoughts.
+
+        Args:
+            text: what was written, special tokens included.
+            opened: whether the prompt ends where thoughts begin.
+
+        Returns:
+            None where thoughts begin and never end.
+        """
+        ends = [found.end() for _, end in self.marks for found in pattern(end).finditer(text)]
+        said = text[max(ends, default=0) :]
+        still_open = (opened and not ends) or any(pattern(begin).search(said) for begin, _ in self.marks)
+        return None if still_open else said
+
+
+def pattern(mark: str) -> re.Pattern[str]:
+    """Returns the pattern of a mark; a tokenizer may write spaces between the tokens of which it is made."""
+    return re.compile(r"\s*".join(re.escape(token) for token in TOKEN.findall(mark.strip())))
+
+
+def answer_of(said: str | None, ended: bool) -> tuple[str, str]:
+    """Returns an answer and its status.
+
+    Args:
+        said: what stands behind thoughts; None where they never end, so that there is no answer.
+        ended: whether it was the model that ended the text.
+    """
+    if said is None:
+        return "", "length"
+    said = said.strip()
+    return said, "length" if not ended else "ok" if said else "empty"
+
+
+def tell_of_strange_marks(model: str, responses: Sequence[str]) -> None:
+    """Warns of answers that begin with what looks like a mark of thoughts that is not known."""
+    found = [mark[1] for response in responses if (mark := LOOKS_LIKE_A_MARK.match(response))]
+    if found:
+        logger.warning(
+            "%s: %s of %s responses begin with %r, and are taken for answers; if these are thoughts, name their marks "
+            "in `generation: {thinking: {begin: ..., end: ...}}`",
+            model, len(found), len(responses), found[0],
+        )  # fmt: skip
