@@ -12,6 +12,12 @@ def source_of_record(wildcards):
     return SOURCES[wildcards.sort](wildcards.name)
 
 
+# Params that a function makes of `input` are not compared: a record that changes runs jobs again by itself.
+def source_of_asked(wildcards, input):
+    """Where the config has the model from that is asked, which its record is compared with."""
+    return grid.source_of_model(wildcards.model)
+
+
 def local_files(source):
     """The files that count of a checkpoint in a folder, or of answers, so that changed ones are noticed; none of the hub."""
     if source.get("folder") is None:

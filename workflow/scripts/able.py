@@ -1,6 +1,5 @@
 """Rule able: a model's record -> what it can do, found out by asking it."""
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +14,13 @@ start_log(snakemake.log[0])
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.checkpoints.checkpoint import read_record
-from biasgrid.files import bring_to_present, write_text
+from biasgrid.files import bring_to_present
 from biasgrid.jobs.gpu import leased_gpus
+from biasgrid.models.found_out import write_able
 from biasgrid.references import found
 
 section = snakemake.config["models"][snakemake.wildcards.model]
 with leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu):
     able = found(snakemake.params.look)(read_record(snakemake.input.model), section, Path(snakemake.log[0]))
-write_text(snakemake.output[0], json.dumps(able, indent=2) + "\n")
+write_able(Path(snakemake.output[0]), Path(snakemake.input.model), able)
 bring_to_present(snakemake.input)

@@ -27,5 +27,12 @@ lists, faults = load(stage(family, "reading")).read(snakemake.params.files)
 if faults:
     raise InputError(faults)
 expansion = load(stage(family, "expand")).expand(lists, **filters)
-facts = provenance(snakemake.config, code=snakemake.params.code, word_lists=lists.digest(), **expansion.facts)
+dataset, variant = snakemake.wildcards.dataset, snakemake.wildcards.variant
+facts = provenance(
+    snakemake.config,
+    of=f"{dataset}/{variant}",
+    code=snakemake.params.code,
+    word_lists=lists.digest(),
+    **expansion.facts,
+)
 write_table_in_parts(expansion.parts, snakemake.output[0], expansion.schema, facts)

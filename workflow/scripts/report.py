@@ -21,8 +21,11 @@ from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.provenance import check_compared, check_made_with
 from biasgrid.tables.statistics import STATISTICS
 
+check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts + snakemake.input.statistics)
+check_compared(snakemake.input.statistics, snakemake.input.comparisons + snakemake.input.ranks)
 pages = build_report(
     run=gather_run(
         records={Path(path).stem: read_record(path) for path in snakemake.input.records},

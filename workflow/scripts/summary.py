@@ -13,10 +13,11 @@ start_job(snakemake.log[0], TABLES)
 from biasgrid.files import write_text
 from biasgrid.tables.files import read_provenance, read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import check_made_with, provenance
 from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, summarise, with_ways
 
+check_made_with(snakemake.input.measures, snakemake.input.statistics)
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
 statistics = read_tables(snakemake.input.statistics, STATISTICS)

@@ -261,5 +261,5 @@ def provenance(
             )
         if not file.exists():
             raise UserError(f"there is no {file}; expected a table of the results")
-        facts = read_provenance(file)
+        facts = read_provenance(file, anywhere=True)
     typer.echo(json.dumps(facts, indent=2))
