@@ -1,5 +1,6 @@
 # What the rules share: the checked config, wildcards, and functions that give inputs and parameters.
 
+import atexit
 import builtins
 import gc
 import os
@@ -241,6 +242,15 @@ onstart:
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))
     begin_starter()
+
+
+# Where nothing is to be done Snakemake calls no handler, and a run of before may have failed.
+@atexit.register
+def forget_failed_run():
+    """Removes the manifest of a failed run where this one has found all that the grid needs."""
+    if workflow.is_main_process and workflow.scheduler is not None and not (workflow.dryrun or workflow.touch):
+        if not len(workflow.dag) and "all" in {rule.name for rule in workflow.dag.targetrules}:
+            layout.failed_manifest.unlink(missing_ok=True)
 
 
 onerror:

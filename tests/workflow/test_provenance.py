@@ -27,7 +27,8 @@ def test_every_table_says_who_made_it(finished: Project, results: Path):
         "statistics", "variances", "frames", "by_template", "without_frames", "comparisons", "ranks", "agreement",
     }  # fmt: skip
     for table in tables:
-        facts = read_provenance(table)
+        # What the store of answers keeps is another name of predictions.
+        facts = read_provenance(table, anywhere=".answers" in table.parts)
         assert facts["config"] == digest(finished.read_config()), table
         assert {"biasgrid", "code", "libraries", "hardware"} <= facts.keys(), table
 
@@ -72,7 +73,8 @@ def test_the_command_line_prints_it(results: Path):
 def test_shards_that_were_made_differently_are_no_cell(results: Path, tmp_path: Path, key: str, problem: str):
     path = results / f"predictions/{CELL}/1-of-1.parquet"
     other = tmp_path / "other.parquet"
-    write_table(read_table(path, schema_of("span")), other, schema_of("span"), read_provenance(path) | {key: "another"})
+    facts = {name: fact for name, fact in read_provenance(path).items() if name != "of"} | {key: "another"}
+    write_table(read_table(path, schema_of("span")), other, schema_of("span"), facts)
     instances = results / "instances/religion/qa.parquet"
     with pytest.raises(TableError, match=f"other.parquet: {problem}.*expected all shards of a cell to be made alike"):
         cell_provenance(instances, [path, other])
@@ -86,3 +88,26 @@ def test_predictions_that_were_scored_otherwise_than_the_config_says_are_no_cell
     assert cell_provenance(instances, [path], task="question-answering", scoring="exact")["scoring"] == "exact"
     with pytest.raises(TableError, match=r"its scoring is exact; expected unqover, as in the config; remove it"):
         cell_provenance(instances, [path], task="question-answering", scoring="unqover")
+
+
+@pytest.mark.parametrize(
+    ("table", "other"),
+    [
+        (f"predictions/{CELL}/1-of-1.parquet", "predictions/gender/answering/1-of-2.parquet"),
+        (f"variances/{CELL}.parquet", "variances/gender/answering.parquet"),
+        ("models/answering.json", "models/masked.json"),
+    ],
+)
+def test_what_is_laid_in_the_place_of_another_output_fails_the_job_that_reads_it(
+    finished: Project, tmp_path: Path, table: str, other: str
+):
+    project = finished.clone(tmp_path)
+    results = project.folder / "results"
+    (results / table).write_bytes((results / other).read_bytes())
+    said = project.run(succeeds=False)
+    problem = "is the record of another model" if table.endswith(".json") else "is the table of"
+    assert f"results/{table}: {problem}" in said
+    assert "remove it and run again" in said
+    (results / table).unlink()
+    project.run()
+    assert project.tables() == finished.tables()
