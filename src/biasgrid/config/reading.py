@@ -13,7 +13,7 @@ from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
 from biasgrid.faults import Fault, InputError
-from biasgrid.references import load, stage
+from biasgrid.references import load, plugin_faults, stage
 from biasgrid.statistics.frames import frames_of
 from biasgrid.yaml_file import Document, Place, read_yaml
 
@@ -67,6 +67,7 @@ def parse_config(content: Mapping[str, Any], source: str, lines: Mapping[Place, 
     return config
 
 
+@plugin_faults()
 def check(document: Document, source: str) -> Config:
     """Does what `parse_config` does; faults of what the config names have no lines yet."""
     content = document.content
@@ -81,6 +82,7 @@ def check(document: Document, source: str) -> Config:
     return config
 
 
+@plugin_faults()
 def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
     """Reads the word lists of all datasets and variants that are expanded.
 
