@@ -54,8 +54,9 @@ rule manifest:
     conda:
         "../envs/biasgrid.yaml"
     params:
-        config=config_name,
-        title=grid.title,
+        # By a function, because Snakemake fills {wildcards} into texts.
+        config=lambda _: config_name,
+        title=lambda _: grid.title,
         code=lambda _: code_of("manifest"),
     script:
         "../workflow/scripts/manifest.py"

@@ -13,7 +13,7 @@ from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
 from biasgrid.faults import Fault, InputError
-from biasgrid.references import load, plugin_faults, stage
+from biasgrid.references import found, load, plugin_faults, stage
 from biasgrid.statistics.frames import frames_of
 from biasgrid.yaml_file import Document, Place, read_yaml
 
@@ -99,15 +99,26 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
         raise InputError(document.with_lines([missing], source))
     for dataset, variant in config.needed_variants:
         reading = load(stage(config.reference_of_family(dataset), "reading"))
-        content, found = reading.read(config.files(dataset, variant))
-        faults += found or [
+        content, wrong = reading.read(config.files(dataset, variant))
+        faults += wrong or [
             *config.family(dataset).list_faults(config, source, dataset, variant, content),
             *frame_faults(config, source, dataset, content),
         ]
         lists[dataset, variant] = content
+    faults = faults or [*unanswered(config, lists)]
     if faults:
         raise InputError(document.with_lines(dict.fromkeys(faults), source))
     return lists
+
+
+def unanswered(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:
+    """Yields what back ends that know it beforehand cannot answer, of the very instances that their jobs will ask."""
+    for model, dataset in config.cells():
+        question, check = config.question(model, dataset), config.back_end_of(model).check
+        if check:
+            expand = load(stage(config.reference_of_family(dataset), "expand")).expand
+            for instances in expand(lists[dataset, question.variant]).parts:
+                yield from found(check)(config.models[model], instances)
 
 
 def frame_faults(config: Config, source: str, dataset: str, content: Lists) -> Iterator[Fault]:

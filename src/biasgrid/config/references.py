@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from biasgrid.faults import Fault, nearest, one_of, shown, unknown_names
 from biasgrid.plots import GRID
 from biasgrid.section import Section
 from biasgrid.tables.measure import Declared
+
+WILDCARD = re.compile(r"\{.*\}")
 
 
 def model_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -31,6 +34,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from place_faults(config, source)
     yield from folder_faults(config, source)
     yield from data_faults(config, source)
+    yield from wildcard_faults(config, source)
     yield from tokenizer_folder_faults(config, source)
     yield from spread_faults(config, source)
     for name in config.models:
@@ -42,6 +46,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     for family in config.registry.families:
         yield from config.registry.family(family).faults(config, source)
     yield from unanswered_faults(config, source)
+    yield from kind_faults(config, source)
     yield from follow_up_faults(config, source)
 
 
@@ -82,6 +87,16 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
         if of_datasets and models and dataset not in {cell[1] for cell in cells}:
             expected = config.family(dataset).expected
             yield Fault(source, "run.datasets", f"no selected model answers {dataset!r}", expected)
+
+
+def kind_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields selected models that do not give the kind of answers that a dataset asks of them."""
+    for name, dataset in config.cells():
+        kind, given = config.question(name, dataset).answer, config.back_end_of(name).answers
+        if kind not in given:
+            problem = f"gives no `{kind}`, which {dataset!r} asks for, but {' and '.join(f'`{each}`' for each in given)}"
+            expected = "a model that does, or a dataset that asks for what it gives (`answers: written`)"
+            yield Fault(source, f"models.{name}", problem, expected)
 
 
 def follow_up_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -169,6 +184,24 @@ def data_faults(config: Config, source: str) -> Iterator[Fault]:
         if not Path(reference).is_file():
             expected = "a file of published numbers"
             yield Fault(source, f"report.references[{number}]", f"there is no file {reference!r}", expected)
+
+
+def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields files and folders that Snakemake would take for a pattern, as they are inputs of its jobs."""
+    paths = {"word_lists": config.word_lists}
+    for name in dict.fromkeys([*known(config.run.models, config.models), *config.readers]):
+        model, where = config.models[name], f"models.{name}"
+        train = model.train.model_dump() if model.train else {}
+        paths |= {f"{where}.folder": model.folder, f"{where}.train.data": train.get("data")}
+        paths[f"{where}.train.base.folder"] = (train.get("base") or {}).get("folder")
+        paths |= {f"{where}.{key}": file for key, file in model.own_files.items()}
+        paths |= {f"{where}.predictions.{of}.file": dump.file for of, dump in (model.predictions or {}).items()}
+    paths |= {f"tokenizers.{name}.folder": config.tokenizers[name].folder for name in filtering_tokenizers(config)}
+    paths |= {f"report.references[{place}]": file for place, file in enumerate(config.report.references)}
+    for where, path in paths.items():
+        if path is not None and WILDCARD.search(path):
+            problem = f"{path!r} holds braces, between which Snakemake would fill something in"
+            yield Fault(source, where, problem, "a path without { and }")
 
 
 def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:

@@ -18,6 +18,8 @@ class Entry(NamedTuple):
         look: `reference:function` that finds out, before a model is asked to choose, how it can be: called with its
             record, its section of the config and the log of the job, it gives what `Settings.able` is; empty where
             there is nothing to find out.
+        check: `reference:function` that says, when a config is validated, what a model cannot answer: called with its
+            section and the instances of a dataset, it gives `Fault`s; empty where that is not known before.
         joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
     """
 
@@ -27,13 +29,12 @@ class Entry(NamedTuple):
     classes: bool = False
     joined: bool = False
     look: str = ""
+    check: str = ""
 
     def within(self, reference: str) -> Entry:
         """Returns the entry with the reference of a plugin where it leaves it out."""
-        path, section, look = (
-            f"{reference}{path}" if path[:1] == ":" else path for path in (self.path, self.section, self.look)
-        )
-        return self._replace(path=path, section=section, look=look)
+        paths = {name: getattr(self, name) for name in ("path", "section", "look", "check")}
+        return self._replace(**{name: f"{reference}{path}" for name, path in paths.items() if path[:1] == ":"})
 
 
 IMPORT_DUMP = "biasgrid.unqover.dumps:import_dump"
@@ -65,7 +66,9 @@ BACK_ENDS = {
     ("text-generation", "random"): Entry(
         "biasgrid.models.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE
     ),
-    ("text-generation", "answers"): Entry("biasgrid.models.given:GivenAnswers", ("text",), section=GENERATIVE),
+    ("text-generation", "answers"): Entry(
+        "biasgrid.models.given:GivenAnswers", ("text",), section=GENERATIVE, check="biasgrid.models.given:answer_faults"
+    ),
 }
 """By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither; or the name
 that a section of models gives its `source`."""
