@@ -29,6 +29,14 @@ UNKNOWN = [
     bad("tokenizers.tiny.msk", "x", "tokenizers.tiny.msk: unknown key (did you mean 'mask'?)"),
     bad("run.model", ["masked"], "run.model: unknown key (did you mean 'models'?)"),
 ]
+BRACES = [
+    bad("word_lists", "word{lists}", "word_lists: 'word{lists}' holds braces, between which Snakemake would fill"),
+    bad("models.masked.folder", "models/{x}", "models.masked.folder: 'models/{x}' holds braces"),
+    bad("models.published.predictions.people.file", "{d}.json", "predictions.people.file: '{d}.json' holds braces"),
+    bad("report", {"references": ["{x}.json"]}, "report.references[0]: '{x}.json' holds braces"),
+    bad("tokenizers.tiny.folder", "models/{tiny}", "tokenizers.tiny.folder: 'models/{tiny}' holds braces"),
+]
+"""What Snakemake would take for patterns."""
 NAMES = [
     bad("run.models", ["maskd"], "run.models: unknown name 'maskd' (did you mean 'masked'?); expected one of"),
     bad("run.models", ["masked", "masked"], "run.models: 'masked' appears twice; expected every name once"),

@@ -115,7 +115,7 @@ def unanswered(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterat
     """Yields what back ends that know it beforehand cannot answer, of the very instances that their jobs will ask."""
     for model, dataset in config.cells():
         question, check = config.question(model, dataset), config.back_end_of(model).check
-        if check:
+        if check and not config.models[model].predictions:
             expand = load(stage(config.reference_of_family(dataset), "expand")).expand
             for instances in expand(lists[dataset, question.variant]).parts:
                 yield from found(check)(config.models[model], instances)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from biasgrid.characters import folded
+from biasgrid.characters import alike
 from biasgrid.checkpoints.files import VOCABULARIES, matching, names_in
 from biasgrid.checkpoints.look import look_at
 from biasgrid.config.sections import Config
@@ -138,13 +138,12 @@ def label_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def name_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields names whose files would be those of others."""
-    for registry in ("models", "datasets", "tokenizers"):
-        first: dict[str, str] = {}
-        for name in getattr(config, registry):
-            other = first.setdefault(folded(name), name)
-            if other != name:
-                problem = f"is {other!r} but for case, which some disks ignore"
-                yield Fault(source, f"{registry}.{name}", problem, "another name")
+    registries = {key: getattr(config, key) for key in ("models", "datasets", "tokenizers")}
+    registries["planted.strengths"] = config.planted.strengths if config.planted else {}
+    for registry, names in registries.items():
+        for name, other in alike(names):
+            problem = f"is {other!r} but for case, which some disks ignore"
+            yield Fault(source, f"{registry}.{name}", problem, "another name")
     if GRID in config.datasets:
         yield Fault(source, f"datasets.{GRID}", "is reserved for what compares all datasets", "another name")
 

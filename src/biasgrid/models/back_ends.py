@@ -19,7 +19,8 @@ class Entry(NamedTuple):
             record, its section of the config and the log of the job, it gives what `Settings.able` is; empty where
             there is nothing to find out.
         check: `reference:function` that says, when a config is validated, what a model cannot answer: called with its
-            section and the instances of a dataset, it gives `Fault`s; empty where that is not known before.
+            section and the instances of a dataset, it gives `Fault`s; of the source `dump` a function as
+            `unqover.dumps.read_dump`; empty where nothing is known before.
         joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
     """
 
@@ -37,7 +38,7 @@ class Entry(NamedTuple):
         return self._replace(**{name: f"{reference}{path}" for name, path in paths.items() if path[:1] == ":"})
 
 
-IMPORT_DUMP = "biasgrid.unqover.dumps:import_dump"
+IMPORT_DUMP, READ_DUMP = "biasgrid.unqover.dumps:import_dump", "biasgrid.unqover.dumps:read_dump"
 CLASSIFIER = "biasgrid.models.scoring.section:Classifier"
 GENERATIVE = "biasgrid.models.generation.sources:GenerativeModel"
 SERVER = Entry(
@@ -48,9 +49,9 @@ SERVER = Entry(
 )
 BACK_ENDS = {
     ("fill-mask", "weights"): Entry("biasgrid.models.fill_mask:FillMask", ("choice",), joined=True),
-    ("fill-mask", "dump"): Entry(IMPORT_DUMP, ("choice",), joined=True),
+    ("fill-mask", "dump"): Entry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
     ("question-answering", "weights"): Entry("biasgrid.models.question_answering:QuestionAnswering", ("span",)),
-    ("question-answering", "dump"): Entry(IMPORT_DUMP, ("span",)),
+    ("question-answering", "dump"): Entry(IMPORT_DUMP, ("span",), check=READ_DUMP),
     ("text-classification", "weights"): Entry(
         "biasgrid.models.text_classification:TextClassification", ("choice",), section=CLASSIFIER, classes=True
     ),

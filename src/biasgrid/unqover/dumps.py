@@ -61,13 +61,19 @@ def import_dump(
     Raises:
         InputError: the dump has another digest, or answers of another task or dataset, or is malformed.
     """
-    found = digest_of(path)
-    if origin["sha256"] not in (None, found):
-        raise InputError([Fault(str(path), "", f"sha256 is {found}", f"{origin['sha256']}, as in the config")])
-    imported = read_unqover(path, KINDS_OF_TASKS[task])
-    check_subjects(path, imported.instances["subject1"].unique().sort().to_list(), subject_lists)
+    imported, found = read_dump(path, origin["sha256"], task, subject_lists)
     facts = {"task": task, "scoring": scoring, "dump": {**origin, "sha256": found}}
     write_imported(imported, folder, {**provenance, **facts})
+
+
+def read_dump(path: Path, sha256: str | None, task: str, subject_lists: Sequence[Path]) -> tuple[Imported, str]:
+    """Reads a dump that stands in place of a cell, and its digest; see `import_dump`."""
+    found = digest_of(path)
+    if sha256 not in (None, found):
+        raise InputError([Fault(str(path), "", f"sha256 is {found}", f"{sha256}, as in the config")])
+    imported = read_unqover(path, KINDS_OF_TASKS[task])
+    check_subjects(path, imported.instances["subject1"].unique().sort().to_list(), subject_lists)
+    return imported, found
 
 
 def check_subjects(path: Path, subjects: Sequence[str], subject_lists: Sequence[Path]) -> None:
