@@ -6,6 +6,8 @@ is a value, text, bytes, or the result of a function of what stands there.
 
 from __future__ import annotations
 
+import re
+
 from addresses import BEGINS, NO_ADDRESSES
 from base import FILLINGS, LISTS
 from changes import GONE, Bad, bad, swap
@@ -264,4 +266,32 @@ CHECKPOINTS = [
 ADDRESSED = [
     bad("models.published.predictions.people", {"url": address, "sha256": "a" * 64}, BEGINS) for address in NO_ADDRESSES
 ]
-TABLE = [*PROBES, *REWRITTEN, *CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]
+CAFE, CAFE_APART = "caf\u00e9", "cafe\u0301"
+LOOK_ALIKES = [
+    bad("datasets.moods.labels", ["bad", "Bad"], "datasets.moods.labels", "expected labels that differ"),
+    bad("planted.strengths", {"strong": 0.4, "Strong": 0.2}, "planted.strengths.Strong: is 'strong' but for case"),
+    bad(
+        "word_lists/pack/fillings/food.txt", f"{CAFE}\n{CAFE_APART}\n",
+        "food.txt, line 2", "in another normal form; expected every filling of 'food' once, or all in the normal form NFC",
+    ),
+    bad("word_lists/subjects/people.txt", swap("[subj] y | Eve", "[subj] Y | Eve"), "line 3: the cluster 'Y' is 'y' but"),
+]  # fmt: skip
+
+
+def exchanged(text: str) -> str:
+    """Exchanges the subjects in the keys of a dump."""
+    return re.sub(r"\|(Ann|Bea)\|(Ann|Bea)\|", r"|\2|\1|", text)
+
+
+DUMP, KEY = "dumps/people.json", "None|None|Bea|Ann|0|"
+DUMPED = [
+    bad(DUMP, b"{}", "dumps/people.json: no entries; expected at least one swap group"),
+    bad(DUMP, swap(KEY, "None|None|Eve|Ann|0|"), "dumps/people.json, line 1: the entry is there 1 and, with its"),
+    bad(DUMP, exchanged, "dumps/people.json, line 1: the key names 'bea', but the answer is 'ann'; expected the subject"),
+    bad(DUMP, lambda text: text.replace("|Bea|", "|Eve|"), "a key names 'Eve', but the answer is 'Bea'; expected one"),
+    bad(DUMP, lambda text: text[: len(text) // 2], "the file ends too early"),
+    bad(DUMP, swap("Ann", "Carl"), "dumps/people.json, line 1"),
+    bad("models.published.predictions.people.sha256", "a" * 64, "expected aaaaaaaaaaaa", "as in the config"),
+    bad("models.published.task", "fill-mask", "published"),
+]
+TABLE = [*PROBES, *REWRITTEN, *BRACES, *LOOK_ALIKES, *DUMPED, *CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]
