@@ -283,6 +283,7 @@ def exchanged(text: str) -> str:
     return re.sub(r"\|(Ann|Bea)\|(Ann|Bea)\|", r"|\2|\1|", text)
 
 
+REFERENCES = [bad("report", {"references": ["models/tiny/vocab.txt"]}, "models/tiny/vocab.txt", "; expected")]
 DUMP, KEY = "dumps/people.json", "None|None|Bea|Ann|0|"
 DUMPED = [
     bad(DUMP, b"{}", "dumps/people.json: no entries; expected at least one swap group"),
@@ -294,4 +295,4 @@ DUMPED = [
     bad("models.published.predictions.people.sha256", "a" * 64, "expected aaaaaaaaaaaa", "as in the config"),
     bad("models.published.task", "fill-mask", "published"),
 ]
-TABLE = [*PROBES, *REWRITTEN, *BRACES, *LOOK_ALIKES, *DUMPED, *CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]
+TABLE = [*PROBES, *REWRITTEN, *BRACES, *REFERENCES, *LOOK_ALIKES, *DUMPED, *CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]

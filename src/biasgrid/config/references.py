@@ -10,7 +10,7 @@ from biasgrid.characters import alike
 from biasgrid.checkpoints.files import VOCABULARIES, matching, names_in
 from biasgrid.checkpoints.look import look_at
 from biasgrid.config.sections import Config
-from biasgrid.faults import Fault, nearest, one_of, shown, unknown_names
+from biasgrid.faults import Fault, InputError, nearest, one_of, shown, unknown_names
 from biasgrid.plots import GRID
 from biasgrid.section import Section
 from biasgrid.tables.measure import Declared
@@ -183,6 +183,19 @@ def data_faults(config: Config, source: str) -> Iterator[Fault]:
         if not Path(reference).is_file():
             expected = "a file of published numbers"
             yield Fault(source, f"report.references[{number}]", f"there is no file {reference!r}", expected)
+        else:
+            yield from stored_faults(reference)
+
+
+def stored_faults(reference: str) -> list[Fault]:
+    """Returns what is wrong in a file of published numbers, which the report would refuse at the end of a run."""
+    from biasgrid.comparison.stored import read_stored
+
+    try:
+        read_stored(reference)
+    except InputError as error:
+        return error.faults
+    return []
 
 
 def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
