@@ -4,6 +4,7 @@ import atexit
 import builtins
 import gc
 import os
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from snakemake.exceptions import WorkflowError
 
 from biasgrid.config import load_word_lists, parse_config, read_document
 from biasgrid.faults import UserError
-from biasgrid.files import bring_to_present
+from biasgrid.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.ending import end_jobs_at_sigterm
 from biasgrid.jobs.lock import check_records, lock_results
@@ -242,6 +243,11 @@ onstart:
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))
     begin_starter()
+
+
+onsuccess:
+    if same := (read_made(layout.manifest, "a manifest") if layout.manifest.exists() else {}).get("same_models"):
+        print(same, file=sys.stderr)
 
 
 # Where nothing is to be done Snakemake calls no handler, and a run of before may have failed.

@@ -111,3 +111,20 @@ def test_what_is_laid_in_the_place_of_another_output_fails_the_job_that_reads_it
     (results / table).unlink()
     project.run()
     assert project.tables() == finished.tables()
+
+
+def test_two_names_of_one_model_and_a_title_with_braces_are_told_everywhere(finished: Project, tmp_path: Path):
+    project = finished.clone(tmp_path)
+    config = project.read_config()
+    config["title"] = "Bias in {2026} of {model}"
+    config["run"]["models"].append("spare")
+    project.write_config(config)
+    printed = project.run()
+    same = "answering and spare have the same weights and are asked alike: they are one model."
+    results = project.folder / "results"
+    manifest = json.loads((results / "manifest.json").read_text())
+    page = (results / "report/index.html").read_text()
+    assert (manifest["title"], manifest["same_models"]) == (config["title"], same)
+    assert "<h1>Bias in {2026} of {model}</h1>" in page
+    for text in (printed, page, project.told("summary", "results").stdout):
+        assert same in text

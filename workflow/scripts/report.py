@@ -11,6 +11,7 @@ from biasgrid.jobs.start import TABLES, start_job
 start_job(snakemake.log[0], TABLES)
 
 from biasgrid.checkpoints.checkpoint import read_record
+from biasgrid.comparison.same_models import same_models
 from biasgrid.files import write_text
 from biasgrid.report.facts import gather_figures, gather_run, without_secrets
 from biasgrid.report.page import build_report
@@ -18,7 +19,7 @@ from biasgrid.report.published import read_published
 from biasgrid.report.run import ReportTables
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.files import read_table, read_tables
+from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.provenance import check_compared, check_made_with
@@ -32,6 +33,7 @@ pages = build_report(
         imported=[Path(path) for path in snakemake.input.imported],
         instances=[Path(path) for path in snakemake.input.instances],
         measures=[Path(path) for path in snakemake.input.measures],
+        same_models=same_models(read_provenance(snakemake.input.summary)["measures"]),
         settings=without_secrets(snakemake.config),
         **snakemake.params.facts,
     ),
