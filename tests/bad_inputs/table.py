@@ -288,11 +288,29 @@ DUMP, KEY = "dumps/people.json", "None|None|Bea|Ann|0|"
 DUMPED = [
     bad(DUMP, b"{}", "dumps/people.json: no entries; expected at least one swap group"),
     bad(DUMP, swap(KEY, "None|None|Eve|Ann|0|"), "dumps/people.json, line 1: the entry is there 1 and, with its"),
-    bad(DUMP, exchanged, "dumps/people.json, line 1: the key names 'bea', but the answer is 'ann'; expected the subject"),
+    bad(
+        DUMP, exchanged, "dumps/people.json, line 1: the key names 'bea', but the answer is 'ann'; expected the subject"
+    ),
     bad(DUMP, lambda text: text.replace("|Bea|", "|Eve|"), "a key names 'Eve', but the answer is 'Bea'; expected one"),
     bad(DUMP, lambda text: text[: len(text) // 2], "the file ends too early"),
     bad(DUMP, swap("Ann", "Carl"), "dumps/people.json, line 1"),
     bad("models.published.predictions.people.sha256", "a" * 64, "expected aaaaaaaaaaaa", "as in the config"),
     bad("models.published.task", "fill-mask", "published"),
 ]
-TABLE = [*PROBES, *REWRITTEN, *BRACES, *REFERENCES, *LOOK_ALIKES, *DUMPED, *CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]
+TABLE = [
+    *PROBES,
+    *REWRITTEN,
+    *BRACES,
+    *REFERENCES,
+    *LOOK_ALIKES,
+    *DUMPED,
+    *CHECKPOINTS,
+    *ADDRESSED,
+    *UNKNOWN,
+    *NAMES,
+    *TYPES,
+    *NEEDED,
+    *UNSEEN,
+    *BYTES,
+    *FORMS,
+]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import base
-import polars as pl
 import pytest
 from shards import Cell
 from typer.testing import CliRunner

@@ -94,7 +94,9 @@ def kind_faults(config: Config, source: str) -> Iterator[Fault]:
     for name, dataset in config.cells():
         kind, given = config.question(name, dataset).answer, config.back_end_of(name).answers
         if kind not in given:
-            problem = f"gives no `{kind}`, which {dataset!r} asks for, but {' and '.join(f'`{each}`' for each in given)}"
+            problem = (
+                f"gives no `{kind}`, which {dataset!r} asks for, but {' and '.join(f'`{each}`' for each in given)}"
+            )
             expected = "a model that does, or a dataset that asks for what it gives (`answers: written`)"
             yield Fault(source, f"models.{name}", problem, expected)
 
@@ -200,7 +202,7 @@ def stored_faults(reference: str) -> list[Fault]:
 
 def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields files and folders that Snakemake would take for a pattern, as they are inputs of its jobs."""
-    paths = {"word_lists": config.word_lists}
+    paths: dict[str, str | None] = {"word_lists": config.word_lists}
     for name in dict.fromkeys([*known(config.run.models, config.models), *config.readers]):
         model, where = config.models[name], f"models.{name}"
         train = model.train.model_dump() if model.train else {}

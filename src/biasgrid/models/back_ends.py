@@ -34,8 +34,11 @@ class Entry(NamedTuple):
 
     def within(self, reference: str) -> Entry:
         """Returns the entry with the reference of a plugin where it leaves it out."""
-        paths = {name: getattr(self, name) for name in ("path", "section", "look", "check")}
-        return self._replace(**{name: f"{reference}{path}" for name, path in paths.items() if path[:1] == ":"})
+        path, section, look, check = (
+            f"{reference}{path}" if path[:1] == ":" else path
+            for path in (self.path, self.section, self.look, self.check)
+        )
+        return self._replace(path=path, section=section, look=look, check=check)
 
 
 IMPORT_DUMP, READ_DUMP = "biasgrid.unqover.dumps:import_dump", "biasgrid.unqover.dumps:read_dump"

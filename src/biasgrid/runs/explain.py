@@ -84,8 +84,8 @@ def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -
     check_names(measures, about, way.EXPLAINED, dataset)
     measure, chosen = way.number(about, options)
     instances, predictions = results / made_of["instances"], [results / each for each in made_of["predictions"]]
-    said = cell_provenance(instances, predictions)
-    check_made_from(path, "predictions", said if "predictions" in facts else None, predictions[0])
+    answered = cell_provenance(instances, predictions)
+    check_made_from(path, "predictions", answered if "predictions" in facts else None, predictions[0])
     tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
     asked = way.concerned(tables[0], about).collect()
     said = tables[1].filter(pl.col("instance").is_in(asked["instance"].implode())).collect()
