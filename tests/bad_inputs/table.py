@@ -272,9 +272,9 @@ LOOK_ALIKES = [
     bad("planted.strengths", {"strong": 0.4, "Strong": 0.2}, "planted.strengths.Strong: is 'strong' but for case"),
     bad(
         "word_lists/pack/fillings/food.txt", f"{CAFE}\n{CAFE_APART}\n",
-        "food.txt, line 2", "in another normal form; expected every filling of 'food' once, or all in the normal form NFC",
+        "food.txt, line 2", "in another normal form; expected every filling of 'food' once, or all in the normal",
     ),
-    bad("word_lists/subjects/people.txt", swap("[subj] y | Eve", "[subj] Y | Eve"), "line 3: the cluster 'Y' is 'y' but"),
+    bad("word_lists/subjects/people.txt", swap("[subj] y | Eve", "[subj] Y | Eve"), "line 3: the cluster 'Y' is 'y'"),
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ NOT_DECIDING = {
     "of", "model", "dump", "instances", "store", "devices", "hardware", "audit", "config", "biasgrid", "libraries",
     "code",
 }  # fmt: skip
-"""What the predictions of one model may differ in though it is asked alike; `instances_sha256` says what it is asked."""
+"""In what predictions of one model may differ though it is asked alike; `instances_sha256` says what it is asked."""
 NAMES = {"instances_sha256": "instances"}
 
 

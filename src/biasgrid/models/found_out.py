@@ -63,6 +63,6 @@ def check_record(path: Path, record: Mapping[str, Any], source: Mapping[str, Any
     for key, found, expected in pairs:
         if found != expected:
             raise UserError(
-                f"{path}: is the record of another model: its {key} is {shown(found)}; expected {shown(expected)}, as in the config; "
-                f"{REMEDY}"
+                f"{path}: is the record of another model: its {key} is {shown(found)}; expected {shown(expected)}, as "
+                f"in the config; {REMEDY}"
             )
