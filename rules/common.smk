@@ -122,7 +122,18 @@ def files_of_variant(wildcards, input):
 
 def digest_of_lists(wildcards):
     """A digest of what stands in the word lists of a dataset's variant."""
-    return word_lists[wildcards.dataset, wildcards.variant].digest()
+    return digest_of_variant(wildcards.dataset, wildcards.variant)
+
+
+@cache
+def digest_of_variant(dataset, variant):
+    """A digest of what stands in the word lists of a variant; none in jobs that were submitted, which read no lists."""
+    return word_lists[dataset, variant].digest() if (dataset, variant) in word_lists else None
+
+
+def lists_of_asked(wildcards, input):
+    """A digest of the word lists of a cell's instances, which these are compared with."""
+    return digest_of_variant(wildcards.dataset, grid.question(wildcards.model, wildcards.dataset).variant)
 
 
 def is_imported(model):

@@ -91,7 +91,7 @@ def test_texts_of_other_predictions_are_refused(tmp_path: Path) -> None:
     texts = write(tmp_path / "texts.parquet", written=written_as([predictions]))
     check_made_from(texts, "written", written_as([predictions]), predictions)
     write(predictions, TEXTS, model={"weights": "2"})
-    with pytest.raises(TableError, match=r"texts.parquet: made from another table than .*1-of-1.parquet; remove it"):
+    with pytest.raises(TableError, match=r"texts.parquet: not made from what .*1-of-1.parquet holds now; remove it"):
         check_made_from(texts, "written", written_as([predictions]), predictions)
 
 

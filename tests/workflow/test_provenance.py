@@ -96,6 +96,7 @@ def test_predictions_that_were_scored_otherwise_than_the_config_says_are_no_cell
         (f"predictions/{CELL}/1-of-1.parquet", "predictions/gender/answering/1-of-2.parquet"),
         (f"variances/{CELL}.parquet", "variances/gender/answering.parquet"),
         ("models/answering.json", "models/masked.json"),
+        ("tokenizers/tiny.json", "models/answering.json"),
     ],
 )
 def test_what_is_laid_in_the_place_of_another_output_fails_the_job_that_reads_it(
@@ -128,3 +129,17 @@ def test_two_names_of_one_model_and_a_title_with_braces_are_told_everywhere(fini
     assert "<h1>Bias in {2026} of {model}</h1>" in page
     for text in (printed, page, project.told("summary", "results").stdout):
         assert same in text
+
+
+def test_instances_of_other_word_lists_fail_the_job_that_reads_them(finished: Project, tmp_path: Path):
+    project = finished.clone(tmp_path / "one")
+    other = finished.clone(tmp_path / "other")
+    config = other.read_config()
+    config["datasets"]["religion"]["limit"]["templates"] = 1
+    other.write_config(config)
+    table = "results/instances/religion/qa.parquet"
+    other.run(table)
+    (project.folder / table).write_bytes((other.folder / table).read_bytes())
+    assert f"{table}: not made from what the config's folder of word lists holds now; remove it" in project.run(
+        succeeds=False
+    )

@@ -13,14 +13,14 @@ start_log(snakemake.log[0])
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.files import bring_to_present
 from biasgrid.jobs.gpu import leased_gpus
-from biasgrid.models.found_out import write_able
+from biasgrid.models.found_out import record_of, write_able
 from biasgrid.references import found
 
 section = snakemake.config["models"][snakemake.wildcards.model]
+record = record_of(snakemake.input.model, snakemake.params.source)
 with leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu):
-    able = found(snakemake.params.look)(read_record(snakemake.input.model), section, Path(snakemake.log[0]))
+    able = found(snakemake.params.look)(record, section, Path(snakemake.log[0]))
 write_able(Path(snakemake.output[0]), Path(snakemake.input.model), able)
 bring_to_present(snakemake.input)

@@ -17,10 +17,12 @@ from biasgrid.tables.provenance import provenance
 
 filters = {}
 if snakemake.input.tokenizer:
-    from biasgrid.checkpoints.checkpoint import load_tokenizer, read_record
+    from biasgrid.checkpoints.checkpoint import load_tokenizer
+    from biasgrid.models.found_out import record_of
     from biasgrid.models.masked.one_token import are_one_token
 
-    filters["one_token"] = partial(are_one_token, load_tokenizer(read_record(snakemake.input.tokenizer)))
+    tokenizer = load_tokenizer(record_of(snakemake.input.tokenizer, snakemake.params.source))
+    filters["one_token"] = partial(are_one_token, tokenizer)
 
 family = snakemake.params.family
 lists, faults = load(stage(family, "reading")).read(snakemake.params.files)

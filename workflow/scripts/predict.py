@@ -18,8 +18,10 @@ from biasgrid.files import bring_to_present
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
 from biasgrid.models.predict import ShardFiles, predict_shard
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import check_made_from, provenance
 
+if lists := snakemake.params.get("lists"):
+    check_made_from(snakemake.input.instances, "word_lists", lists, "the config's folder of word lists")
 answers, cell = Path(snakemake.params.answers), snakemake.params.cell
 shard, shards = (int(snakemake.wildcards.get(name, 1)) for name in ("shard", "shards"))
 of = [snakemake.wildcards.dataset, *filter(None, [snakemake.wildcards.get("writer")]), snakemake.wildcards.model]

@@ -19,13 +19,15 @@ from biasgrid.report.published import read_published
 from biasgrid.report.run import ReportTables
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.files import read_provenance, read_table, read_tables
+from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
-from biasgrid.tables.provenance import check_compared, check_made_with
+from biasgrid.tables.provenance import check_compared, check_made_from, check_made_with, provenance_of_cells
 from biasgrid.tables.statistics import STATISTICS
 
 check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts + snakemake.input.statistics)
+cells, summary = provenance_of_cells(snakemake.input.measures), snakemake.input.summary
+check_made_from(summary, "measures", cells, "the folder of measures")
 check_compared(snakemake.input.statistics, snakemake.input.comparisons + snakemake.input.ranks)
 pages = build_report(
     run=gather_run(
@@ -33,13 +35,13 @@ pages = build_report(
         imported=[Path(path) for path in snakemake.input.imported],
         instances=[Path(path) for path in snakemake.input.instances],
         measures=[Path(path) for path in snakemake.input.measures],
-        same_models=same_models(read_provenance(snakemake.input.summary)["measures"]),
+        same_models=same_models(cells),
         settings=without_secrets(snakemake.config),
         **snakemake.params.facts,
     ),
     tables=ReportTables(
         measures=read_tables(snakemake.input.measures, MEASURES),
-        summary=read_table(snakemake.input.summary, SUMMARY),
+        summary=read_table(summary, SUMMARY),
         examples=read_tables(snakemake.input.evidence, EVIDENCE),
         statistics=read_tables(snakemake.input.statistics, STATISTICS),
         parts=read_tables(snakemake.input.parts, EVIDENCE_PARTS),

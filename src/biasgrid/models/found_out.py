@@ -43,13 +43,20 @@ def read_able(path: Path, record: Path) -> dict[str, Any]:
     return able
 
 
+def record_of(path: str | Path, source: Mapping[str, Any]) -> dict[str, Any]:
+    """Reads the record of a checkpoint that the config has from some source; see `check_record`."""
+    record = read_record(path)
+    check_record(Path(path), record, source)
+    return record
+
+
 def check_record(path: Path, record: Mapping[str, Any], source: Mapping[str, Any]) -> None:
     """Refuses the record of another model than the one that the config has.
 
     Args:
         path: the record's file.
         record: what stands there.
-        source: where the config has the model from, see `Config.source_of_model`.
+        source: where the config has it from, see `Config.source_of_model`, `source_of_base` and `source_of_tokenizer`.
 
     Raises:
         UserError: with what differs.

@@ -109,19 +109,29 @@ def written_as(predictions: Sequence[Path]) -> list[str]:
 
 
 def check_made_from(path: str | Path, key: str, made_from: Any, source: str | Path) -> None:
-    """Refuses a table that was made from another one than what lies there by now.
+    """Refuses a table that was made from something else than what lies there by now.
 
     Args:
         path: the table.
         key: the fact of its provenance that says from what it was made.
         made_from: what that must be.
-        source: the table from which it should be made, for the message.
+        source: from what it should be made, for the message.
 
     Raises:
         TableError: with both tables.
     """
     if read_provenance(path).get(key) != json.loads(json.dumps(made_from)):
-        raise TableError(f"{path}: made from another table than {source}; {REMEDY}")
+        raise TableError(f"{path}: not made from what {source} holds now; {REMEDY}")
+
+
+def name_of_cell(path: str | Path) -> str:
+    """Returns `DATASET/MODEL` of a table of a cell, `DATASET/MODEL.parquet`."""
+    return "/".join(Path(path).with_suffix("").parts[-2:])
+
+
+def provenance_of_cells(paths: Sequence[str | Path]) -> dict[str, dict[str, Any]]:
+    """Returns what tables of cells say of themselves, by `DATASET/MODEL`."""
+    return {name_of_cell(path): read_provenance(path) for path in paths}
 
 
 def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]) -> None:
@@ -134,12 +144,12 @@ def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]
     Raises:
         TableError: with the first such table.
     """
-    known = {path.parts[-2:]: (path, read_provenance(path)) for path in map(Path, measures)}
-    for path in map(Path, others):
-        source, facts = known[path.parts[-2:]]
-        own = read_provenance(path)
-        if facts not in (own, own.get("measures")):
-            raise TableError(f"{path}: not made with {source}; {REMEDY}")
+    known = provenance_of_cells(measures)
+    sources = {name_of_cell(path): path for path in measures}
+    for path in others:
+        own, name = read_provenance(path), name_of_cell(path)
+        if known[name] not in (own, own.get("measures")):
+            raise TableError(f"{path}: not made with {sources[name]}; {REMEDY}")
 
 
 def check_compared(statistics: Sequence[str | Path], compared: Sequence[str | Path]) -> None:
