@@ -283,6 +283,7 @@ def exchanged(text: str) -> str:
     return re.sub(r"\|(Ann|Bea)\|(Ann|Bea)\|", r"|\2|\1|", text)
 
 
+MASKS = [bad("tokenizers.tiny.mask", "<msk>", "tokenizers.tiny.mask: '<msk>' is not the mask of the tokenizer in")]
 REFERENCES = [bad("report", {"references": ["models/tiny/vocab.txt"]}, "models/tiny/vocab.txt", "; expected")]
 DUMP, KEY = "dumps/people.json", "None|None|Bea|Ann|0|"
 DUMPED = [
@@ -302,6 +303,7 @@ TABLE = [
     *REWRITTEN,
     *BRACES,
     *REFERENCES,
+    *MASKS,
     *LOOK_ALIKES,
     *DUMPED,
     *CHECKPOINTS,

@@ -76,13 +76,13 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     The code of the config's plugins, and of probes in Python, is run: validate only what you trust.
     """
     from biasgrid.config import load_word_lists
-    from biasgrid.runs.dumps import LARGEST, check_dumps
+    from biasgrid.runs.inputs import LARGEST, check_inputs
     from biasgrid.runs.unread import unread_words, warnings_of
 
     with told_errors():
         parsed = checked_config(config, word_lists)
         lists = load_word_lists(parsed)
-        large = check_dumps(parsed)
+        large = check_inputs(parsed)
         warnings = list(warnings_of(unread_words(parsed, lists)))
     cells = len(list(parsed.cells()))
     console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
@@ -90,8 +90,8 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         console.print(f"The code of {first_few(parsed.plugins)} was run.")
     for warning in warnings:
         typer.echo(warning)
-    for dump in large:
-        typer.echo(f"{dump}: larger than {LARGEST // 2**20} MiB; its job will tell whether it has faults")
+    for file in large:
+        typer.echo(f"{file}: larger than {LARGEST // 2**20} MiB; its job will tell whether it has faults")
 
 
 @app.command()

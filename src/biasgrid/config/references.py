@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ from biasgrid.plots import GRID
 from biasgrid.section import Section
 from biasgrid.tables.measure import Declared
 
+ANY_MASK = "[MASK]"
+"""What stands for the mask of every model."""
 WILDCARD = re.compile(r"\{.*\}")
 
 
@@ -226,6 +229,22 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
             problem = "holds no tokenizer" if Path(folder).is_dir() else "is not a folder"
             expected = f"a folder with one of {', '.join(VOCABULARIES)}"
             yield Fault(source, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)
+        elif folder is not None and (own := mask_of(folder)) and config.tokenizers[name].mask not in (own, ANY_MASK):
+            problem = f"{config.tokenizers[name].mask!r} is not the mask of the tokenizer in {folder!r}"
+            yield Fault(source, f"tokenizers.{name}.mask", problem, own)
+
+
+def mask_of(folder: str) -> str | None:
+    """Returns the mask token of the tokenizer in a folder, None where its files do not tell."""
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        try:
+            told = json.loads(Path(folder, name).read_text("utf-8"))["mask_token"]
+            mask = told["content"] if isinstance(told, dict) else told
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if isinstance(mask, str):
+            return mask
+    return None
 
 
 def filtering_tokenizers(config: Config) -> list[str]:
