@@ -132,7 +132,9 @@ def digest_of_variant(dataset, variant):
 
 
 def lists_of_asked(wildcards, input):
-    """A digest of the word lists of a cell's instances, which these are compared with."""
+    """A digest of the word lists of a cell's instances, which these are compared with; none of texts of models."""
+    if wildcards.get("writer"):
+        return None
     return digest_of_variant(wildcards.dataset, grid.question(wildcards.model, wildcards.dataset).variant)
 
 

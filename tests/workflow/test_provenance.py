@@ -143,3 +143,6 @@ def test_instances_of_other_word_lists_fail_the_job_that_reads_them(finished: Pr
     assert f"{table}: not made from what the config's folder of word lists holds now; remove it" in project.run(
         succeeds=False
     )
+    (project.folder / table).unlink()
+    project.run()
+    assert project.tables() == finished.tables()

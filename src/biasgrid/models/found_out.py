@@ -16,13 +16,15 @@ from biasgrid.files import read_made, write_text
 from biasgrid.tables.files import REMEDY
 from biasgrid.tables.provenance import digest
 
+OF_RECORD = "of_record"
+"""The key that says of which record something was found out, by its digest."""
 OF_SOURCE = {"checkpoint": "checkpoint", "folder": "folder", "revision": "requested"}
 """What the source of a checkpoint is called in its record."""
 
 
 def write_able(path: Path, record: Path, able: Mapping[str, Any]) -> None:
     """Writes what a model can do, and of which record that was found out."""
-    content = {"record": digest(read_record(record)), "able": able}
+    content = {**able, OF_RECORD: digest(read_record(record))}
     write_text(path, json.dumps(content, indent=2) + "\n")
 
 
@@ -37,10 +39,9 @@ def read_able(path: Path, record: Path) -> dict[str, Any]:
         UserError: the file is damaged, or of another record.
     """
     content = read_made(path, "what a model can do")
-    if not isinstance(content, dict) or content.get("record") != digest(read_record(record)):
+    if not isinstance(content, dict) or content.get(OF_RECORD) != digest(read_record(record)):
         raise UserError(f"{path}: found out of another model than that of {record}; {REMEDY}")
-    able: dict[str, Any] = content["able"]
-    return able
+    return {key: value for key, value in content.items() if key != OF_RECORD}
 
 
 def record_of(path: str | Path, source: Mapping[str, Any]) -> dict[str, Any]:
