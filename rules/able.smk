@@ -18,6 +18,7 @@ rule able:
         device=grid.inference.device,
         jobs_per_gpu=grid.inference.jobs_per_gpu,
     params:
+        source=source_of_asked,
         look=lambda wildcards: back_end_of_cell(wildcards).look,
         deciding=lambda wildcards: grid.models[wildcards.model].deciding_keys(),
         kept=str(layout.kept_able()),

@@ -1,8 +1,10 @@
 # What the rules share: the checked config, wildcards, and functions that give inputs and parameters.
 
+import atexit
 import builtins
 import gc
 import os
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from snakemake.exceptions import WorkflowError
 
 from biasgrid.config import days_as_text, load_word_lists, parse_config, read_document
 from biasgrid.faults import UserError
-from biasgrid.files import bring_to_present
+from biasgrid.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.ending import end_jobs_at_sigterm
 from biasgrid.jobs.kept_able import keep_able
@@ -123,7 +125,20 @@ def files_of_variant(wildcards, input):
 
 def digest_of_lists(wildcards):
     """A digest of what stands in the word lists of a dataset's variant."""
-    return word_lists[wildcards.dataset, wildcards.variant].digest()
+    return digest_of_variant(wildcards.dataset, wildcards.variant)
+
+
+@cache
+def digest_of_variant(dataset, variant):
+    """A digest of what stands in the word lists of a variant; none in jobs that were submitted, which read no lists."""
+    return word_lists[dataset, variant].digest() if (dataset, variant) in word_lists else None
+
+
+def lists_of_asked(wildcards, input):
+    """A digest of the word lists of a cell's instances, which these are compared with; none of texts of models."""
+    if wildcards.get("writer"):
+        return None
+    return digest_of_variant(wildcards.dataset, grid.question(wildcards.model, wildcards.dataset).variant)
 
 
 def is_imported(model):
@@ -246,6 +261,20 @@ onstart:
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))
     begin_starter()
+
+
+onsuccess:
+    if same := (read_made(layout.manifest, "a manifest") if layout.manifest.exists() else {}).get("same_models"):
+        print(same, file=sys.stderr)
+
+
+# Where nothing is to be done Snakemake calls no handler, and a run of before may have failed.
+@atexit.register
+def forget_failed_run():
+    """Removes the manifest of a failed run where this one has found all that the grid needs."""
+    if workflow.is_main_process and workflow.scheduler is not None and not (workflow.dryrun or workflow.touch):
+        if not len(workflow.dag) and "all" in {rule.name for rule in workflow.dag.targetrules}:
+            layout.failed_manifest.unlink(missing_ok=True)
 
 
 onerror:

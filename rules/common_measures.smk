@@ -7,6 +7,12 @@ from biasgrid.references import exists, stage
 from biasgrid.tables.measure import Declared
 
 
+# Params that a function makes of `input` are not compared: where the record lies runs nothing again.
+def record_of_cell(wildcards, input):
+    """The record of the model of a cell, which its predictions are compared with; none where a dump stands in."""
+    return None if is_imported(wildcards.model) else str(layout.record("models", wildcards.model))
+
+
 def measured(wildcards):
     """How a cell is measured: what decides its measures, and what its predictions must say of themselves."""
     family, question = family_of_dataset(wildcards), grid.question(wildcards.model, wildcards.dataset)
@@ -15,6 +21,7 @@ def measured(wildcards):
         answer=question.answer,
         declared=declared_measures(wildcards.dataset),
         expected=grid.what_predictions_say(wildcards.model, wildcards.dataset),
+        dump=origin_of_dump(wildcards) if is_imported(wildcards.model) else None,
         options=dict(question.options),
         follow_ups=follow_ups_of_cell(wildcards),
         code=code_of("measure", stage(family, "keys"), stage(family, "measure")),

@@ -12,6 +12,23 @@ def source_of_record(wildcards):
     return SOURCES[wildcards.sort](wildcards.name)
 
 
+# Params that a function makes of `input` are not compared: a record that changes runs jobs again by itself.
+def source_of_asked(wildcards, input):
+    """Where the config has the model from that is asked, which its record is compared with."""
+    return grid.source_of_model(wildcards.model)
+
+
+def source_of_own_base(wildcards, input):
+    """Where the config has the checkpoint from that training starts from; none where it is made for the words."""
+    return grid.source_of_base(wildcards.model) if grid.models[wildcards.model].train.base else None
+
+
+def source_of_filter(wildcards, input):
+    """Where the config has the tokenizer from that decides which subjects are kept; none where all are."""
+    tokenizer = grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
+    return grid.source_of_tokenizer(tokenizer) if tokenizer else None
+
+
 def local_files(source):
     """The files that count of a checkpoint in a folder, or of answers, so that changed ones are noticed; none of the hub."""
     if source.get("folder") is None:

@@ -12,6 +12,7 @@ rule expand:
         mem_mb=2000,
     params:
         family=family_of_dataset,
+        source=source_of_filter,
         files=files_of_variant,
         lists=digest_of_lists,
         code=code_of_family("expand", "expand"),

@@ -33,5 +33,6 @@ use rule predict as predict_follow_up with:
     params:
         answers=str(layout.answers_of_follow_up()),
         cell=answered,
+        source=source_of_asked,
         precision=grid.inference.precision,
         device_of_auto=grid.inference.device if grid.inference.precision == "auto" else None,

@@ -16,6 +16,7 @@ rule measure:
         mem_mb=3000,
     params:
         cell=measured,
+        record=record_of_cell,
     script:
         "../workflow/scripts/measure.py"
 

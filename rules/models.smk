@@ -51,6 +51,7 @@ rule train:
         corpus=lambda wildcards: CORPORA[task_of_model(wildcards)],
         labels=lambda wildcards: list(grid.models[wildcards.model].labels.values()),
         train=lambda wildcards: grid.training_of(wildcards.model),
+        source=source_of_own_base,
         code=lambda _: code_of("train"),
     script:
         "../workflow/scripts/train.py"

@@ -24,6 +24,8 @@ rule predict:
     params:
         answers=str(layout.answers()),
         cell=answered,
+        source=source_of_asked,
+        lists=lists_of_asked,
         precision=grid.inference.precision,
         # What `auto` stands for depends on the device.
         device_of_auto=grid.inference.device if grid.inference.precision == "auto" else None,

@@ -39,6 +39,9 @@ rule report:
 # Last of all, because it has the digests of all outputs.
 rule manifest:
     input:
+        # It counts the rows of these; what a failed job has taken away of them is made again.
+        instances=[file_of_cell(layout.instances_of_cell, of, model) for model, of in CELLS],
+        predictions=[file for model, of in CELLS for file in predictions_of_cell(of, model)],
         measures=of_cells(layout.measures),
         comparisons=comparisons_of_grid(),
         records=records_of_models(),
@@ -54,8 +57,9 @@ rule manifest:
     conda:
         "../envs/biasgrid.yaml"
     params:
-        config=config_name,
-        title=grid.title,
+        # By a function, because Snakemake fills {wildcards} into texts.
+        config=lambda _: config_name,
+        title=lambda _: grid.title,
         code=lambda _: code_of("manifest"),
     script:
         "../workflow/scripts/manifest.py"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 # Controls but tab and line ends; soft hyphen; marks of direction and order; zero widths; separators of lines; tags. Of
@@ -50,3 +50,22 @@ def hidden_within(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
 def folded(name: str) -> str:
     """Returns what names that look alike have in common: normal form NFC, without case."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def composed(name: str) -> str:
+    """Returns what names have in common that look the same: normal form NFC."""
+    return unicodedata.normalize("NFC", name)
+
+
+def alike(names: Iterable[str], form: Callable[[str], str] = folded) -> Iterator[tuple[str, str]]:
+    """Yields names that are others but for their form, each with the first such other; equal names are one.
+
+    Args:
+        names: the names.
+        form: `folded`, where case does not tell names apart, or `composed`.
+    """
+    first: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        other = first.setdefault(form(name), name)
+        if other != name:
+            yield name, other

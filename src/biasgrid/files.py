@@ -16,6 +16,8 @@ from typing import Any
 
 from biasgrid.faults import UserError
 
+PARENT = "BIASGRID_PARENT"
+"""The variable of the environment that says of a process, by its number, without which other one it was given up."""
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -69,6 +71,7 @@ def whole(path: str | Path) -> Iterator[Path]:
             # Some file systems tell only now that there was no room.
             with partial.open("rb") as written:
                 os.fsync(written)
+            refuse_without_parent(path)
             partial.replace(path)
         finally:
             with suppress(OSError):
@@ -91,10 +94,22 @@ def whole_files(folder: str | Path) -> Iterator[Path]:
         partial.mkdir(parents=True)
         try:
             yield partial
+            refuse_without_parent(folder)
             for file in partial.iterdir():
                 file.replace(Path(folder, file.name))
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+
+
+def refuse_without_parent(path: str | Path) -> None:
+    """Keeps a job that was given up, because the process that runs it has ended, from putting an output in place.
+
+    Raises:
+        UserError: it was given up.
+    """
+    process, _, parent = os.environ.get(PARENT, "").partition(":")
+    if process == str(os.getpid()) and parent != str(os.getppid()):
+        raise UserError(f"{path}: not made, because the process that began this job was ended meanwhile; run again")
 
 
 def remove_partials(path: Path) -> None:

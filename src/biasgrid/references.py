@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
+
+from biasgrid.faults import Fault, InputError, UserError
+
+PLUGIN = "biasgrid_plugin_"
+"""How the names of modules begin that are files of a user's own."""
+RUNS = "code that runs"
 
 
 def load(reference: str) -> ModuleType:
@@ -38,7 +47,8 @@ def found(path: str) -> Any:
 
 def load_file(path: Path) -> ModuleType:
     """Imports a file, or a folder with an `__init__.py`, that stands in no package."""
-    name = f"biasgrid_plugin_{path.stem}"
+    # Files of one name in two folders are two modules.
+    name = f"{PLUGIN}{path.stem}_{sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
     if name not in sys.modules:
         file = path / "__init__.py" if path.is_dir() else path
         spec = spec_from_file_location(name, file, submodule_search_locations=[str(path)] if path.is_dir() else None)
@@ -52,6 +62,38 @@ def load_file(path: Path) -> ModuleType:
             del sys.modules[name]
             raise
     return sys.modules[name]
+
+
+@contextmanager
+def plugin_faults() -> Iterator[None]:
+    """Makes what the code of a plugin raises, or ends the program with, a fault of its file.
+
+    Raises:
+        InputError: in place of it, with file and line.
+    """
+    try:
+        yield
+    except (UserError, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        frames = [
+            (frame.f_code.co_filename, line)
+            for frame, line in walk_tb(error.__traceback__)
+            if str(frame.f_globals.get("__name__")).startswith(PLUGIN)
+        ]
+        if not frames:
+            raise
+        file, line = frames[-1]
+        raise InputError([Fault(file, f"line {line}", how_it_ends(error), RUNS)]) from error
+
+
+def how_it_ends(error: BaseException, when: str = "") -> str:
+    """Words how code of a user's own has failed or ended the program, and when, as in `while it is run`."""
+    if isinstance(error, SystemExit):
+        what, detail = "ends the program", f"sys.exit({'' if error.code is None else repr(error.code)})"
+    else:
+        what, detail = "fails", f"{type(error).__name__}: {error}"
+    return f"{what}{when and ' '}{when} ({detail})"
 
 
 def stage(reference: str, name: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import yaml
 from safetensors.numpy import save_file
+from unqover_entries import span_entries
 
 LISTS = {
     "templates/people-qa.txt": "[subj1] met [subj2].\tWho [act]?\tWho [act:neg]?\n",
@@ -164,8 +165,9 @@ def write(folder: Path) -> None:
     put(folder / "word_lists/letters/groups.yaml", GROUPS)
     put(folder / "models/tiny/config.json", json.dumps({"model_type": "bert", "id2label": {"0": "NEG", "1": "POS"}}))
     save_file({"weight": np.zeros((2, 2), np.float32)}, folder / "models/tiny/model.safetensors")
+    put(folder / "models/tiny/tokenizer_config.json", json.dumps({"mask_token": {"content": "[MASK]"}}))
     put(folder / "models/tiny/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
-    put(folder / "dumps/people.json", "{}")
+    put(folder / "dumps/people.json", json.dumps(span_entries()))
 
 
 def put(path: Path, text: str) -> None:

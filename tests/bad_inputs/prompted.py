@@ -5,6 +5,7 @@ from __future__ import annotations
 from changes import GONE, bad, swap
 
 YAML, TONE = "word_lists/probes/probe.yaml", "word_lists/probes/tone.yaml"
+PHRASES = "evaluator: {name: phrases, phrases: {good: [fine], bad: []}}"
 CUTS = "[0, 0.5, 0.6, 0.75, 1]"
 PROBES = [
     bad(YAML, swap("option-letter", "option-leter"), "evaluator", "'option-leter' (did you mean 'option-letter'?)"),
@@ -27,6 +28,35 @@ PROBES = [
         "overlap",
     ),
     bad(YAML, swap("measure: rate", "measure: rat"), "unknown metric 'rat' (did you mean 'rate'?)"),
+    bad(
+        YAML,
+        swap("Good, bad: Bad", "Bad, bad: Bad"),
+        "the options 'good' and 'bad' are both 'Bad'; expected texts that",
+    ),
+    bad(
+        YAML,
+        swap("{good: Good, bad: Bad}", '{good: "{who}", bad: a man}'),
+        "items[1]: the options 'good' and 'bad' are",
+    ),
+    bad(YAML, swap("group: man", "group: Cook"), "items[1]: the group 'Cook' is 'cook' but for case or normal form"),
+    bad(
+        YAML,
+        swap("evaluator: option-letter", PHRASES),
+        "evaluator.phrases.bad: []; expected phrases that are not blank",
+    ),
+    bad(
+        YAML, swap("evaluator: option-letter", PHRASES.replace("[]", "[' ']")), "evaluator.phrases.bad: [' ']; expected"
+    ),
+    bad(
+        YAML,
+        swap("evaluator: option-letter", PHRASES.replace("[]", "[FINE]")),
+        "'FINE' stands for 'good' too; expected",
+    ),
+    bad(
+        YAML,
+        swap("evaluator: option-letter", PHRASES.replace("bad: []", "Good: ['no']")),
+        "the label 'Good' is 'good' but for case or normal form",
+    ),
     bad(YAML, b"title: [", "probe.yaml", "not YAML"),
     bad(YAML, b"", "probe.yaml"),
     bad(YAML, swap("Write", "Wr\u200bite"), "holds U+200B (ZERO WIDTH SPACE)"),
@@ -55,6 +85,12 @@ REWRITTEN = [
     ),
     bad(WORDS, swap("him, them", "him"), "line 5, words[1]: 2 words; expected 3, as other rows have"),
     bad(WORDS, swap("her, him", "her, she"), "line 5, words[1]: 'she' is a word of female and of male"),
+    bad(WORDS, swap("female, male", "male, Male"), "line 2, groups: 'Male' is 'male' but for case or normal form"),
+    bad(
+        WORDS,
+        swap("[her, him", "[caf\u00e9, cafe\u0301"),
+        "is 'caf\u00e9' in another normal form; expected every word once",
+    ),
     bad(WORDS, swap("female, male", "male, male"), "line 2, groups: 'male' appears twice; expected every group once"),
     bad(f"{LETTERS}.scorers", ["moody"], "asks 'moody', which gives no `score` of texts; expected one of nice"),
     bad(f"{LETTERS}.embeddings", "nice", "asks 'nice', which gives no `vector` of texts"),

@@ -6,6 +6,8 @@ is a value, text, bytes, or the result of a function of what stands there.
 
 from __future__ import annotations
 
+import re
+
 from addresses import BEGINS, NO_ADDRESSES
 from base import FILLINGS, LISTS
 from changes import GONE, Bad, bad, swap
@@ -29,6 +31,14 @@ UNKNOWN = [
     bad("tokenizers.tiny.msk", "x", "tokenizers.tiny.msk: unknown key (did you mean 'mask'?)"),
     bad("run.model", ["masked"], "run.model: unknown key (did you mean 'models'?)"),
 ]
+BRACES = [
+    bad("word_lists", "word{lists}", "word_lists: 'word{lists}' holds braces, between which Snakemake would fill"),
+    bad("models.masked.folder", "models/{x}", "models.masked.folder: 'models/{x}' holds braces"),
+    bad("models.published.predictions.people.file", "{d}.json", "predictions.people.file: '{d}.json' holds braces"),
+    bad("report", {"references": ["{x}.json"]}, "report.references[0]: '{x}.json' holds braces"),
+    bad("tokenizers.tiny.folder", "models/{tiny}", "tokenizers.tiny.folder: 'models/{tiny}' holds braces"),
+]
+"""What Snakemake would take for patterns."""
 NAMES = [
     bad("run.models", ["maskd"], "run.models: unknown name 'maskd' (did you mean 'masked'?); expected one of"),
     bad("run.models", ["masked", "masked"], "run.models: 'masked' appears twice; expected every name once"),
@@ -278,4 +288,53 @@ CHECKPOINTS = [
 ADDRESSED = [
     bad("models.published.predictions.people", {"url": address, "sha256": "a" * 64}, BEGINS) for address in NO_ADDRESSES
 ]
-TABLE = [*PROBES, *REWRITTEN, *CHECKPOINTS, *ADDRESSED, *UNKNOWN, *NAMES, *TYPES, *NEEDED, *UNSEEN, *BYTES, *FORMS]
+CAFE, CAFE_APART = "caf\u00e9", "cafe\u0301"
+LOOK_ALIKES = [
+    bad("datasets.moods.labels", ["bad", "Bad"], "datasets.moods.labels", "expected labels that differ"),
+    bad("planted.strengths", {"strong": 0.4, "Strong": 0.2}, "planted.strengths.Strong: is 'strong' but for case"),
+    bad(
+        "word_lists/pack/fillings/food.txt", f"{CAFE}\n{CAFE_APART}\n",
+        "food.txt, line 2", "in another normal form; expected every filling of 'food' once, or all in the normal",
+    ),
+    bad("word_lists/subjects/people.txt", swap("[subj] y | Eve", "[subj] Y | Eve"), "line 3: the cluster 'Y' is 'y'"),
+]  # fmt: skip
+
+
+def exchanged(text: str) -> str:
+    """Exchanges the subjects in the keys of a dump."""
+    return re.sub(r"\|(Ann|Bea)\|(Ann|Bea)\|", r"|\2|\1|", text)
+
+
+MASKS = [bad("tokenizers.tiny.mask", "<msk>", "tokenizers.tiny.mask: '<msk>' is not the mask of the tokenizer in")]
+REFERENCES = [bad("report", {"references": ["models/tiny/vocab.txt"]}, "models/tiny/vocab.txt", "; expected")]
+DUMP, KEY = "dumps/people.json", "None|None|Bea|Ann|0|"
+DUMPED = [
+    bad(DUMP, b"{}", "dumps/people.json: no entries; expected at least one swap group"),
+    bad(DUMP, swap(KEY, "None|None|Eve|Ann|0|"), "dumps/people.json, line 1: the entry is there 1 and, with its"),
+    bad(
+        DUMP, exchanged, "dumps/people.json, line 1: the key names 'bea', but the answer is 'ann'; expected the subject"
+    ),
+    bad(DUMP, lambda text: text.replace("|Bea|", "|Eve|"), "a key names 'Eve', but the answer is 'Bea'; expected one"),
+    bad(DUMP, lambda text: text[: len(text) // 2], "the file ends too early"),
+    bad(DUMP, swap("Ann", "Carl"), "dumps/people.json, line 1"),
+    bad("models.published.predictions.people.sha256", "a" * 64, "expected aaaaaaaaaaaa", "as in the config"),
+    bad("models.published.task", "fill-mask", "published"),
+]
+TABLE = [
+    *PROBES,
+    *REWRITTEN,
+    *BRACES,
+    *REFERENCES,
+    *MASKS,
+    *LOOK_ALIKES,
+    *DUMPED,
+    *CHECKPOINTS,
+    *ADDRESSED,
+    *UNKNOWN,
+    *NAMES,
+    *TYPES,
+    *NEEDED,
+    *UNSEEN,
+    *BYTES,
+    *FORMS,
+]

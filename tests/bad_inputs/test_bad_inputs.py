@@ -109,6 +109,22 @@ def test_names_that_would_share_a_folder_are_refused(
     assert message in told(project)
 
 
+def test_questions_to_train_on_are_read(project: Path) -> None:
+    config = base.config()
+    answering = config["models"]["answering"]
+    answering["train"] = {"base": {"folder": answering.pop("folder")}, "data": "dumps/people.json"}
+    base.write_config(project, config)
+    assert "  dumps/people.json, data: missing; expected " in told(project)
+
+
+def test_a_large_dump_is_left_to_its_job(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("biasgrid.runs.inputs.LARGEST", 10)
+    (project / "dumps/people.json").write_text("no dump at all")
+    result = runner.invoke(app, ["validate", "config.yaml"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "dumps/people.json: larger than" in result.stdout
+
+
 @pytest.mark.parametrize("name", ["word_lists/subjects/people.txt", "word_lists/pack/groups.json", "config.yaml"])
 def test_a_pipe_is_not_waited_for(project: Path, name: str) -> None:
     (project / name).unlink()

@@ -1,12 +1,15 @@
 """What is wrong with plugins is told with the config, before anything is run."""
 
-import sys
+import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import extending
 import pytest
+import yaml
+from typer.testing import CliRunner
 
+from biasgrid.cli.app import app
 from biasgrid.config import Config, parse_config, registry
 from biasgrid.faults import InputError
 
@@ -18,8 +21,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the plugins of the docs, each test's own."""
     monkeypatch.chdir(tmp_path)
     extending.write_plugins(tmp_path)
-    for name in ("greetings", "lexicon", "warmth", "other", "stance"):
-        monkeypatch.delitem(sys.modules, f"biasgrid_plugin_{name}", raising=False)
     return tmp_path
 
 
@@ -65,6 +66,9 @@ def test_a_back_end_without_weights_takes_no_checkpoint() -> None:
         (None, "is not there; expected the path of a Python file or package"),
         ("raise RuntimeError('no')", "fails while it is imported (RuntimeError: no); expected code that runs"),
         ("def broken(:", "fails while it is imported (SyntaxError: "),
+        ("import sys\nsys.exit(0)", "ends the program while it is imported (sys.exit(0)); expected code that runs"),
+        ("raise SystemExit", "ends the program while it is imported (sys.exit()); expected code that runs"),
+        ("class End(BaseException): ...\nraise End('now')", "fails while it is imported (End: now); expected code"),
         ("import not_there", "cannot be imported (No module named 'not_there'); expected code that can"),
         ("VALUE = 1", "holds nothing that biasgrid knows; expected FAMILY, BACK_ENDS or a function `figure`"),
         ("FAMILY = 'mine'", "has a FAMILY that is str; expected an object of a class made from Family"),
@@ -113,3 +117,37 @@ def test_an_installed_plugin_is_found_by_its_entry_point(project: Path, monkeypa
 def test_no_code_runs_that_the_config_does_not_name(project: Path) -> None:
     (project / "plugins/other.py").write_text("raise RuntimeError('was run')")
     assert read().registry.families.keys() >= {"greetings"}
+
+
+def test_plugins_of_one_file_name_are_two(project: Path) -> None:
+    (project / "more").mkdir()
+    (project / "more/greetings.py").write_text(FAMILY.replace('name = "greetings"', 'name = "others"'))
+    families = read("more/greetings.py").registry.families
+    assert (families["greetings"], families["others"]) == ("plugins/greetings.py", "more/greetings.py")
+    assert read("more/greetings.py").registry.family("others").name == "others"
+
+
+@pytest.mark.parametrize(
+    ("function", "code", "says"),
+    [
+        ("read", "raise KeyError('x')", "fails (KeyError: 'x')"),
+        ("read", "raise SystemExit(0)", "ends the program (sys.exit(0))"),
+        ("question", "import sys; sys.exit()", "ends the program (sys.exit())"),
+        ("measures", "1 / 0", "fails (ZeroDivisionError: division by zero)"),
+    ],
+)
+def test_what_a_plugin_raises_while_a_config_is_validated_is_a_fault_of_its_file(
+    project: Path, function: str, code: str, says: str
+) -> None:
+    file, config = project / "plugins/greetings.py", project / "c.yaml"
+    file.write_text(re.sub(rf"( *)(def {function}\(.*)", rf"\1\2\n\1    {code}", file.read_text(), count=1))
+    config.write_text(yaml.safe_dump(extending.config()))
+    result = CliRunner().invoke(app, ["validate", str(config)])
+    assert result.exit_code == 1
+    assert re.search(rf"  \S*plugins/greetings.py, line \d+: {re.escape(says)}; expected code that runs", result.stderr)
+
+
+def test_validate_tells_whose_code_it_has_run(project: Path) -> None:
+    (project / "c.yaml").write_text(yaml.safe_dump(extending.config()))
+    result = CliRunner().invoke(app, ["validate", "c.yaml"])
+    assert "The code of plugins/greetings.py, plugins/lexicon.py, plugins/warmth.py was run." in result.stdout

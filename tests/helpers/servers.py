@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 from shards import Cell, asked
 
+from biasgrid.models.found_out import write_able
 from biasgrid.models.generation.section import Generation
 from biasgrid.models.servers.section import Endpoint
 
@@ -67,7 +68,7 @@ class ServerCell(Cell):
     def ask(self, shard: int = 1, shards: int = 1, answer: str = "text", **choices: Any) -> pl.DataFrame:
         """Predicts a shard, whatever predictions there are; answers that are paid for are found."""
         self.forget_predictions()
-        (self.folder / "able.json").write_text(json.dumps(self.able))
+        write_able(self.folder / "able.json", self.folder / "model.json", self.able)
         return self.predict(
             shard,
             shards,

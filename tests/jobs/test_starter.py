@@ -62,6 +62,15 @@ class Handler(logging.Handler):
 
 handler = Handler()
 """
+WRITE = """
+import os, time
+from biasgrid.files import whole
+
+with whole("output") as partial:
+    print(os.getpid(), flush=True)
+    partial.write_text("made")
+    time.sleep(3)
+"""
 SLOW = """
 import os, time
 
@@ -236,6 +245,38 @@ def test_the_starter_ends_with_snakemake_and_the_last_job(
     assert script.returncode == 0
     assert (tmp_path / "done").exists()
     assert ends(starter)
+
+
+@pytest.mark.parametrize("handles", [False, True])
+def test_a_copy_ends_with_a_starter_that_is_killed_and_puts_nothing_in_place(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path, handles: bool
+):
+    """Its script has told by then that the job failed."""
+    interrupted = "from biasgrid.jobs.ending import interrupted_by_sigterm\n\ninterrupted_by_sigterm()\n"
+    script = start((interrupted if handles else "") + WRITE)
+    pid = first_line(script)
+    psutil.Process(psutil.Process(pid).ppid()).kill()
+    script.communicate(timeout=60)
+    assert script.returncode == 1
+    assert ends(pid)
+    assert not (tmp_path / "output").exists()
+
+
+def test_a_job_that_cannot_be_ended_writes_nothing_without_its_starter(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+):
+    script = start("import signal\n\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WRITE)
+    pid = first_line(script)
+    psutil.Process(psutil.Process(pid).ppid()).kill()
+    script.communicate(timeout=60)
+    assert ends(pid)
+    assert not (tmp_path / "output").exists()
+
+
+def test_processes_that_a_job_starts_write_as_they_like(start: Callable[..., subprocess.Popen[str]], tmp_path: Path):
+    code = "from biasgrid.files import write_text; write_text('output', '')"
+    told(start(f"import subprocess, sys\n\nsubprocess.run([sys.executable, '-c', {code!r}], check=True)\n" + TELL))
+    assert (tmp_path / "output").exists()
 
 
 def test_what_is_imported_beforehand_starts_no_threads():

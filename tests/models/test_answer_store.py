@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from shards import Cell, audited, count_rows, interrupt, keyed, largest_difference
+from shards import Cell, asked, audited, count_rows, interrupt, keyed, largest_difference
 from tiny_checkpoints import instances_for
 
 from biasgrid.tables.files import read_provenance
@@ -176,3 +176,16 @@ def test_finished_shards_are_copied_where_there_are_no_links(ours: Cell, monkeyp
     (finished,) = ours.finished
     assert not finished.samefile(ours.out)
     assert finished.read_bytes() == ours.out.read_bytes()
+
+
+def test_answers_of_another_model_are_not_taken(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = asked([{"text": f"Is {number} a number?"} for number in range(4)])
+    one, other = (
+        Cell(tmp_path / str(seed), "text-generation", rows, tmp_path, "random", {"random": {"seed": seed}})
+        for seed in (1, 2)
+    )
+    first, second = one.predict(answer="text"), other.predict(answer="text")
+    assert not first.equals(second)
+    other.finished[0].write_bytes(one.finished[0].read_bytes())
+    assert other.predict(answer="text").equals(second)
+    assert "is of another model; what it held is asked again" in caplog.text

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from shards import Cell, asked
 
-from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.config import parse_config
 from biasgrid.faults import InputError
 from biasgrid.given_answers import COLUMNS, given_faults, read_given
@@ -157,7 +156,7 @@ def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: 
     assert said["response"].to_list() == ["?owT", "", "?enO"]
     assert said["status"].cast(pl.String).to_list() == ["ok", "empty", "ok"]
     path.write_text(path.read_text().splitlines()[0])
-    with pytest.raises(ModelError, match="2 of 3 prompts have no answer, the first of them 'Two\\?'"):
+    with pytest.raises(InputError, match="2 of 3 prompts have no answer, the first of them 'Two\\?'"):
         cell.predict_anew()
     path.write_text("")
     with pytest.raises(InputError, match="holds no answers"):

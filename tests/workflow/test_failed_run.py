@@ -75,3 +75,15 @@ def test_a_manifest_that_a_failed_run_does_not_concern_stays(finished: Project, 
     told = json.loads(project.audited("--json").stdout)
     assert told["findings"] == [{"state": "unmade", "file": "models/spare.json"}]
     assert told["command"] == "snakemake results/models/spare.json --configfile config/small.yaml --cores all"
+
+
+def test_a_run_that_finds_all_made_forgets_one_that_has_failed(finished: Project, tmp_path: Path):
+    project = finished.clone(tmp_path)
+    failed = project.folder / "results" / "manifest.failed.json"
+    failed.write_text("{}")
+    for arguments in (["--dry-run"], ["results/measures/religion/answering.parquet"]):
+        assert "Nothing to be done" in project.run(*arguments)
+        assert failed.exists()
+    assert "Nothing to be done" in project.run()
+    assert not failed.exists()
+    assert project.audited().exit_code == 0

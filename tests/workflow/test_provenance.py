@@ -27,7 +27,8 @@ def test_every_table_says_who_made_it(finished: Project, results: Path):
         "statistics", "variances", "frames", "by_template", "without_frames", "comparisons", "ranks", "agreement",
     }  # fmt: skip
     for table in tables:
-        facts = read_provenance(table)
+        # What the store of answers keeps is another name of predictions.
+        facts = read_provenance(table, anywhere=".answers" in table.parts)
         assert facts["config"] == digest(finished.read_config()), table
         assert {"biasgrid", "code", "libraries", "hardware"} <= facts.keys(), table
 
@@ -72,7 +73,8 @@ def test_the_command_line_prints_it(results: Path):
 def test_shards_that_were_made_differently_are_no_cell(results: Path, tmp_path: Path, key: str, problem: str):
     path = results / f"predictions/{CELL}/1-of-1.parquet"
     other = tmp_path / "other.parquet"
-    write_table(read_table(path, schema_of("span")), other, schema_of("span"), read_provenance(path) | {key: "another"})
+    facts = {name: fact for name, fact in read_provenance(path).items() if name != "of"} | {key: "another"}
+    write_table(read_table(path, schema_of("span")), other, schema_of("span"), facts)
     instances = results / "instances/religion/qa.parquet"
     with pytest.raises(TableError, match=f"other.parquet: {problem}.*expected all shards of a cell to be made alike"):
         cell_provenance(instances, [path, other])
@@ -86,3 +88,61 @@ def test_predictions_that_were_scored_otherwise_than_the_config_says_are_no_cell
     assert cell_provenance(instances, [path], task="question-answering", scoring="exact")["scoring"] == "exact"
     with pytest.raises(TableError, match=r"its scoring is exact; expected unqover, as in the config; remove it"):
         cell_provenance(instances, [path], task="question-answering", scoring="unqover")
+
+
+@pytest.mark.parametrize(
+    ("table", "other"),
+    [
+        (f"predictions/{CELL}/1-of-1.parquet", "predictions/gender/answering/1-of-2.parquet"),
+        (f"variances/{CELL}.parquet", "variances/gender/answering.parquet"),
+        ("models/answering.json", "models/masked.json"),
+        ("tokenizers/tiny.json", "models/answering.json"),
+    ],
+)
+def test_what_is_laid_in_the_place_of_another_output_fails_the_job_that_reads_it(
+    finished: Project, tmp_path: Path, table: str, other: str
+):
+    project = finished.clone(tmp_path)
+    results = project.folder / "results"
+    (results / table).write_bytes((results / other).read_bytes())
+    said = project.run(succeeds=False)
+    problem = "is the record of another model" if table.endswith(".json") else "is the table of"
+    assert f"results/{table}: {problem}" in said
+    assert "remove it and run again" in said
+    (results / table).unlink()
+    project.run()
+    assert project.tables() == finished.tables()
+
+
+def test_two_names_of_one_model_and_a_title_with_braces_are_told_everywhere(finished: Project, tmp_path: Path):
+    project = finished.clone(tmp_path)
+    config = project.read_config()
+    config["title"] = "Bias in {2026} of {model}"
+    config["run"]["models"].append("spare")
+    project.write_config(config)
+    printed = project.run()
+    same = "answering and spare have the same weights and are asked alike: they are one model."
+    results = project.folder / "results"
+    manifest = json.loads((results / "manifest.json").read_text())
+    page = (results / "report/index.html").read_text()
+    assert (manifest["title"], manifest["same_models"]) == (config["title"], same)
+    assert "<h1>Bias in {2026} of {model}</h1>" in page
+    for text in (printed, page, project.told("summary", "results").stdout):
+        assert same in text
+
+
+def test_instances_of_other_word_lists_fail_the_job_that_reads_them(finished: Project, tmp_path: Path):
+    project = finished.clone(tmp_path / "one")
+    other = finished.clone(tmp_path / "other")
+    config = other.read_config()
+    config["datasets"]["religion"]["limit"]["templates"] = 1
+    other.write_config(config)
+    table = "results/instances/religion/qa.parquet"
+    other.run(table)
+    (project.folder / table).write_bytes((other.folder / table).read_bytes())
+    assert f"{table}: not made from what the config's folder of word lists holds now; remove it" in project.run(
+        succeeds=False
+    )
+    (project.folder / table).unlink()
+    project.run()
+    assert project.tables() == finished.tables()

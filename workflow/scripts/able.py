@@ -1,6 +1,5 @@
 """Rule able: a model's record -> what it can do, found out by asking it."""
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,17 +13,17 @@ start_log(snakemake.log[0])
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from biasgrid.checkpoints.checkpoint import read_record
-from biasgrid.files import bring_to_present, write_text
+from biasgrid.files import bring_to_present
 from biasgrid.jobs.gpu import leased_gpus
+from biasgrid.models.found_out import record_of, write_able
 from biasgrid.models.servers.capabilities import kept
 from biasgrid.references import found
 
 section = snakemake.config["models"][snakemake.wildcards.model]
-record = read_record(snakemake.input.model)
+record = record_of(snakemake.input.model, snakemake.params.source)
 able = kept(Path(snakemake.params.kept), record, section, snakemake.wildcards.model)
 if able is None:
     with leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu):
         able = found(snakemake.params.look)(record, section, Path(snakemake.log[0]))
-write_text(snakemake.output[0], json.dumps(able, indent=2) + "\n")
+write_able(Path(snakemake.output[0]), Path(snakemake.input.model), able)
 bring_to_present(snakemake.input)

@@ -25,6 +25,7 @@ marks = snakemake.params.marks
 found = compare_models(snakemake.wildcards.dataset, cells, Settings(**snakemake.params.statistics), marks)
 facts = provenance(
     snakemake.config,
+    of=snakemake.wildcards.dataset,
     code=snakemake.params.code,
     statistics=snakemake.params.statistics,
     marks={measure: [asdict(mark) for mark in known] for measure, known in marks.items()},

@@ -17,15 +17,24 @@ from biasgrid.tables.provenance import provenance
 
 filters = {}
 if snakemake.input.tokenizer:
-    from biasgrid.checkpoints.checkpoint import load_tokenizer, read_record
+    from biasgrid.checkpoints.checkpoint import load_tokenizer
+    from biasgrid.models.found_out import record_of
     from biasgrid.models.masked.one_token import are_one_token
 
-    filters["one_token"] = partial(are_one_token, load_tokenizer(read_record(snakemake.input.tokenizer)))
+    tokenizer = load_tokenizer(record_of(snakemake.input.tokenizer, snakemake.params.source))
+    filters["one_token"] = partial(are_one_token, tokenizer)
 
 family = snakemake.params.family
 lists, faults = load(stage(family, "reading")).read(snakemake.params.files)
 if faults:
     raise InputError(faults)
 expansion = load(stage(family, "expand")).expand(lists, **filters)
-facts = provenance(snakemake.config, code=snakemake.params.code, word_lists=lists.digest(), **expansion.facts)
+dataset, variant = snakemake.wildcards.dataset, snakemake.wildcards.variant
+facts = provenance(
+    snakemake.config,
+    of=f"{dataset}/{variant}",
+    code=snakemake.params.code,
+    word_lists=lists.digest(),
+    **expansion.facts,
+)
 write_table_in_parts(expansion.parts, snakemake.output[0], expansion.schema, facts)

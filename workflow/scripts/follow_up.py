@@ -12,8 +12,10 @@ start_job(snakemake.log[0], TABLES)
 
 from biasgrid.families.follow_up import texts_of_cell
 from biasgrid.tables.files import write_table_in_parts
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import provenance, written_as
 
-expansion = texts_of_cell([Path(path) for path in snakemake.input])
-facts = provenance(snakemake.config, code=snakemake.params.code)
+paths = [Path(path) for path in snakemake.input]
+expansion = texts_of_cell(paths)
+of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.writer}"
+facts = provenance(snakemake.config, of=of, code=snakemake.params.code, written=written_as(paths))
 write_table_in_parts(expansion.parts, snakemake.output[0], expansion.schema, facts)

@@ -21,7 +21,11 @@ found(snakemake.params.reader)(
     scoring=snakemake.params.settings["scoring"],
     subject_lists=[Path(file) for file in snakemake.input.subjects],
     folder=Path(snakemake.output.instances).parent,
-    provenance=provenance(snakemake.config, code=snakemake.params.code),
+    provenance=provenance(
+        snakemake.config,
+        of=f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}",
+        code=snakemake.params.code,
+    ),
 )
 # Snakemake would throw the tables away where the dump seems to be from the future.
 bring_to_present(snakemake.input)

@@ -1,6 +1,7 @@
 """Rule manifest: all that was made -> what was made, how and how fast."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,9 +13,12 @@ start_job(snakemake.log[0], TABLES)
 
 from biasgrid.config import parse_config
 from biasgrid.files import write_text
+from biasgrid.runs.layout import FAILED_MANIFEST
 from biasgrid.runs.manifest import make_manifest
 
 manifest = make_manifest(
     parse_config(snakemake.config, snakemake.params.config), snakemake.config, snakemake.params.config
 )
 write_text(snakemake.output[0], json.dumps(manifest, indent=2) + "\n")
+# All is made, whatever became of the run that was told that this job has failed.
+Path(snakemake.output[0]).with_name(FAILED_MANIFEST).unlink(missing_ok=True)

@@ -22,8 +22,8 @@ from biasgrid.tables.provenance import cell_provenance, provenance
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
 cell = snakemake.params.cell
 texts = [Path(path) for path in snakemake.input.follow_ups[:1]]
-follow_ups = read_follow_ups(cell["follow_ups"], *texts) if texts else {}
-said = cell_provenance(instances, predictions, **cell["expected"])
+follow_ups = read_follow_ups(cell["follow_ups"], *texts, predictions) if texts else {}
+said = cell_provenance(instances, predictions, snakemake.params.record, cell["dump"], **cell["expected"])
 measured = measure_cell(
     family=cell["family"],
     instances_path=instances,
@@ -39,7 +39,8 @@ told = how_answered(predictions)
 # What `biasgrid explain` finds the cell by, wherever the folder of results may be by then.
 made_of = whereabouts(Path(snakemake.output.measures), instances, predictions, cell, *texts)
 told_too = {"answered": told} if told else {}
-facts = provenance(snakemake.config, code=cell["code"], predictions=said, cell=made_of, **told_too)
+of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
+facts = provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=made_of, **told_too)
 write_table(measured.measures, snakemake.output.measures, MEASURES, facts)
 write_table(measured.evidence, snakemake.output.evidence, EVIDENCE, facts)
 write_table(measured.parts, snakemake.output.parts, EVIDENCE_PARTS, facts)

@@ -38,6 +38,7 @@ write_planted(
     path=snakemake.output.planted,
     provenance=provenance(
         snakemake.config,
+        of=dataset,
         code=snakemake.params.code,
         planted=planted,
         instances={task: read_provenance(path) for task, path in tables.items()},

@@ -18,8 +18,12 @@ from biasgrid.plots.drawing.theme import save
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.provenance import check_made_with
+from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import ModelFacts
 
+tables = {name: files for name, files in snakemake.input.items() if name in SCHEMAS}
+check_made_with(snakemake.input.measures, [file for name in TABLES if name in tables for file in tables[name]])
 measures = read_tables(snakemake.input.measures, MEASURES)
 context = FigureContext(
     titles=snakemake.params.titles,
@@ -32,7 +36,7 @@ context = FigureContext(
     sections=snakemake.params.sections,
     level=snakemake.params.level,
     controls=snakemake.params.controls,
-    tables={name: read_tables(files, SCHEMAS[name]) for name, files in snakemake.input.items() if name in SCHEMAS},
+    tables={name: read_tables(files, SCHEMAS[name]) for name, files in tables.items()},
 )
 for name, reference in snakemake.params.figures.items():
     figure = draw(reference, measures.filter(pl.col("dataset").is_in(snakemake.params.datasets[name])), context)

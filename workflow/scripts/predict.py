@@ -18,10 +18,15 @@ from biasgrid.files import bring_to_present
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
 from biasgrid.models.predict import ShardFiles, predict_shard
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import check_made_from, provenance
 
+if lists := snakemake.params.get("lists"):
+    check_made_from(snakemake.input.instances, "word_lists", lists, "the config's folder of word lists")
 answers, cell = Path(snakemake.params.answers), snakemake.params.cell
 shard, shards = (int(snakemake.wildcards.get(name, 1)) for name in ("shard", "shards"))
+of = [snakemake.wildcards.dataset, *filter(None, [snakemake.wildcards.get("writer")]), snakemake.wildcards.model]
+# What is said of another one's texts is one shard, whose name is the model's.
+of += [f"{shard}-of-{shards}"] if snakemake.wildcards.get("shards") else []
 shard_lock = one_job(answers / f"{shard}-of-{shards}.lock", snakemake.resources.seconds_without_progress)
 gpus = leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu)
 with shard_lock, gpus:
@@ -51,7 +56,8 @@ with shard_lock, gpus:
             section=snakemake.config["models"][snakemake.wildcards.model],
             log=Path(snakemake.log[0]),
         ),
-        provenance=provenance(snakemake.config, code=cell["code"]),
+        provenance=provenance(snakemake.config, of="/".join(of), code=cell["code"]),
+        source=snakemake.params.source,
     )
 # Snakemake would throw the shard away after a clock was set back meanwhile.
 bring_to_present(snakemake.input)

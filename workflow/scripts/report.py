@@ -11,6 +11,7 @@ from biasgrid.jobs.start import TABLES, start_job
 start_job(snakemake.log[0], TABLES)
 
 from biasgrid.checkpoints.checkpoint import read_record
+from biasgrid.comparison.same_models import same_models
 from biasgrid.files import write_text
 from biasgrid.report.facts import gather_figures, gather_run, without_secrets
 from biasgrid.report.page import build_report
@@ -21,20 +22,26 @@ from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.provenance import check_compared, check_made_from, check_made_with, provenance_of_cells
 from biasgrid.tables.statistics import STATISTICS
 
+check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts + snakemake.input.statistics)
+cells, summary = provenance_of_cells(snakemake.input.measures), snakemake.input.summary
+check_made_from(summary, "measures", cells, "the folder of measures")
+check_compared(snakemake.input.statistics, snakemake.input.comparisons + snakemake.input.ranks)
 pages = build_report(
     run=gather_run(
         records={Path(path).stem: read_record(path) for path in snakemake.input.records},
         imported=[Path(path) for path in snakemake.input.imported],
         instances=[Path(path) for path in snakemake.input.instances],
         measures=[Path(path) for path in snakemake.input.measures],
+        same_models=same_models(cells),
         settings=without_secrets(snakemake.config),
         **snakemake.params.facts,
     ),
     tables=ReportTables(
         measures=read_tables(snakemake.input.measures, MEASURES),
-        summary=read_table(snakemake.input.summary, SUMMARY),
+        summary=read_table(summary, SUMMARY),
         examples=read_tables(snakemake.input.evidence, EVIDENCE),
         statistics=read_tables(snakemake.input.statistics, STATISTICS),
         parts=read_tables(snakemake.input.parts, EVIDENCE_PARTS),

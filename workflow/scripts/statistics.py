@@ -16,16 +16,18 @@ from biasgrid.statistics.cell import Settings
 from biasgrid.statistics.look_alikes import look_alikes
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import cell_provenance, check_made_from, provenance
 from biasgrid.tables.statistics import TABLES
 
 cell = snakemake.params.cell
 texts = [Path(path) for path in snakemake.input.follow_ups[:1]]
-follow_ups = read_follow_ups(cell["follow_ups"], *texts) if texts else {}
+instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
+follow_ups = read_follow_ups(cell["follow_ups"], *texts, predictions) if texts else {}
+check_made_from(snakemake.input.measures, "predictions", cell_provenance(instances, predictions), predictions[0])
 tables = statistics_of_cell(
     family=cell["family"],
-    instances_path=Path(snakemake.input.instances),
-    prediction_paths=[Path(path) for path in snakemake.input.predictions],
+    instances_path=instances,
+    prediction_paths=predictions,
     answer=cell["answer"],
     options=cell["options"],
     follow_ups=follow_ups,
@@ -35,6 +37,7 @@ tables = statistics_of_cell(
 )
 facts = provenance(
     snakemake.config,
+    of=f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}",
     code=cell["code"],
     frames=cell["frames"],
     templates=cell["templates"],

@@ -1,6 +1,5 @@
 """Rule summary: measures and statistics of all cells -> what is measured of whole cells and bias types."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,16 +10,17 @@ from biasgrid.jobs.start import TABLES, start_job
 start_job(snakemake.log[0], TABLES)
 
 from biasgrid.files import write_text
-from biasgrid.tables.files import read_provenance, read_tables, write_table
+from biasgrid.tables.files import read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import check_made_with, provenance, provenance_of_cells
 from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, summarise, with_ways
 
+check_made_with(snakemake.input.measures, snakemake.input.statistics)
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
 statistics = read_tables(snakemake.input.statistics, STATISTICS)
-cells = {"/".join(Path(path).with_suffix("").parts[-2:]): read_provenance(path) for path in snakemake.input.measures}
+cells = provenance_of_cells(snakemake.input.measures)
 told = snakemake.params.headlines, snakemake.params.marks
 summary = summarise(measures, with_ways(models, cells), *told, statistics, snakemake.params.controls)
 facts = provenance(snakemake.config, code=snakemake.params.code, statistics=snakemake.params.statistics, measures=cells)

@@ -15,10 +15,11 @@ start_job(snakemake.log[0], TRAINING)
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from biasgrid.checkpoints.checkpoint import checked_folder, digest_file, read_record
+from biasgrid.checkpoints.checkpoint import checked_folder, digest_file
 from biasgrid.files import write_text
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
+from biasgrid.models.found_out import record_of
 from biasgrid.tables.provenance import provenance
 from biasgrid.training.corpora import CAUSAL, words_for
 from biasgrid.training.tiny import make_base_checkpoint
@@ -37,7 +38,8 @@ with (
         words = [word for file in files for word in words_for(task, file.read_text(encoding="utf-8"))]
         make_base_checkpoint(words, base, settings["planted"]["seed"], causal=task in CAUSAL)
     else:
-        base, data = checked_folder(read_record(snakemake.input.base)), [Path(snakemake.input.data)]
+        base = checked_folder(record_of(snakemake.input.base, snakemake.params.source))
+        data = [Path(snakemake.input.data)]
     data_sha256 = digest_file(*data)
     device = train(
         task=snakemake.params.task,

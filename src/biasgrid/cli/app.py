@@ -17,7 +17,7 @@ from biasgrid.cli.gate import gate
 from biasgrid.cli.reference import reference
 from biasgrid.cli.told import Commands, console, told_errors
 from biasgrid.cli.trial import demo, init, try_model
-from biasgrid.faults import UserError
+from biasgrid.faults import UserError, first_few
 from biasgrid.version import __version__
 
 if TYPE_CHECKING:
@@ -71,18 +71,27 @@ def checked_config(path: Path, word_lists: str | None) -> Config:
 
 @app.command()
 def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
-    """Checks a config and its word lists; runs nothing."""
+    """Checks a config, its word lists and other files; asks no model.
+
+    The code of the config's plugins, and of probes in Python, is run: validate only what you trust.
+    """
     from biasgrid.config import load_word_lists
+    from biasgrid.runs.inputs import LARGEST, check_inputs
     from biasgrid.runs.unread import unread_words, warnings_of
 
     with told_errors():
         parsed = checked_config(config, word_lists)
         lists = load_word_lists(parsed)
+        large = check_inputs(parsed)
         warnings = list(warnings_of(unread_words(parsed, lists)))
     cells = len(list(parsed.cells()))
     console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
+    if parsed.plugins:
+        console.print(f"The code of {first_few(parsed.plugins)} was run.")
     for warning in warnings:
         typer.echo(warning)
+    for file in large:
+        typer.echo(f"{file}: larger than {LARGEST // 2**20} MiB; its job will tell whether it has faults")
 
 
 @app.command()
@@ -261,5 +270,5 @@ def provenance(
             )
         if not file.exists():
             raise UserError(f"there is no {file}; expected a table of the results")
-        facts = read_provenance(file)
+        facts = read_provenance(file, anywhere=True)
     typer.echo(json.dumps(facts, indent=2))

@@ -149,18 +149,21 @@ def tell_summary(results: Path) -> None:
     Raises:
         UserError: nothing was measured there yet.
     """
+    from biasgrid.comparison.same_models import same_models
     from biasgrid.tables.comparison import RANKS
     from biasgrid.tables.files import read_provenance, read_table
     from biasgrid.tables.summary import flags_of, main_ranks
 
-    measured = measured_in(results)
-    level = read_provenance(results / TABLE).get("statistics", {}).get("level", 0.95)
+    measured, facts = measured_in(results), read_provenance(results / TABLE)
+    level = facts.get("statistics", {}).get("level", 0.95)
     console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level))
     console.print(flag_lines(flags_of(measured).to_dicts()))
     console.print(found_in(results, measured))
     ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
     if order := rank_lines(row for table in ranks for row in main_ranks(measured, table).iter_rows(named=True)):
         console.print(order)
+    if same := same_models(facts.get("measures", {})):
+        console.print(Text(same))
     tell_report(results)
 
 

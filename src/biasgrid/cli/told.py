@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from biasgrid.faults import UserError, out_of_memory
 from biasgrid.reading import HALF_CHARACTER
+from biasgrid.references import plugin_faults
 
 # What is not read on a terminal is wrapped nowhere, so that a line of a table stays one line.
 console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000)
@@ -27,7 +28,8 @@ def told_errors(code: int = 1) -> Iterator[None]:
         code: the exit code.
     """
     try:
-        yield
+        with plugin_faults():
+            yield
     except (UserError, OSError, MemoryError) as error:
         typer.echo(message_of(error), err=True)
         raise typer.Exit(code) from None

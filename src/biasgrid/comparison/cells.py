@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.tables.files import read_provenance, read_table
+from biasgrid.tables.files import REMEDY, TableError, read_provenance, read_table
 from biasgrid.tables.statistics import VARIANCES, WITHOUT_FRAMES
 
 
@@ -42,6 +42,8 @@ def read_cell(model: str, without_frames: Path, variances: Path) -> Cell:
         TableError: one of them is not what it should be.
     """
     facts = read_provenance(without_frames)
+    if facts != read_provenance(variances):
+        raise TableError(f"{variances}: not made with {without_frames}; {REMEDY}")
     numbers = read_table(without_frames, WITHOUT_FRAMES)
     found = read_table(variances, VARIANCES).filter(name="reliability")["value"].mean()
     reliability = float(found) if isinstance(found, float) else None

@@ -14,7 +14,7 @@ from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
 from biasgrid.faults import Fault, InputError
-from biasgrid.references import load, stage
+from biasgrid.references import found, load, plugin_faults, stage
 from biasgrid.statistics.frames import frames_of
 from biasgrid.yaml_file import Document, Place, read_yaml
 
@@ -77,6 +77,7 @@ def parse_config(content: Mapping[str, Any], source: str, lines: Mapping[Place, 
     return config
 
 
+@plugin_faults()
 def check(document: Document, source: str) -> Config:
     """Does what `parse_config` does; faults of what the config names have no lines yet."""
     content = document.content
@@ -91,6 +92,7 @@ def check(document: Document, source: str) -> Config:
     return config
 
 
+@plugin_faults()
 def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
     """Reads the word lists of all datasets and variants that are expanded.
 
@@ -107,15 +109,26 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
         raise InputError(document.with_lines([missing], source))
     for dataset, variant in config.needed_variants:
         reading = load(stage(config.reference_of_family(dataset), "reading"))
-        content, found = reading.read(config.files(dataset, variant))
-        faults += found or [
+        content, wrong = reading.read(config.files(dataset, variant))
+        faults += wrong or [
             *config.family(dataset).list_faults(config, source, dataset, variant, content),
             *frame_faults(config, source, dataset, content),
         ]
         lists[dataset, variant] = content
+    faults = faults or [*unanswered(config, lists)]
     if faults:
         raise InputError(document.with_lines(dict.fromkeys(faults), source))
     return lists
+
+
+def unanswered(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:
+    """Yields what back ends that know it beforehand cannot answer, of the very instances that their jobs will ask."""
+    for model, dataset in config.cells():
+        question, check = config.question(model, dataset), config.back_end_of(model).check
+        if check and not config.models[model].predictions:
+            expand = load(stage(config.reference_of_family(dataset), "expand")).expand
+            for instances in expand(lists[dataset, question.variant]).parts:
+                yield from found(check)(config.models[model], instances)
 
 
 def frame_faults(config: Config, source: str, dataset: str, content: Lists) -> Iterator[Fault]:

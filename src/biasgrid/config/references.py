@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from biasgrid.characters import folded
+from biasgrid.characters import alike
 from biasgrid.checkpoints.files import VOCABULARIES, matching, names_in
 from biasgrid.checkpoints.look import Wanted, look_at
 from biasgrid.config.sections import Config
-from biasgrid.faults import Fault, nearest, one_of, shown, unknown_names
+from biasgrid.faults import Fault, InputError, nearest, one_of, shown, unknown_names
 from biasgrid.plots import GRID
 from biasgrid.section import Section
 from biasgrid.tables.measure import Declared
+
+ANY_MASK = "[MASK]"
+"""What stands for the mask of every model."""
+WILDCARD = re.compile(r"\{.*\}")
 
 
 def model_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -31,6 +37,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from place_faults(config, source)
     yield from folder_faults(config, source)
     yield from data_faults(config, source)
+    yield from wildcard_faults(config, source)
     yield from tokenizer_folder_faults(config, source)
     yield from spread_faults(config, source)
     for name in config.models:
@@ -42,6 +49,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     for family in config.registry.families:
         yield from config.registry.family(family).faults(config, source)
     yield from unanswered_faults(config, source)
+    yield from kind_faults(config, source)
     yield from follow_up_faults(config, source)
 
 
@@ -84,6 +92,18 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
             yield Fault(source, "run.datasets", f"no selected model answers {dataset!r}", expected)
 
 
+def kind_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields selected models that do not give the kind of answers that a dataset asks of them."""
+    for name, dataset in config.cells():
+        kind, given = config.question(name, dataset).answer, config.back_end_of(name).answers
+        if kind not in given:
+            problem = (
+                f"gives no `{kind}`, which {dataset!r} asks for, but {' and '.join(f'`{each}`' for each in given)}"
+            )
+            expected = "a model that does, or a dataset that asks for what it gives (`answers: written`)"
+            yield Fault(source, f"models.{name}", problem, expected)
+
+
 def follow_up_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields models that read the texts of others, and are not there or give other answers than a dataset needs."""
     asked = {(cell[1], *each) for cell in config.cells() for each in config.question(*cell).follow_ups.items()}
@@ -123,13 +143,12 @@ def label_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def name_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields names whose files would be those of others."""
-    for registry in ("models", "datasets", "tokenizers"):
-        first: dict[str, str] = {}
-        for name in getattr(config, registry):
-            other = first.setdefault(folded(name), name)
-            if other != name:
-                problem = f"is {other!r} but for case, which some disks ignore"
-                yield Fault(source, f"{registry}.{name}", problem, "another name")
+    registries = {key: getattr(config, key) for key in ("models", "datasets", "tokenizers")}
+    registries["planted.strengths"] = config.planted.strengths if config.planted else {}
+    for registry, names in registries.items():
+        for name, other in alike(names):
+            problem = f"is {other!r} but for case, which some disks ignore"
+            yield Fault(source, f"{registry}.{name}", problem, "another name")
     if GRID in config.datasets:
         yield Fault(source, f"datasets.{GRID}", "is reserved for what compares all datasets", "another name")
 
@@ -171,6 +190,37 @@ def data_faults(config: Config, source: str) -> Iterator[Fault]:
         if not Path(reference).is_file():
             expected = "a file of published numbers"
             yield Fault(source, f"report.references[{number}]", f"there is no file {reference!r}", expected)
+        else:
+            yield from stored_faults(reference)
+
+
+def stored_faults(reference: str) -> list[Fault]:
+    """Returns what is wrong in a file of published numbers, which the report would refuse at the end of a run."""
+    from biasgrid.comparison.stored import read_stored
+
+    try:
+        read_stored(reference)
+    except InputError as error:
+        return error.faults
+    return []
+
+
+def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields files and folders that Snakemake would take for a pattern, as they are inputs of its jobs."""
+    paths: dict[str, str | None] = {"word_lists": config.word_lists}
+    for name in dict.fromkeys([*known(config.run.models, config.models), *config.readers]):
+        model, where = config.models[name], f"models.{name}"
+        train = model.train.model_dump() if model.train else {}
+        paths |= {f"{where}.folder": model.folder, f"{where}.train.data": train.get("data")}
+        paths[f"{where}.train.base.folder"] = (train.get("base") or {}).get("folder")
+        paths |= {f"{where}.{key}": file for key, file in model.own_files.items()}
+        paths |= {f"{where}.predictions.{of}.file": dump.file for of, dump in (model.predictions or {}).items()}
+    paths |= {f"tokenizers.{name}.folder": config.tokenizers[name].folder for name in filtering_tokenizers(config)}
+    paths |= {f"report.references[{place}]": file for place, file in enumerate(config.report.references)}
+    for where, path in paths.items():
+        if path is not None and WILDCARD.search(path):
+            problem = f"{path!r} holds braces, between which Snakemake would fill something in"
+            yield Fault(source, where, problem, "a path without { and }")
 
 
 def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -181,6 +231,22 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
             problem = "holds no tokenizer" if Path(folder).is_dir() else "is not a folder"
             expected = f"a folder with one of {', '.join(VOCABULARIES)}"
             yield Fault(source, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)
+        elif folder is not None and (own := mask_of(folder)) and config.tokenizers[name].mask not in (own, ANY_MASK):
+            problem = f"{config.tokenizers[name].mask!r} is not the mask of the tokenizer in {folder!r}"
+            yield Fault(source, f"tokenizers.{name}.mask", problem, own)
+
+
+def mask_of(folder: str) -> str | None:
+    """Returns the mask token of the tokenizer in a folder, None where its files do not tell."""
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        try:
+            told = json.loads(Path(folder, name).read_text("utf-8"))["mask_token"]
+            mask = told["content"] if isinstance(told, dict) else told
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if isinstance(mask, str):
+            return mask
+    return None
 
 
 def filtering_tokenizers(config: Config) -> list[str]:

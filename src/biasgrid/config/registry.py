@@ -16,7 +16,7 @@ from biasgrid.faults import Fault, InputError, Problem
 from biasgrid.model_section import Model
 from biasgrid.models.back_ends import BACK_ENDS, Entry
 from biasgrid.plots import figures
-from biasgrid.references import found, load, stage
+from biasgrid.references import RUNS, found, how_it_ends, load, stage
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -103,8 +103,10 @@ def imported(reference: str) -> ModuleType:
         if part.endswith(".py") and not Path(reference).exists():
             raise PluginError("is not there", "the path of a Python file or package") from None
         raise PluginError(f"cannot be imported ({error})", "code that can be imported here") from error
-    except Exception as error:  # a plugin may raise anything
-        raise PluginError(f"fails while it is imported ({type(error).__name__}: {error})", "code that runs") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a plugin may raise anything, and end the program
+        raise PluginError(how_it_ends(error, "while it is imported"), RUNS) from error
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ import polars as pl
 
 from biasgrid.families.expansion import Expansion, expand_rows
 from biasgrid.tables.answers import schema_of
-from biasgrid.tables.files import read_table
+from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
+from biasgrid.tables.provenance import cell_provenance, check_made_from, written_as
 
 Said = Mapping[str, tuple[str, str]]
 """Of each model that reads the texts of a cell the kind of its answers, and their file."""
@@ -24,25 +25,35 @@ def texts_of_cell(prediction_paths: Sequence[Path]) -> Expansion:
 
     Args:
         prediction_paths: the predictions of all shards.
+
+    Raises:
+        TableError: one of them is of another cell or shard.
     """
+    for path in prediction_paths:
+        read_provenance(path)
     texts = pl.scan_parquet([*prediction_paths], glob=False).select(text=pl.col("response").cast(pl.String))
     written = texts.filter(pl.col("text").str.strip_chars() != "")
     return expand_rows(written.unique().sort("text").collect(), {})
 
 
-def read_follow_ups(said: Said, texts: Path) -> dict[str, pl.DataFrame]:
+def read_follow_ups(said: Said, texts: Path, prediction_paths: Sequence[Path] = ()) -> dict[str, pl.DataFrame]:
     """Reads what models said of the texts of a cell.
 
     Args:
         said: which models, and where.
         texts: the instances of the texts.
+        prediction_paths: the predictions that must hold these texts, of all shards; of none that is not asked.
 
     Returns:
         For each model its answers, in the columns of their kind, with the `text` that each is about.
 
     Raises:
-        TableError: a file does not fit its schema.
+        TableError: a file does not fit its schema, or was made from other texts.
     """
+    if prediction_paths:
+        check_made_from(texts, "written", written_as(prediction_paths), prediction_paths[0])
+    for _, file in said.values():
+        cell_provenance(texts, [Path(file)])
     asked = read_instances(texts, {}, ["instance", "text"]).with_columns(pl.col("text").cast(pl.String))
     return {
         model: asked.join(read_table(file, schema_of(kind)), on="instance", validate="1:1").drop("instance", "key")

@@ -7,6 +7,7 @@ of its own, with its own log, outputs and end, but torch and transformers are im
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import json
 import os
@@ -25,6 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+from biasgrid.files import PARENT, refuse_without_parent
 from biasgrid.jobs.start import ADDRESS
 
 ENVIRONMENT = {
@@ -200,8 +202,22 @@ def receive(client: socket.socket) -> Job:
         return Job(**json.loads(lines.readline()), streams=streams)
 
 
-def run(job: Job) -> None:
-    """Runs a job in this copy, as if Python had been started with its script."""
+def end_with(parent: int) -> None:
+    """Makes this copy end when the starter does, so that a job that was given up does not go on.
+
+    Args:
+        parent: the starter's process.
+    """
+    if sys.platform == "linux":
+        # prctl(PR_SET_PDEATHSIG): this job's own handlers may unwind it.
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    # Elsewhere what it has made is at least not put in place, see `files.whole`.
+    os.environ[PARENT] = f"{os.getpid()}:{parent}"
+    refuse_without_parent("a job")
+
+
+def run(job: Job, parent: int) -> None:
+    """Runs a job in this copy of a starter, as if Python had been started with its script."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -212,6 +228,7 @@ def run(job: Job) -> None:
     os.chdir(job.folder)
     os.environ.clear()
     os.environ.update(job.environment)
+    end_with(parent)
     # Asked for while something was imported; this job may have another one.
     tempfile.tempdir = None
     sys.argv = [job.script]
@@ -256,10 +273,10 @@ def main(listener: int, folder: str) -> None:
         listener: the file descriptor of the socket where scripts hand over their jobs.
         folder: the folder of the socket's file, which is removed in the end.
     """
-    starter = Starter(socket.socket(fileno=listener), sys.stdin.fileno())
+    starter, number = Starter(socket.socket(fileno=listener), sys.stdin.fileno()), os.getpid()
     if job := starter.serve():
         starter.let_go()
-        run(job)
+        run(job, number)
     else:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -77,13 +77,16 @@ class AnswerStore:
         answers = Answers(empty_table(self.schema), empty_table(self.schema))
         for path in [*sorted(self.folder.glob("*.parquet")), *sorted(self.folder.glob("*/*.parquet"))]:
             try:
-                found, facts = self._answers_in(path, left), read_provenance(path)
+                found, facts = self._answers_in(path, left), read_provenance(path, anywhere=True)
             except TableError as error:
                 # Another shard that is done by now has removed its parts.
                 if path.exists():
                     logger.warning("%s is damaged; what it held is asked again (%s)", path, error)
                 continue
             if found.is_empty():
+                continue
+            if facts.get("store", self.folder.name) != self.folder.name:
+                logger.warning("%s is of another model; what it held is asked again", path)
                 continue
             left = left.join(found, on="key", how="anti")
             if path.parent == self.folder:
@@ -97,9 +100,10 @@ class AnswerStore:
     def _answers_in(self, path: Path, wanted: pl.DataFrame) -> pl.DataFrame:
         """Returns the answers in a file to what is wanted, under the instances' numbers of now."""
         # Most files of a cell of many shards have none.
-        if read_table(path, self.schema, ["key"]).join(wanted, on="key", how="semi").is_empty():
+        if read_table(path, self.schema, ["key"], anywhere=True).join(wanted, on="key", how="semi").is_empty():
             return empty_table(self.schema)
-        answers = read_table(path, self.schema).drop("instance").join(wanted, on="key", maintain_order="left")
+        answers = read_table(path, self.schema, anywhere=True).drop("instance")
+        answers = answers.join(wanted, on="key", maintain_order="left")
         return answers.select(list(self.schema.columns))
 
     def write_part(self, start: int, answers: pl.DataFrame, seconds: float, device: str) -> None:
@@ -111,7 +115,7 @@ class AnswerStore:
             seconds: how long they took.
             device: what gave them.
         """
-        facts = {"seconds": seconds, "device": device, "rows": len(answers)}
+        facts = {"seconds": seconds, "device": device, "rows": len(answers), "store": self.folder.name}
         write_table(answers, self.parts / f"{start}.parquet", self.schema, facts)
 
     def keep(self, predictions: Path) -> None:

@@ -18,6 +18,9 @@ class Entry(NamedTuple):
         look: `reference:function` that finds out, before a model is asked to choose, how it can be: called with its
             record, its section of the config and the log of the job, it gives what `Settings.able` is; empty where
             there is nothing to find out.
+        check: `reference:function` that says, when a config is validated, what a model cannot answer: called with its
+            section and the instances of a dataset, it gives `Fault`s; of the source `dump` a function as
+            `unqover.dumps.read_dump`; empty where nothing is known before.
         joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
     """
 
@@ -27,16 +30,18 @@ class Entry(NamedTuple):
     classes: bool = False
     joined: bool = False
     look: str = ""
+    check: str = ""
 
     def within(self, reference: str) -> Entry:
         """Returns the entry with the reference of a plugin where it leaves it out."""
-        path, section, look = (
-            f"{reference}{path}" if path[:1] == ":" else path for path in (self.path, self.section, self.look)
+        path, section, look, check = (
+            f"{reference}{path}" if path[:1] == ":" else path
+            for path in (self.path, self.section, self.look, self.check)
         )
-        return self._replace(path=path, section=section, look=look)
+        return self._replace(path=path, section=section, look=look, check=check)
 
 
-IMPORT_DUMP = "biasgrid.unqover.dumps:import_dump"
+IMPORT_DUMP, READ_DUMP = "biasgrid.unqover.dumps:import_dump", "biasgrid.unqover.dumps:read_dump"
 CLASSIFIER = "biasgrid.models.scoring.section:Classifier"
 GENERATIVE = "biasgrid.models.generation.sources:GenerativeModel"
 SERVER = Entry(
@@ -47,9 +52,9 @@ SERVER = Entry(
 )
 BACK_ENDS = {
     ("fill-mask", "weights"): Entry("biasgrid.models.fill_mask:FillMask", ("choice",), joined=True),
-    ("fill-mask", "dump"): Entry(IMPORT_DUMP, ("choice",), joined=True),
+    ("fill-mask", "dump"): Entry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
     ("question-answering", "weights"): Entry("biasgrid.models.question_answering:QuestionAnswering", ("span",)),
-    ("question-answering", "dump"): Entry(IMPORT_DUMP, ("span",)),
+    ("question-answering", "dump"): Entry(IMPORT_DUMP, ("span",), check=READ_DUMP),
     ("text-classification", "weights"): Entry(
         "biasgrid.models.text_classification:TextClassification", ("choice",), section=CLASSIFIER, classes=True
     ),
@@ -65,7 +70,9 @@ BACK_ENDS = {
     ("text-generation", "random"): Entry(
         "biasgrid.models.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE
     ),
-    ("text-generation", "answers"): Entry("biasgrid.models.given:GivenAnswers", ("text",), section=GENERATIVE),
+    ("text-generation", "answers"): Entry(
+        "biasgrid.models.given:GivenAnswers", ("text",), section=GENERATIVE, check="biasgrid.models.given:answer_faults"
+    ),
 }
 """By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither; or the name
 that a section of models gives its `source`."""

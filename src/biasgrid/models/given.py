@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import polars as pl
 
-from biasgrid.checkpoints.checkpoint import ModelError
 from biasgrid.engine.back_end import BackEnd
 from biasgrid.engine.settings import Settings
-from biasgrid.faults import InputError
+from biasgrid.faults import Fault, InputError
 from biasgrid.given_answers import cut, read_given
 from biasgrid.jobs.progress import Progress
+from biasgrid.models.generation.sources import GenerativeModel
 
 PROMPTS = ("original", "text")
 """Where a prompt of the file stands in instances: as it was before it was rewritten, or as it is asked."""
@@ -45,22 +45,11 @@ class GivenAnswers(BackEnd):
         """Reads the file and finds the answers.
 
         Raises:
-            InputError: the file has faults.
-            ModelError: something that is asked has no answer.
+            InputError: the file has faults, or something that is asked has no answer.
         """
-        path = Path(record["keys"]["answers"])
-        given, faults = read_given(path)
+        found, faults = matched(Path(record["keys"]["answers"]), instances)
         if faults:
             raise InputError(faults)
-        table = pl.DataFrame(given, schema=["prompt", "group", "repetition", "response", "where"], orient="row")
-        found = answers_of(table, instances)
-        missing = instances.join(found, on="instance", how="anti")
-        if len(missing):
-            example = cut(str(missing[next(name for name in PROMPTS if name in missing.columns)][0]))
-            raise ModelError(
-                f"{path}: {len(missing):,} of {len(instances):,} prompts have no answer, the first of them {example}; "
-                "expected a row for each prompt, group and repetition of the dataset"
-            )
         return cls(found)
 
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
@@ -72,6 +61,35 @@ class GivenAnswers(BackEnd):
         return said.select("response", status=status)
 
 
+def answer_faults(section: GenerativeModel, instances: pl.DataFrame) -> list[Fault]:
+    """Returns what keeps the file of a model from answering some instances: what its job would refuse."""
+    assert section.answers is not None
+    return matched(Path(section.answers), instances)[1]
+
+
+def matched(path: Path, instances: pl.DataFrame) -> tuple[pl.DataFrame, list[Fault]]:
+    """Finds the answers of a file to instances.
+
+    Returns:
+        `instance` and `response`, and what is wrong with the file or lacks an answer.
+    """
+    given, faults = read_given(path)
+    if faults:
+        return pl.DataFrame(), faults
+    table = pl.DataFrame(given, schema=["prompt", "group", "repetition", "response", "where"], orient="row")
+    found = answers_of(table, instances)
+    missing = instances.join(found, on="instance", how="anti")
+    if len(missing):
+        example = cut(str(missing[next(name for name in PROMPTS if name in missing.columns)][0]))
+        problem = f"{len(missing):,} of {len(instances):,} prompts have no answer, the first of them {example}"
+        faults.append(Fault(str(path), "", problem, "a row for each prompt, group and repetition of the dataset"))
+    several = found.filter(pl.len().over("instance") > 1).join(instances, on="instance", maintain_order="left")
+    if len(several):
+        problem = f"{cut(str(several['text'][0]))} has several answers, of groups that the dataset does not tell apart"
+        faults.append(Fault(str(path), "", problem, "one answer for each prompt and repetition"))
+    return found, faults
+
+
 def answers_of(given: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
     """Finds the answers to instances.
 
@@ -80,16 +98,26 @@ def answers_of(given: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
         instances: with `text` and those of `READS` that their family has.
 
     Returns:
-        `instance` and `response` of those that have an answer.
+        `instance` and `response` of those that have an answer; several of instances without a group, where the file has
+        different answers for several groups.
     """
-    alike = [name for name in ALIKE if name in instances.columns]
-    texts = [name for name in PROMPTS if name in instances.columns]
-    asked = instances.select(
-        "instance", *(pl.col(name).cast(pl.String) for name in texts), *(pl.col(name).cast(pl.String) for name in alike)
-    )
-    told = given.with_columns(pl.col("repetition").cast(pl.String)).unique(["prompt", *alike], maintain_order=True)
+    named = [name for name in (*PROMPTS, *ALIKE) if name in instances.columns]
+    asked = instances.select("instance", *(pl.col(name).cast(pl.String) for name in named))
+    told = given.with_columns(pl.col("repetition").cast(pl.String))
+    known = [name for name in ALIKE if name in named]
+    # Of a family with groups some instances may have none.
+    ways = [(asked, known)]
+    if "group" in known:
+        ways = [(asked.drop_nulls("group"), known), (asked.filter(pl.col("group").is_null()), ["repetition"])]
     found = [
-        asked.join(told, left_on=[text, *alike], right_on=["prompt", *alike]).select("instance", "response")
-        for text in texts
+        rows.join(told, left_on=[text, *alike], right_on=["prompt", *alike], maintain_order="left").select(
+            "instance", "response", by=pl.lit(text)
+        )
+        for text in PROMPTS
+        if text in named
+        for rows, alike in ways
     ]
-    return pl.concat(found).unique("instance", keep="first", maintain_order=True)
+    # An answer to the prompt as it was before it was rewritten comes first.
+    every = pl.concat(found)
+    first = every.unique("instance", keep="first", maintain_order=True)
+    return every.join(first, on=["instance", "by"], how="semi").drop("by").unique(maintain_order=True)

@@ -25,9 +25,10 @@ import polars as pl
 from biasgrid.checkpoints.checkpoint import read_record
 from biasgrid.engine.back_end import BackEnd, Opener
 from biasgrid.engine.settings import Settings
-from biasgrid.files import read_made, write_text
+from biasgrid.files import write_text
 from biasgrid.jobs.progress import Progress
 from biasgrid.models.answer_store import Answers, AnswerStore
+from biasgrid.models.found_out import check_record, read_able
 from biasgrid.references import found
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, write_table
@@ -161,6 +162,7 @@ def predict_shard(
     settings: Settings,
     provenance: Mapping[str, Any],
     opener: Opener | None = None,
+    source: Mapping[str, Any] | None = None,
 ) -> None:
     """Predicts rows [N (shard-1)/shards, N shard/shards) of an instances table.
 
@@ -172,17 +174,21 @@ def predict_shard(
         settings: how to predict.
         provenance: what the table shall carry besides what is added here.
         opener: what opens the back end and keeps it for the next shard; None keeps nothing.
+        source: where the config has the model from, which its record must say; None where that is not asked.
 
     Raises:
         ModelError: the model cannot be used for these instances.
-        TableError: the instances table is damaged.
+        TableError: the instances table is damaged, or of another dataset.
+        UserError: the record is of another model, or what was found out is.
     """
     back_end: type[BackEnd] = found(path)
     instances = read_asked(files.instances, back_end.READS)
     first, end = (len(instances) * number // shards for number in (shard - 1, shard))
     instances = instances.slice(first, end - first)
     record = read_record(files.model)
-    able = read_made(files.able, "what a model can do") if files.able else {}
+    if source is not None:
+        check_record(files.model, record, source)
+    able = read_able(files.able, files.model) if files.able else {}
     settings = replace(settings, able=able, cell=files.answers)
     decisive = {"model": record, "task": settings.task, **back_end.decisive(settings)}
     made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
@@ -203,6 +209,7 @@ def predict_shard(
         "instances_sha256": sha256(files.instances.read_bytes()).hexdigest(),
         "instances": read_provenance(files.instances),
         "audits": answers.audits,
+        "store": folder.name,
         "devices": sorted(answers.devices),
     }
     table = in_order(pl.concat([answers.finished, answers.parts]))

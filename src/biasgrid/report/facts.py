@@ -30,6 +30,7 @@ def gather_run(
     imported: Sequence[Path],
     instances: Sequence[Path],
     measures: Sequence[Path],
+    same_models: str,
 ) -> ReportRun:
     """Says what was run.
 
@@ -48,6 +49,7 @@ def gather_run(
         imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
         instances: the instances tables, at `DATASET/VARIANT.parquet`.
         measures: the measures of cells, at `DATASET/MODEL.parquet`.
+        same_models: which models are one, in words.
     """
     versions = provenance()
     return ReportRun(
@@ -65,6 +67,7 @@ def gather_run(
         settings=settings,
         megabytes=megabytes,
         controls=controls,
+        same_models=same_models,
     )
 
 

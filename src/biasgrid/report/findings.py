@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.statistics.selection import in_order
 from biasgrid.tables.certainty import ASSOCIATIONS, discoveries, shown
-from biasgrid.tables.files import empty_table, unreadable
+from biasgrid.tables.files import empty_table, read_provenance, unreadable
 from biasgrid.tables.measure import CONTROL, NOT_MEASURABLE, RANDOM, options_of
 from biasgrid.tables.statistics import DISCOVERED, STATISTICS
 
@@ -81,10 +81,12 @@ def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
     """Reads of tables of statistics what is tested one by one, which is all that `findings` needs of them.
 
     Raises:
-        TableError: one cannot be read as Parquet.
+        TableError: one cannot be read as Parquet, or is of another cell.
     """
     if not paths:
         return empty_table(STATISTICS)
+    for path in paths:
+        read_provenance(path)
     pairs = [pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in ASSOCIATIONS]
     try:
         return (

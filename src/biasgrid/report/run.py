@@ -83,6 +83,7 @@ class ReportRun:
         results: the folder of results, for commands.
         settings: the config, which the page carries.
         megabytes: how large the page may become; sentences are carried as far as they fit.
+        same_models: which models are one, in words; empty where none are.
     """
 
     title: str
@@ -96,6 +97,7 @@ class ReportRun:
     results: str = "results"
     settings: Mapping[str, Any] = field(default_factory=dict)
     megabytes: float = 8
+    same_models: str = ""
 
 
 @dataclass(frozen=True)

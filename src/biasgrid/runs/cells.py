@@ -13,6 +13,7 @@ from biasgrid.references import load, stage
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.completeness import read_cell
 from biasgrid.tables.instances import read_instances
+from biasgrid.tables.provenance import cell_provenance
 
 
 class TablesOfCells:
@@ -71,13 +72,14 @@ class TablesOfCells:
 
         Raises:
             InputError: there is no such model, or the dataset is not for it.
-            UserError: a table is missing or damaged.
+            UserError: a table is missing or damaged, or the predictions are of other instances.
         """
         self.refuse(list(unknown_names(str(self.path), "models", [model], self.config.models)))
         self.refuse(self.faults_of_cell(model))
         instances = self.layout.instances_of_cell(self.dataset, model)
         paths = self.layout.predictions_of_cell(self.dataset, model)
         self.check_there([instances, *paths])
+        cell_provenance(instances, paths)
         kind = self.config.question(model, self.dataset).answer
         return read_cell(instances, paths, self.keys, kind, f"{model} on {self.dataset}")
 

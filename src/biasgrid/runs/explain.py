@@ -15,6 +15,7 @@ from biasgrid.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.references import exists, load, stage
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
+from biasgrid.tables.provenance import cell_provenance, check_made_from
 
 KEYS = {"subject": "subject", "attribute": "attribute", "bias_type": "bias-type", "group": "group"}
 """The keys of measures that name a number, and how the command line calls them."""
@@ -65,11 +66,12 @@ def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -
     Raises:
         InputError: a name is unknown, or one is missing.
         UserError: the run is not finished, or the family has no such way.
-        TableError: a table is damaged.
+        TableError: a table is damaged, or the measures were made from others.
     """
     path = measures_of(results, model, dataset)
     measures = read_table(path, MEASURES)
-    made_of = read_provenance(path).get("cell")
+    facts = read_provenance(path)
+    made_of = facts.get("cell")
     if made_of is None:
         raise UserError(f"{path}: does not say what it was measured from, because an older biasgrid made it; run again")
     family, options = made_of["family"], made_of["options"]
@@ -81,8 +83,10 @@ def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -
         about = as_in_table(measures, about)
     check_names(measures, about, way.EXPLAINED, dataset)
     measure, chosen = way.number(about, options)
-    tables = [pl.scan_parquet(results / made_of["instances"], glob=False)]
-    tables.append(pl.scan_parquet([results / each for each in made_of["predictions"]], glob=False))
+    instances, predictions = results / made_of["instances"], [results / each for each in made_of["predictions"]]
+    answered = cell_provenance(instances, predictions)
+    check_made_from(path, "predictions", answered if "predictions" in facts else None, predictions[0])
+    tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
     asked = way.concerned(tables[0], about).collect()
     said = tables[1].filter(pl.col("instance").is_in(asked["instance"].implode())).collect()
     follow_ups = follow_ups_of(results, made_of)

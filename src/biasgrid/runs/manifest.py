@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.checkpoints.checkpoint import read_record
+from biasgrid.comparison.same_models import same_models
 from biasgrid.config import Config
 from biasgrid.files import read_made
 from biasgrid.models.servers.spent import holdings_of
@@ -31,8 +32,8 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
 
     Returns:
         The facts of `tables.provenance.provenance`, and `title`, `results` (the folder), `datasets` (see
-        `asked_of`), `word_lists` (digests by dataset and variant),
-        `models` (records by name), `cells` (see `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all
+        `asked_of`), `word_lists` (digests by dataset and variant), `models` (records by name), `same_models` (which of
+        them are one, in words), `cells` (see `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all
         outputs, by their paths below the folder of results).
 
     Raises:
@@ -49,6 +50,7 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
         results=config.results,
         datasets={dataset: asked_of(config, dataset) for _, dataset in config.cells()},
         word_lists={name: read_provenance(path)["word_lists"] for name, path in variants.items()},
+        same_models=same_models(read_provenance(layout.summary("parquet"))["measures"]),
         models={model: read_record(path) for model, path in records.items() if path.exists()},
         cells=cells,
         totals={

@@ -13,6 +13,7 @@ from biasgrid.runs.layout import Layout
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table
 from biasgrid.tables.instances import read_instances, what_is_asked
+from biasgrid.tables.provenance import cell_provenance
 
 
 class Preview(NamedTuple):
@@ -73,6 +74,7 @@ def answered(config: Config, dataset: str, model: str, count: int) -> Preview:
     missing = [table for table in tables if not table.exists()]
     if missing:
         raise UserError(f"there is no {missing[0]}: {model} has not answered {dataset}; run snakemake first")
+    cell_provenance(layout.instances_of_cell(dataset, model), tables)
     family = config.reference_of_family(dataset)
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
     instances = read_instances(layout.instances_of_cell(dataset, model), keys)

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from biasgrid.faults import UserError
+from biasgrid.runs.layout import Layout
 from biasgrid.runs.results import Results
 
 PACKAGE = Path(__file__).parents[1]
@@ -67,7 +68,7 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
     file = Path(snakefile or workflow_folder() / "Snakefile")
     if not file.is_file():
         raise UserError(f"there is no {file}; expected the workflow there")
-    results = load_config(config).results
+    layout = Layout(load_config(config))
     # By the arguments of the command line, because these alone read the profile beside the Snakefile.
     line = ["--snakefile", str(file), "--configfile", str(config), "--cores", str(cores or "all")]
     parser, arguments = parse_args(line)
@@ -77,4 +78,6 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
         unlock_results()
     if not is_done:
         raise UserError(f"the run of {config} has failed; see the logs named above, or `biasgrid status`")
-    return Results(results)
+    # Where nothing is to be done Snakemake tells nobody.
+    layout.failed_manifest.unlink(missing_ok=True)
+    return Results(layout.results)

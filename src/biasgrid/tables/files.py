@@ -21,6 +21,8 @@ from biasgrid.faults import UserError
 from biasgrid.files import whole
 
 PROVENANCE_KEY = "biasgrid"
+OF = "of"
+"""The fact of a table's provenance that says of what dataset, model and shard it is, as its path does."""
 REMEDY = "remove it and run again"
 AT_ONCE = pl.InMemoryEngine()
 """pandera asks polars twice a column; its usual engine, made for tables that do not fit into memory, takes ten times as
@@ -107,22 +109,33 @@ class Disk:
         """Leaves nothing in a buffer: there is none."""
 
 
-def read_table(path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def read_table(
+    path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None, *, anywhere: bool = False
+) -> pl.DataFrame:
     """Reads a table, or some of its columns, and validates what it read.
 
+    Args:
+        path: the file.
+        schema: its schema.
+        columns: which columns; None for all.
+        anywhere: whether it may lie elsewhere than where it was made, see `check_place`.
+
     Raises:
-        TableError: the file is not readable as Parquet, was not made by biasgrid or does not fit its schema.
+        TableError: the file is not readable as Parquet, was not made by biasgrid, is of another cell or does not fit
+            its schema.
     """
-    frame = read_unchecked(path, schema, columns)
+    frame = read_unchecked(path, schema, columns, anywhere=anywhere)
     if columns is not None:
         schema = schema.select_columns(list(columns))
     validate(frame, schema, path, remedy=f"; {REMEDY}")
     return frame
 
 
-def read_unchecked(path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def read_unchecked(
+    path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None, *, anywhere: bool = False
+) -> pl.DataFrame:
     """Reads a table that still has to be validated; see `read_table`."""
-    read_metadata(path, schema.name)
+    read_facts(path, schema.name, anywhere)
     try:
         return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -199,26 +212,42 @@ def read_columns(path: str | Path, kind: str) -> dict[str, pl.DataType]:
         raise unreadable(path, kind, error) from None
 
 
-def read_provenance(path: str | Path) -> dict[str, Any]:
+def read_provenance(path: str | Path, *, anywhere: bool = False) -> dict[str, Any]:
     """Returns the provenance that a table carries.
 
     Raises:
-        TableError: the file is not readable as Parquet, or carries none, so it was not made by biasgrid.
+        TableError: the file is not readable as Parquet, or carries none, so it was not made by biasgrid; or it is of
+            another cell, unless it may lie `anywhere`.
     """
-    provenance: dict[str, Any] = json.loads(read_metadata(path, "biasgrid")[PROVENANCE_KEY])
-    return provenance
+    return read_facts(path, "biasgrid", anywhere)
 
 
-def read_metadata(path: str | Path, kind: str) -> dict[str, str]:
-    """Returns the metadata of a table that biasgrid has written.
-
-    Raises:
-        TableError: the file is not readable as Parquet, or was not made by biasgrid.
-    """
+def read_facts(path: str | Path, kind: str, anywhere: bool) -> dict[str, Any]:
+    """Returns what a table says of itself; see `read_provenance`."""
     try:
         metadata = pl.read_parquet_metadata(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable(path, kind, error) from None
     if PROVENANCE_KEY not in metadata:
         raise TableError(f"{path}: has no provenance; expected a table that biasgrid wrote; {REMEDY}")
-    return metadata
+    facts: dict[str, Any] = json.loads(metadata[PROVENANCE_KEY])
+    if not anywhere and OF in facts:
+        check_place(Path(path), facts[OF])
+    return facts
+
+
+def check_place(path: Path, of: str) -> None:
+    """Refuses a table that was made as that of another cell, dataset or shard than the one whose place it has.
+
+    Args:
+        path: the file: `DATASET/MODEL.parquet`, `DATASET/MODEL/SHARD.parquet` and the like, or for several tables of
+            one cell a file of any name in a folder `DATASET/MODEL`.
+        of: what it says it is of, such as `DATASET/MODEL`.
+
+    Raises:
+        TableError: with both, and what to do.
+    """
+    parts, depth = path.absolute().with_suffix("").parts, len(of.split("/"))
+    places = ["/".join(parts[-depth:]), "/".join(parts[-depth - 1 : -1])]
+    if of not in places:
+        raise TableError(f"{path}: is the table of {of}; expected that of {places[0]}; {REMEDY}")

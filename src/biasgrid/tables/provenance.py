@@ -14,11 +14,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from biasgrid.tables.files import TableError, read_provenance
+from biasgrid.files import read_made
+from biasgrid.tables.files import OF, REMEDY, TableError, read_provenance
 from biasgrid.version import __version__
 
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
-OF_SHARDS = ("audits", "config", "devices", "hardware")
+OF_SHARDS = ("audits", "config", "devices", "hardware", OF)
 """What the shards of a cell may differ in."""
 
 
@@ -53,16 +54,24 @@ def processor() -> str:
     return next(names, platform.processor())
 
 
-def cell_provenance(instances: Path, predictions: Sequence[Path], **expected: Any) -> dict[str, Any]:
+def cell_provenance(
+    instances: Path,
+    predictions: Sequence[Path],
+    record: str | Path | None = None,
+    dump: Mapping[str, Any] | None = None,
+    **expected: Any,
+) -> dict[str, Any]:
     """Returns what is known of a cell's predictions: that of its shards, once, with all their machines and audits.
 
     Args:
         instances: the cell's instances table.
         predictions: its predictions tables.
+        record: the record of the model that has made them, None where that is not asked.
+        dump: where their dump is from and its digest, None for what is not known; None where there need be no dump.
         expected: what the predictions must say of themselves, such as `scoring`.
 
     Raises:
-        TableError: the shards were made differently, from other instances, or not as expected.
+        TableError: the shards were made differently, from other instances, by another model, or not as expected.
     """
     shards = [read_provenance(path) for path in predictions]
     for path, shard in zip(predictions, shards, strict=True):
@@ -72,15 +81,18 @@ def cell_provenance(instances: Path, predictions: Sequence[Path], **expected: An
                     f"{path}: its {key} is not that of {predictions[0]}; expected all shards of a cell to be made "
                     "alike: remove them and run again"
                 )
+    if record is not None and shards[0].get("model") != read_made(record, "a record of a checkpoint"):
+        raise TableError(f"{predictions[0]}: made by another model than that of {record}; {REMEDY}")
     for key, value in expected.items():
         if shards[0].get(key) != value:
             raise TableError(
-                f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the config; remove it "
-                "and run again"
+                f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the config; {REMEDY}"
             )
+    if dump is not None and dump.items() - shards[0].get("dump", {}).items() - dict.fromkeys(dump).items():
+        raise TableError(f"{predictions[0]}: imported from another dump than that of the config; {REMEDY}")
     made_from = shards[0].get("instances_sha256")
     if made_from is not None and made_from != sha256(instances.read_bytes()).hexdigest():
-        raise TableError(f"{predictions[0]}: made from another table than {instances}; remove it and run again")
+        raise TableError(f"{predictions[0]}: made from another table than {instances}; {REMEDY}")
     if "dump" in shards[0] and read_provenance(instances).get("dump") != shards[0]["dump"]:
         raise TableError(f"{predictions[0]}: imported from another dump than {instances}; remove both and run again")
     devices = sorted({device for shard in shards for device in shard.get("devices", [])})
@@ -88,7 +100,74 @@ def cell_provenance(instances: Path, predictions: Sequence[Path], **expected: An
     # Shards that took answers from one earlier shard have its audit in common.
     audits = {name: audit for shard in shards for name, audit in shard.get("audits", {}).items()}
     gathered = {"devices": devices, "hardware": distinct(hardware), "audit": largest_audit(audits.values())}
-    return {**{key: value for key, value in shards[0].items() if key != "audits"}, **gathered}
+    return {**{key: value for key, value in shards[0].items() if key not in ("audits", OF)}, **gathered}
+
+
+def written_as(predictions: Sequence[Path]) -> list[str]:
+    """Digests what predictions say of themselves, table by table, for what is made of the texts in them."""
+    return [digest(read_provenance(path)) for path in predictions]
+
+
+def check_made_from(path: str | Path, key: str, made_from: Any, source: str | Path) -> None:
+    """Refuses a table that was made from something else than what lies there by now.
+
+    Args:
+        path: the table.
+        key: the fact of its provenance that says from what it was made.
+        made_from: what that must be.
+        source: from what it should be made, for the message.
+
+    Raises:
+        TableError: with both tables.
+    """
+    if read_provenance(path).get(key) != json.loads(json.dumps(made_from)):
+        raise TableError(f"{path}: not made from what {source} holds now; {REMEDY}")
+
+
+def name_of_cell(path: str | Path) -> str:
+    """Returns `DATASET/MODEL` of a table of a cell, `DATASET/MODEL.parquet`."""
+    return "/".join(Path(path).with_suffix("").parts[-2:])
+
+
+def provenance_of_cells(paths: Sequence[str | Path]) -> dict[str, dict[str, Any]]:
+    """Returns what tables of cells say of themselves, by `DATASET/MODEL`."""
+    return {name_of_cell(path): read_provenance(path) for path in paths}
+
+
+def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]) -> None:
+    """Refuses evidence and statistics of cells that were not made with the measures that lie there by now.
+
+    Args:
+        measures: the measures of cells, `DATASET/MODEL.parquet`.
+        others: other tables of some of these cells.
+
+    Raises:
+        TableError: with the first such table.
+    """
+    known = provenance_of_cells(measures)
+    sources = {name_of_cell(path): path for path in measures}
+    for path in others:
+        own, name = read_provenance(path), name_of_cell(path)
+        if known[name] not in (own, own.get("measures")):
+            raise TableError(f"{path}: not made with {sources[name]}; {REMEDY}")
+
+
+def check_compared(statistics: Sequence[str | Path], compared: Sequence[str | Path]) -> None:
+    """Refuses tables that compare the models of a dataset from other statistics than those that lie there by now.
+
+    Args:
+        statistics: those of cells, `DATASET/MODEL.parquet`.
+        compared: tables of datasets, `DATASET.parquet`.
+
+    Raises:
+        TableError: with the first such table.
+    """
+    known: dict[str, dict[str, Any]] = {}
+    for path in map(Path, statistics):
+        known.setdefault(path.parent.name, {})[path.stem] = read_provenance(path)
+    for path in map(Path, compared):
+        if read_provenance(path).get("cells") != known[path.stem]:
+            raise TableError(f"{path}: compares other statistics than those of {path.stem}; {REMEDY}")
 
 
 def distinct(values: Sequence[Any]) -> list[Any]:

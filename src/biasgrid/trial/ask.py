@@ -22,6 +22,7 @@ from biasgrid.engine.settings import Settings
 from biasgrid.families.expansion import expand_rows
 from biasgrid.faults import Fault, InputError
 from biasgrid.files import write_text
+from biasgrid.models.found_out import write_able
 from biasgrid.models.predict import ShardFiles, predict_shard
 from biasgrid.models.typed import FORMS, Typed, TypedError, typed_line
 from biasgrid.references import found
@@ -98,7 +99,7 @@ class Asker:
         if not look:
             return None
         found_out = found(look)(read_record(self.record), self.model.section, self.folder / "able.log")
-        write_text(self.folder / "able.json", json.dumps(found_out))
+        write_able(self.folder / "able.json", self.record, found_out)
         return self.folder / "able.json"
 
     @property

@@ -61,13 +61,20 @@ def import_dump(
     Raises:
         InputError: the dump has another digest, or answers of another task or dataset, or is malformed.
     """
-    found = digest_of(path)
-    if origin["sha256"] not in (None, found):
-        raise InputError([Fault(str(path), "", f"sha256 is {found}", f"{origin['sha256']}, as in the config")])
-    imported = read_unqover(path, KINDS_OF_TASKS[task])
-    check_subjects(path, imported.instances["subject1"].unique().sort().to_list(), subject_lists)
+    imported, found = read_dump(path, origin["sha256"], task, subject_lists)
     facts = {"task": task, "scoring": scoring, "dump": {**origin, "sha256": found}}
     write_imported(imported, folder, {**provenance, **facts})
+
+
+def read_dump(path: Path, sha256: str | None, task: str, subject_lists: Sequence[Path]) -> tuple[Imported, str]:
+    """Reads a dump that stands in place of a cell, and its digest; see `import_dump`."""
+    found = digest_of(path)
+    if sha256 not in (None, found):
+        raise InputError([Fault(str(path), "", f"sha256 is {found}", f"{sha256}, as in the config")])
+    imported = read_unqover(path, KINDS_OF_TASKS[task])
+    check_subjects(path, imported.instances["subject1"].unique().sort().to_list(), subject_lists)
+    check_answers(path, imported, subject_lists)
+    return imported, found
 
 
 def check_subjects(path: Path, subjects: Sequence[str], subject_lists: Sequence[Path]) -> None:
@@ -83,6 +90,27 @@ def check_subjects(path: Path, subjects: Sequence[str], subject_lists: Sequence[
         some = ", ".join(subjects[:3]) + (", ..." if len(subjects) > 3 else "")
         problem = f"none of its subjects ({some}) is in {' or '.join(map(str, subject_lists))}"
         raise InputError([Fault(str(path), "", problem, "a dump of the dataset under which the config lists it")])
+
+
+def check_answers(path: Path, imported: Imported, subject_lists: Sequence[Path]) -> None:
+    """Refuses a dump whose keys name a subject of the dataset and whose answers are another one, in whatever case.
+
+    Raises:
+        InputError: with the first such pair.
+    """
+    lines: dict[str, set[tuple[Path, int]]] = {}
+    for file in subject_lists:
+        # A subject's forms, such as China and Chinese, are in one line of each column.
+        for terms in read_subjects(file, 1, []).forms.values():
+            for line, name in enumerate(terms):
+                lines.setdefault(name.casefold(), set()).add((file, line))
+    for which in (1, 2):
+        pairs = imported.instances.select(f"subject{which}", f"candidate{which}").unique(maintain_order=True)
+        for subject, answer in pairs.iter_rows():
+            named, answered = lines.get(subject.casefold()), lines.get(answer.casefold())
+            if named and answered and named.isdisjoint(answered):
+                problem = f"a key names {subject!r}, but the answer is {answer!r}"
+                raise InputError([Fault(str(path), "", problem, "one subject of the lists in key and answer")])
 
 
 def digest_of(path: Path) -> str:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from biasgrid.characters import folded
 from biasgrid.families.counterfactual.tasks import CLASSIFICATION
 from biasgrid.families.family import DatasetSection
 from biasgrid.groups.section import GroupMeasure
@@ -50,6 +51,6 @@ class CounterfactualDataset(DatasetSection):
             raise ValueError(f"expected the names of the classes, as the task is {task}")
         if task not in (None, CLASSIFICATION) and labels:
             raise ValueError(f"expected no `labels`, as the task is {task}")
-        if len(set(labels)) != len(labels):
+        if len(set(map(folded, labels))) != len(labels):
             raise ValueError("expected labels that differ")
         return labels

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from biasgrid.characters import folded
+from biasgrid.characters import alike, folded
 from biasgrid.families.family import OneToken
 from biasgrid.families.texts import wide_space
 from biasgrid.families.underspecified.design import Design, design_of
@@ -120,6 +120,10 @@ def check_columns(path: Path, columns: dict[str, list[Entry]], faults: list[Faul
                 faults.append(Fault(str(path), f"line {entry.line}", problem, "one space between two words"))
         without = [entry for entry in entries if entry.cluster is None]
         clustered = [entry for entry in entries if entry.cluster is not None]
+        for cluster, other in alike(entry.cluster for entry in clustered if entry.cluster is not None):
+            line = next(entry.line for entry in clustered if entry.cluster == cluster)
+            problem = f"the cluster {cluster!r} is {other!r} but for case or normal form"
+            faults.append(Fault(str(path), f"line {line}", problem, "every cluster spelled alike"))
         if without and clustered:
             for entry in min(without, clustered, key=len):
                 problem = f"{'no cluster' if entry.cluster is None else 'a cluster'}, unlike other {head} lines"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.characters import folded
+from biasgrid.characters import alike, folded
 from biasgrid.families.counterfactual.packs.json_files import as_json, kind, read_object
 from biasgrid.families.counterfactual.packs.pack import JOIN
 from biasgrid.families.counterfactual.packs.placeholders import MASK, PLACEHOLDER
@@ -101,12 +101,9 @@ def check_names(file: str, where: str, what: str, names: Iterable[str], faults: 
 
 def check_alike(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
     """Reports names that are others but for case or their normal form."""
-    first: dict[str, str] = {}
-    for name in dict.fromkeys(names):
-        other = first.setdefault(folded(name), name)
-        if other != name:
-            problem = f"the {what} {as_json(name)} is {as_json(other)} but for case or normal form"
-            faults.append(Fault(file, where, problem, f"every {what} once"))
+    for name, other in alike(names):
+        problem = f"the {what} {as_json(name)} is {as_json(other)} but for case or normal form"
+        faults.append(Fault(file, where, problem, f"every {what} once"))
 
 
 def check_group_tokens(file: str, biases: dict[str, Groups], tokens: Collection[str], faults: list[Fault]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from biasgrid.characters import alike, composed
 from biasgrid.faults import Fault, InputError
 from biasgrid.reading import read_text
 
@@ -55,6 +56,11 @@ def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
             for filling in lines:
                 known.setdefault(filling.text, filling)
     of = {token: list(known.values()) for token, known in fillings.items()}
+    for token, known in fillings.items():
+        for text, other in alike(known, composed):
+            problem = f"{text!r} is {other!r} of {known[other].file}, line {known[other].line}, in another normal form"
+            expected = f"every filling of {token!r} once, or all in the normal form NFC"
+            faults.append(Fault(known[text].file, f"line {known[text].line}", problem, expected))
     return Fillings(of, complete=len(faults) == before, named=path is not None)
 
 

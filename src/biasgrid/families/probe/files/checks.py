@@ -8,6 +8,7 @@ from math import factorial
 from pathlib import Path
 
 from biasgrid.families.probe.files.evaluators import FirstName, Own, Words
+from biasgrid.families.probe.files.look_alikes import look_alike_faults
 from biasgrid.families.probe.files.metrics import (
     EXPECTED,
     GROUP,
@@ -50,6 +51,7 @@ class Checks:
         yield from self.item_faults()
         yield from self.text_faults()
         yield from self.option_faults()
+        yield from look_alike_faults(self.probe, self.fault)
         yield from self.expected_faults()
         for name, metric in self.probe.head.metric.items():
             yield from self.metric_faults(name, metric)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from biasgrid.families.probe.files.section import Head, Keys
 from biasgrid.faults import Problem
+from biasgrid.references import RUNS, how_it_ends
 
 if TYPE_CHECKING:
     import polars as pl
-
-RUNS = "code that runs"
 
 
 class ProbeClass:
@@ -56,8 +55,10 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
     """
     try:
         content = runpy.run_path(str(path))
-    except Exception as error:  # the code of a user may raise anything
-        raise Problem(f"fails while it is run ({type(error).__name__}: {error})", RUNS) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the code of a user may raise anything, and end the program
+        raise Problem(how_it_ends(error, "while it is run"), RUNS) from error
     kinds = [one for one in content.values() if isinstance(one, type) and issubclass(one, ProbeClass)]
     own = [kind for kind in kinds if kind is not ProbeClass]
     if len(own) != 1:
@@ -65,7 +66,9 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
     try:
         probe = own[0]()
         items = list(probe.items())
-    except Exception as error:  # as above
-        raise Problem(f"the method `items` fails ({type(error).__name__}: {error})", RUNS) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # as above
+        raise Problem(f"the method `items` {how_it_ends(error)}", RUNS) from error
     told = {key: getattr(probe, key) for key in Head.model_fields if hasattr(probe, key)}
     return probe, {**told, "items": items}

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from biasgrid.characters import alike, composed
 from biasgrid.faults import Fault, InputError
 from biasgrid.reading import read_text
 from biasgrid.section import Section
@@ -139,6 +140,9 @@ def row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Faul
     """Yields rows of unequal lengths, empty words, names of groups that stand twice, and what needs `people`."""
     for name in sorted({name for name in head.groups if head.groups.count(name) > 1}):
         yield document.fault(path, ("groups",), f"{name!r} appears twice", "every group once")
+    for name, other in alike(head.groups):
+        problem = f"{name!r} is {other!r} but for case or normal form"
+        yield document.fault(path, ("groups",), problem, "every group once")
     sections = {name: getattr(head, name) for name in CONDITIONS}
     rows = [((name, number), row) for name, section in sections.items() for number, row in enumerate(section)]
     if not rows:
@@ -216,6 +220,9 @@ def word_faults(path: Path, document: Document, groups: Groups) -> Iterator[Faul
         for number, sought in enumerate(row.sought):
             for word in sought:
                 rows.setdefault(word.lower(), []).append((number, row))
+    for word, other in alike(rows, composed):
+        problem = f"{word!r} is {other!r} in another normal form"
+        yield document.fault(path, rows[word][0][1].place, problem, "every word once, or all in the normal form NFC")
     for word, several in rows.items():
         place = several[-1][1].place
         names = [groups.names[number] for number in dict.fromkeys(number for number, _ in several)]
@@ -224,8 +231,8 @@ def word_faults(path: Path, document: Document, groups: Groups) -> Iterator[Faul
             yield document.fault(path, place, problem, f"a word of one group; ({word}) is written, but not looked for")
             continue
         for condition in dict.fromkeys(row.condition for _, row in several):
-            alike = [row for _, row in several if row.condition == condition]
-            marked = sum(word in row.defaults for row in alike)
-            if len(alike) > 1 and marked != 1:
-                problem = f"{word!r} is in {len(alike)} rows, {marked} of them marked"
+            same = [row for _, row in several if row.condition == condition]
+            marked = sum(word in row.defaults for row in same)
+            if len(same) > 1 and marked != 1:
+                problem = f"{word!r} is in {len(same)} rows, {marked} of them marked"
                 yield document.fault(path, place, problem, f"{word}{DEFAULT} in the row that is meant by default")

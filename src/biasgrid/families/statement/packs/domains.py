@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from biasgrid.characters import alike
 from biasgrid.families.statement.packs.pack import UNUSED, Value
 from biasgrid.families.texts import SPACING, spacing_problem
 from biasgrid.faults import Fault, InputError
@@ -62,6 +63,11 @@ def read_domain(file: Path, as_original: bool, faults: list[Fault]) -> tuple[Val
         if not as_original:
             faults += value_faults(str(file), number, fields, [each.name for each in values])
         values.append(value)
+    if not as_original:
+        for what, names in {"value": [each.name for each in values], "class": [each.group for each in values]}.items():
+            for name, other in alike(names):
+                problem = f"the {what} {name!r} is {other!r} but for case or normal form"
+                faults.append(Fault(str(file), "", problem, f"every {what} spelled alike"))
     return tuple(values)
 
 
