@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.rewriting.asking import Asking, RewritingFiles
 from biasgrid.families.rewriting.declared import ABOUT, FLAGS, FURTHER, HARMS, MEASURES, measures_of
 from biasgrid.families.rewriting.files.groups import groups_digest
-from biasgrid.families.rewriting.files.targets import targets_of
+from biasgrid.families.rewriting.files.targets import stop_words_of, targets_of
 from biasgrid.families.rewriting.section import VADER, RewritingDataset
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.faults import Fault
@@ -34,6 +34,7 @@ class Rewriting(Family):
     instance_bytes = 60.0
     own_measures: ClassVar = {**MEASURES, **{name: each for some in FURTHER.values() for name, each in some.items()}}
     flags = FLAGS
+    formats: ClassVar = {"langfair": Format("biasgrid.langfair.commands:import_words")}
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -41,10 +42,11 @@ class Rewriting(Family):
         entry, section = grid.models[model], section_of(grid, dataset)
         if entry.task != section.task or entry.predictions:
             return None
-        groups = Path(grid.word_lists) / section.groups
+        folder = Path(grid.word_lists)
+        groups = folder / section.groups
         chosen = section.model_dump(include={"neutralise", "threshold", "mode", "harms", "lists", "embeddings"})
         scorers = list(dict.fromkeys([*section.scorers, *section.harms]))
-        words = {"targets": targets_of(Path(grid.word_lists), section)[0]}
+        words = {"targets": targets_of(folder, section)[0], "stop_words": stop_words_of(folder, section)[0]}
         options = {"groups": str(groups), "digest": groups_digest(groups), "scorers": scorers, **words, **chosen}
         asked = {scorer: "score" for scorer in scorers if scorer not in VADER}
         asked |= {section.embeddings: "vector"} if section.embeddings else {}
@@ -96,6 +98,7 @@ class Rewriting(Family):
         usable, unit = len(lists.usable), "prompts with words of groups"
         yield from sample_faults(source, f"{key}.sample", section.sample, usable, unit)
         yield from targets_of(Path(grid.word_lists), section)[1]
+        yield from stop_words_of(Path(grid.word_lists), section)[1]
         yield from answer_faults(grid, dataset, lists)
         if section.neutral and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"
