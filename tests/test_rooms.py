@@ -14,7 +14,8 @@ import biasgrid
 PACKAGE = Path(biasgrid.__file__).parent
 LONGEST_FILE, MOST_FILES = 300, 20
 FLOORS = [
-    {"arrays", "characters", "faults", "version"},
+    {"arrays", "characters", "version"},
+    {"faults"},
     {"addresses", "files", "foreign", "reading", "references", "section"},
     {"checkpoints", "jobs", "rows", "tables", "wording"},
     {"engine", "given_answers", "groups", "yaml_file"},

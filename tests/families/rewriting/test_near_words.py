@@ -56,7 +56,7 @@ def test_titles_and_phrases_are_counted_as_langfair_counts_them(lists: Path) -> 
     # Both lists have four words, though one of each is found: kind is once with `she`, twice with `he`.
     assert found["stereotypical_association", "kind"] == pytest.approx(2 / 3 - 1 / 2)
     plain = near_words(grid_of(lists, groups="groups.yaml", stop_words="stop.txt", mode=None), ANSWERS)
-    # Elsewhere marks and capitals do not matter, and phrases are found: five times with words of women, four with those of men.
+    # Elsewhere marks and capitals do not matter, and phrases are found: five times against four.
     assert plain["stereotypical_association", "kind"] == pytest.approx(abs(5 / 9 - 1 / 2))
 
 
