@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,12 @@ from biasgrid.arrays import FloatArray
 from biasgrid.families.flags import LEAST_PROBABILITY
 from biasgrid.tables.validity import Check
 
+SCORES = ("probabilities", "starts", "ends")
+"""Columns of predictions that hold what was read of candidates or classes."""
+SCORED = ("logits", "echo", "top")
+"""How scores of generative models are read, where they are not parsed from a response."""
+SHOWN = 60
+"""How many characters of an answer are shown."""
 AT_ONCE = 2**17
 """How many rows are looked at together, so that there need not be memory for all of them."""
 
@@ -44,6 +50,76 @@ def equal_scores(scores: FloatArray) -> Iterator[Check]:
         equal += int(np.count_nonzero((known > 1) & (low == high)))
     if several:
         yield Check("equal_scores", equal / several, several)
+
+
+def of_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the shares of instances whose scores are all 0 or 1, and whose scores do not depend on the text.
+
+    Scores that were parsed from a response are 0 and 1 by nature, and do not count; nor do those that are all 0.
+
+    Args:
+        instances: with all columns.
+        predictions: answers of any kind.
+    """
+    columns = predictions.collect_schema()
+    names = [name for name in SCORES if name in columns]
+    if not names:
+        return
+    is_read = pl.col("scored_by").is_null() | pl.col("scored_by").cast(pl.String).is_in(SCORED)
+    read = predictions.filter(is_read) if "scored_by" in columns else predictions
+    read = read.filter(pl.any_horizontal(pl.col(name).list.max() > 0 for name in names))
+    count = read.select(pl.len()).collect().item()
+    if not count:
+        return
+    ones = read.filter(pl.all_horizontal(pl.col(name).list.max() == 1 for name in names)).select(names)
+    others = pl.element() * (1 - pl.element())
+    saturated = ones.filter(pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names))
+    yield Check("saturated_scores", saturated.select(pl.len()).collect().item() / count, count)
+    yield Check("constant_scores", constant(instances, read.select("instance", *names), names) / count, count)
+
+
+def constant(instances: pl.LazyFrame, scores: pl.LazyFrame, names: Sequence[str]) -> int:
+    """Counts instances with the same scores as all others with the same candidates, of which some have other texts.
+
+    Args:
+        instances: with all columns.
+        scores: `instance` and lists of scores.
+        names: the names of the lists.
+    """
+    columns = instances.collect_schema()
+    candidates = [name for name in columns if name.startswith("candidate")]
+    texts = [name for name in ("system", "text", "text_pair") if name in columns]
+    most = scores.select(pl.max_horizontal(pl.col(name).list.len().max() for name in names)).collect().item()
+    each = [pl.col(name).list.get(place, null_on_oob=True) for name in names for place in range(most)]
+    numbered = {f"score{place}": score for place, score in enumerate(each)}
+    asked = instances.select("instance", *candidates, *texts).join(scores.select("instance", **numbered), on="instance")
+    # Without candidates the instances are asked about the same classes.
+    groups = asked.with_columns(group=pl.concat_str([pl.lit(""), *candidates], separator="\x1f", ignore_nulls=True))
+    is_same = pl.all_horizontal(pl.col(name).n_unique() == 1 for name in numbered)
+    same = groups.group_by("group").agg(is_same.alias("same"), several=pl.len() > 1).filter("same", "several").collect()
+    if same.is_empty():
+        return 0
+    of_text = pl.struct(pl.col(texts).cast(pl.String)).n_unique()
+    sizes = groups.join(same.lazy(), on="group", how="semi").group_by("group").agg(of_text.alias("texts"), pl.len())
+    return int(sizes.filter(pl.col("texts") > 1).select(pl.col("len").sum()).collect().item())
+
+
+def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the share of the commonest answer among those that are not empty, if the answers are texts.
+
+    Args:
+        predictions: answers of any kind.
+    """
+    if "response" not in predictions.collect_schema():
+        return
+    texts = predictions.select(pl.col("response").cast(pl.String).str.strip_chars()).drop_nulls()
+    counts = texts.filter(pl.col("response") != "").group_by("response").agg(count=pl.len()).collect()
+    count = int(counts["count"].sum())
+    if count:
+        commonest = counts.sort(-pl.col("count").cast(pl.Int64), "response").row(0, named=True)
+        text = commonest["response"]
+        shown = repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}...")
+        yield Check("same_text", commonest["count"] / count, count, flag=shown)
 
 
 def improbable(scores: FloatArray) -> Check:
