@@ -84,12 +84,16 @@ class Rewriting(Family):
         return FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields a system text that is to be rewritten and is not there."""
+        """Yields a system text that is to be rewritten and is not there, and stop words that nothing needs."""
         for name, section in grid.datasets.items():
-            if isinstance(section, RewritingDataset) and section.rewrite == "system" and section.system is None:
-                yield Fault(
-                    source, f"datasets.{name}.rewrite", "system, but there is no system text", "`system`, a text"
-                )
+            if not isinstance(section, RewritingDataset):
+                continue
+            key = f"datasets.{name}"
+            if section.rewrite == "system" and section.system is None:
+                yield Fault(source, f"{key}.rewrite", "system, but there is no system text", "`system`, a text")
+            if section.stop_words is not None and section.targets is None:
+                problem = f"{section.stop_words!r}, but there are no `targets`, near which words are counted"
+                yield Fault(source, f"{key}.stop_words", problem, "`targets`, a file of words, or no `stop_words`")
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Asking) -> Iterator[Fault]:
         """Yields a sample that is none or too large, and neutral words that are missing."""
