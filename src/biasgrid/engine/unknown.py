@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,12 +42,18 @@ def with_unknown_tokens(rows: Rows, tokenizer: PreTrainedTokenizerFast) -> BoolA
     token, found = tokenizer.unk_token_id, np.zeros(len(rows.first_of), dtype=np.bool_)
     if token not in (None, *others):
         found = rows.first.have(token)[rows.first_of] | rows.second.have(token)[rows.second_of]
-    pieces = kinds_of_pieces(tokenizer.convert_ids_to_tokens(range(len(tokenizer))))
+    pieces = pieces_of(tokenizer)
     if pieces.any():
         first, second = counts_of(rows.first, pieces)[rows.first_of], counts_of(rows.second, pieces)[rows.second_of]
         lettered, short = (first + second).T
         found |= (lettered >= FEWEST) & (2 * short > lettered)
     return found if rows.owner is None else np.bincount(rows.owner, found) > 0
+
+
+@lru_cache(maxsize=2)
+def pieces_of(tokenizer: PreTrainedTokenizerFast) -> IntArray:
+    """Returns the kinds of pieces of a tokenizer's vocabulary, which take a while where it is large."""
+    return kinds_of_pieces(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
 
 
 def kinds_of_pieces(tokens: Sequence[str | None]) -> IntArray:

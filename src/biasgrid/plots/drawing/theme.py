@@ -207,10 +207,12 @@ def save(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> None:
     The same figure gives the same bytes each time: ids are salted alike and no date is written. Text stays text.
     """
     figure = with_whole_subtitle(figure)
-    # A dollar in a name begins no formula.
-    looks = {"svg.hashsalt": "biasgrid", "svg.fonttype": "none", "text.parse_math": False}
     # Subjects that a model was not asked about have no value, of which plotnine would warn each time.
-    with mpl.rc_context(looks), warnings.catch_warnings():
+    with (
+        # A dollar in a name begins no formula.
+        mpl.rc_context({"svg.hashsalt": "biasgrid", "svg.fonttype": "none", "text.parse_math": False}),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore", PlotnineWarning)
         drawn = figure.draw()
         with whole(svg_path) as partial:
