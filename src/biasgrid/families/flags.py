@@ -20,7 +20,7 @@ FLAGS = {
         "share of instances with text that the tokenizer does not know, or mostly writes in pieces of a letter or two",
         Limit(
             0.1,
-            problem="{value:.0%} of the instances have text that the tokenizer does not know, or knows by the letter",
+            problem="{value:.0%} of the instances have text that the tokenizer does not know, or splits into letters",
             remedy="use words that the tokenizer knows (`biasgrid validate` names the others of a local checkpoint), "
             "or another model",
             withholds=True,
