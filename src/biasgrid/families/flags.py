@@ -50,7 +50,7 @@ FLAGS = {
     ),
     "constant_scores": flag(
         "constant scores",
-        "share of instances whose scores equal, to the last digit, those of all other instances with the same "
+        "share of the first 131,072 instances whose scores equal, to the last digit, those of all others with the same "
         "candidates, though their texts differ",
         Limit(
             0.5,

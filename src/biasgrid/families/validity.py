@@ -75,33 +75,28 @@ def of_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Ch
     others = pl.element() * (1 - pl.element())
     saturated = ones.filter(pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names))
     yield Check("saturated_scores", saturated.select(pl.len()).collect().item() / count, count)
-    yield Check("constant_scores", constant(instances, read.select("instance", *names), names) / count, count)
+    some = read.select("instance", *names).head(AT_ONCE).collect()
+    yield Check("constant_scores", constant(instances, some, names) / len(some), len(some))
 
 
-def constant(instances: pl.LazyFrame, scores: pl.LazyFrame, names: Sequence[str]) -> int:
+def constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:
     """Counts instances with the same scores as all others with the same candidates, of which some have other texts.
 
     Args:
         instances: with all columns.
-        scores: `instance` and lists of scores.
+        scores: `instance` and lists of scores; others are not looked at.
         names: the names of the lists.
     """
     columns = instances.collect_schema()
-    candidates = [name for name in columns if name.startswith("candidate")]
     texts = [name for name in ("system", "text", "text_pair") if name in columns]
-    most = scores.select(pl.max_horizontal(pl.col(name).list.len().max() for name in names)).collect().item()
-    each = [pl.col(name).list.get(place, null_on_oob=True) for name in names for place in range(most)]
-    numbered = {f"score{place}": score for place, score in enumerate(each)}
-    asked = instances.select("instance", *candidates, *texts).join(scores.select("instance", **numbered), on="instance")
-    # Without candidates the instances are asked about the same classes.
-    groups = asked.with_columns(group=pl.concat_str([pl.lit(""), *candidates], separator="\x1f", ignore_nulls=True))
-    is_same = pl.all_horizontal(pl.col(name).n_unique() == 1 for name in numbered)
-    same = groups.group_by("group").agg(is_same.alias("same"), several=pl.len() > 1).filter("same", "several").collect()
-    if same.is_empty():
-        return 0
-    of_text = pl.struct(pl.col(texts).cast(pl.String)).n_unique()
-    sizes = groups.join(same.lazy(), on="group", how="semi").group_by("group").agg(of_text.alias("texts"), pl.len())
-    return int(sizes.filter(pl.col("texts") > 1).select(pl.col("len").sum()).collect().item())
+    # Without candidates all instances are asked about the same classes.
+    candidates = [name for name in columns if name.startswith("candidate")]
+    near = pl.col("instance").is_between(scores["instance"].min(), scores["instance"].max())
+    asked = instances.filter(near).select("instance", *candidates, *texts).collect().join(scores, on="instance")
+    said = pl.struct(names).rank("dense")
+    groups = asked.with_columns(pl.lit(0).alias("all"), said.alias("said")).group_by("all", *candidates)
+    found = groups.agg(pl.len(), pl.col("said").n_unique(), texts=pl.struct(pl.col(texts).cast(pl.String)).n_unique())
+    return int(found.filter(pl.col("said") == 1, pl.col("texts") > 1)["len"].sum())
 
 
 def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
