@@ -17,7 +17,8 @@ STARS = "***"
 SHORTEST = 6
 """Characters of a secret at least: what is shorter, such as `EMPTY` for a server of one's own, is none, but a word."""
 BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=%")
-ESCAPES = {'"': r'\\"', "\\": r"\\\\", "/": r"\\/", " ": r"\+", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+ESCAPES = {'"': r'\\"|&quot;', "\\": r"\\\\", "/": r"\\/", " ": r"\+", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+ESCAPES |= {character: rf"\\{letter}" for character, letter in zip("\b\f\n\r\t", "bfnrt", strict=True)}
 """How else JSON, addresses and HTML write a character."""
 
 
