@@ -14,8 +14,9 @@ import biasgrid
 PACKAGE = Path(biasgrid.__file__).parent
 LONGEST_FILE, MOST_FILES = 300, 20
 FLOORS = [
-    {"arrays", "characters", "faults", "version"},
-    {"addresses", "files", "reading", "references", "section"},
+    {"arrays", "characters", "version"},
+    {"faults"},
+    {"addresses", "files", "foreign", "reading", "references", "section"},
     {"checkpoints", "jobs", "rows", "tables", "wording"},
     {"engine", "given_answers", "groups", "yaml_file"},
     {"statistics", "training"},
@@ -27,7 +28,7 @@ FLOORS = [
     # What begins with a model in place of a config.
     {"trial"},
     # Files of other projects.
-    {"apes", "genderbench", "unqover"},
+    {"apes", "genderbench", "langfair", "unqover"},
     # What scripts and notebooks import.
     {"__init__"},
     {"cli"},

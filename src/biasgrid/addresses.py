@@ -1,10 +1,12 @@
-"""Addresses that may hold secrets: what of them may be shown, and where the secrets come from."""
+"""Addresses that may hold secrets: what of them and of texts may be shown, and where the secrets come from."""
 
 from __future__ import annotations
 
 import os
 import re
 from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from typing import NamedTuple
@@ -13,6 +15,13 @@ from urllib.parse import unquote_to_bytes, urlsplit, urlunsplit
 from biasgrid.faults import Fault, InputError
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+STARS = "***"
+SHORTEST = 6
+"""Characters of a secret at least: what is shorter, such as `EMPTY` for a server of one's own, is none, but a word."""
+BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=%")
+ESCAPES = {'"': r'\\"|&quot;', "\\": r"\\\\", "/": r"\\/", " ": r"\+", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+ESCAPES |= {character: rf"\\{letter}" for character, letter in zip("\b\f\n\r\t", "bfnrt", strict=True)}
+"""How else JSON, addresses and HTML write a character."""
 
 HOST = re.compile(r"[\w.:-]+")
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
@@ -152,3 +161,67 @@ def is_in_network(host: str, network: str) -> bool:
         return ip_address(host) in ip_network(network, strict=False)
     except ValueError:
         return False
+
+
+def without_secret(text: str, secrets: Iterable[str]) -> str:
+    """Returns a text of somebody to whom secrets were sent, with stars in their place.
+
+    They are found as they are, in base64 (also within what was encoded, such as `Bearer KEY`), in hexadecimal digits,
+    and with characters written as in addresses, JSON or HTML.
+
+    Args:
+        text: an answer or an error.
+        secrets: keys and passwords; those shorter than `SHORTEST` are left.
+    """
+    for secret in sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True):
+        plain, encoded = patterns_of(secret)
+        text = "".join(starred(plain.sub(STARS, text), encoded))
+    return text
+
+
+def starred(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
+    """Yields the parts of a text, with stars in place of words in base64 that hold something."""
+    rest = 0
+    for found in encoded.finditer(text):
+        start, end = found.span()
+        if end <= rest:
+            continue
+        while start > rest and text[start - 1] in BASE64:
+            start -= 1
+        while end < len(text) and text[end] in BASE64:
+            end += 1
+        yield text[rest:start] + STARS
+        rest = end
+    yield text[rest:]
+
+
+@lru_cache
+def patterns_of(secret: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Returns what finds a secret as it is or in hexadecimal digits, and what finds it in base64."""
+    data = secret.encode(errors="surrogateescape")
+    plain = [written(secret), f"(?i:{data.hex()})"]
+    return re.compile("|".join(plain)), re.compile("|".join(map(written, cores(data))))
+
+
+def written(text: str) -> str:
+    """Returns a pattern of a text each of whose characters may be written in another way."""
+    return "".join(f"(?:{'|'.join(ways(character))})" for character in text)
+
+
+def ways(character: str) -> Iterator[str]:
+    """Yields patterns of the ways in which a character is written."""
+    yield re.escape(character)
+    if character in ESCAPES:
+        yield ESCAPES[character]
+    yield "".join(f"(?i:%{byte:02x})" for byte in character.encode(errors="surrogateescape"))
+    units = character.encode("utf-16-be", errors="surrogatepass")
+    yield "".join(rf"\\u(?i:{units[place]:02x}{units[place + 1]:02x})" for place in range(0, len(units), 2))
+    yield rf"&\#0*{ord(character)};|&\#(?i:x0*{ord(character):x});"
+
+
+def cores(data: bytes) -> Iterator[str]:
+    """Yields what base64 makes of data alone, wherever they begin in what is encoded; for addresses, too."""
+    for before in range(3):
+        whole = b64encode(bytes(before) + data).decode()
+        core = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+        yield from {core, core.replace("+", "-").replace("/", "_")}

@@ -15,6 +15,8 @@ HIDDEN = re.compile(
 )
 HIDDEN_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """The same of texts in ASCII, in a seventh of the time, which counts in logs of 100 MiB."""
+UNSHOWN = re.compile(rf"{HIDDEN.pattern}|\r(?!\n)")
+"""What a terminal would obey or not show; one that returns to the start of a line overwrites it."""
 EXPECTED = "characters that can be seen, tabs and line ends"
 
 
@@ -22,6 +24,19 @@ def hidden(text: str) -> str | None:
     """Names the first character of a text that cannot be seen, None where all can."""
     found = (HIDDEN_ASCII if text.isascii() else HIDDEN).search(text)
     return code_point(found[0]) if found else None
+
+
+def visible(text: str) -> str:
+    r"""Returns a text for a terminal: what cannot be seen as `\u001b`, which in JSON is the same character."""
+    if text.isascii() and text.isprintable():
+        return text
+    return UNSHOWN.sub(lambda found: escaped(found[0]), text)
+
+
+def escaped(character: str) -> str:
+    """Returns a character as JSON may have it: one code of four digits, or the two of a pair."""
+    units = character.encode("utf-16-be", errors="surrogatepass")
+    return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
 
 
 def code_point(character: str) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from biasgrid.characters import visible
+
 SECRETS = re.compile(r"(?<=://)[^/@\s]*@|\?\S*")
 """What may be secret in an address."""
 SHOWN = 100
@@ -51,6 +53,10 @@ class Problem(Exception):  # noqa: N818
 
 class UserError(Exception):
     """An error whose message alone tells a user what is wrong and what to do; no traceback is shown."""
+
+    def __str__(self) -> str:
+        """Returns the message; what others wrote into it, such as a server, does nothing to a terminal."""
+        return visible(super().__str__())
 
 
 class InputError(UserError):

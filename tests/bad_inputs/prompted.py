@@ -97,5 +97,7 @@ REWRITTEN = [
     bad(f"{LETTERS}.rewrite", "system", "letters.rewrite: system, but there is no system text"),
     bad(f"{LETTERS}.sample", {"units": 5}, "letters.sample.units: 5 units, but there are only 1 prompts with words"),
     bad(f"{LETTERS}.prompts", "letters/prompts.doc", "prompts.doc: the ending '.doc'; expected prompts"),
+    bad(f"{LETTERS}.stop_words", "nltk", "letters.stop_words: 'nltk', but there are no `targets`"),
+    bad(f"{LETTERS}.targets", "letters/no.txt", "letters/no.txt: cannot be read", "expected words, one a line"),
     bad(f"{LETTERS}.repetition", 2, "letters.repetition: unknown key (did you mean 'repetitions'?)"),
 ]

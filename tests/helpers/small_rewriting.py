@@ -64,5 +64,5 @@ def said_of_groups(
 def options_of_cell(**keys: Any) -> dict[str, Any]:
     """What decides the measures of such a cell."""
     settings = {"neutralise": False, "threshold": 0.5, "mode": None, "harms": {}, "lists": False, "embeddings": None}
-    options = {"groups": str(LISTS / "gender.yaml"), "scorers": ["vader-negative"], "targets": []}
+    options = {"groups": str(LISTS / "gender.yaml"), "scorers": ["vader-negative"], "targets": [], "stop_words": None}
     return {**options, **settings, **keys}

@@ -1,5 +1,8 @@
 """Figures of what is measurable, and what they say of the rest."""
 
+from pathlib import Path
+from xml.sax.saxutils import escape
+
 import polars as pl
 import pytest
 from small_measures import measures_of
@@ -7,6 +10,7 @@ from small_measures import measures_of
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.plots.drawing.context import FigureContext
 from biasgrid.plots.drawing.draw import draw
+from biasgrid.plots.drawing.theme import save
 from biasgrid.tables.summary import ModelFacts
 
 MODELS = {name: ModelFacts("LM", name.title(), {}) for name in ("one", "two", "three")}
@@ -48,3 +52,12 @@ def test_of_several_datasets_the_cell_is_named() -> None:
 def test_where_nothing_is_measurable_the_figure_says_so_in_words(figure: str) -> None:
     drawn = draw(BUILT_IN.figure(figure), measures(*((model, "faith") for model in MODELS)), FAITHS)
     assert drawn.labels.subtitle == "Left out, because not measurable: One, Two, Three."
+
+
+@pytest.mark.parametrize("label", ["a $2$ b", r"$\foo$", "_x_ <b> & \\n %s"])
+def test_names_are_drawn_as_they_stand(label: str, tmp_path: Path) -> None:
+    """Matplotlib would set what stands between dollars as a formula, and fail where it is none."""
+    context = FigureContext({"faith": label}, {"one": ModelFacts("LM", label, {})})
+    figure = draw(MU, measures_of([{"model": "one", "dataset": "faith", "measure": "mu", "value": 0.5}]), context)
+    save(figure, tmp_path / "mu.svg", tmp_path / "mu.png")
+    assert escape(label) in (tmp_path / "mu.svg").read_text()

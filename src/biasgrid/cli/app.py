@@ -15,7 +15,7 @@ from biasgrid.cli.exchange import exports, imports
 from biasgrid.cli.explain import explain
 from biasgrid.cli.gate import gate
 from biasgrid.cli.reference import reference
-from biasgrid.cli.told import Commands, console, told_errors
+from biasgrid.cli.told import Commands, console, say, told_errors
 from biasgrid.cli.trial import demo, init, try_model
 from biasgrid.faults import UserError, first_few
 from biasgrid.version import __version__
@@ -45,7 +45,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 def told_version(asked: bool) -> None:
     """Prints the version and ends, where it is asked for."""
     if asked:
-        typer.echo(f"biasgrid {__version__}")
+        say(f"biasgrid {__version__}")
         raise typer.Exit
 
 
@@ -89,9 +89,9 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     if parsed.plugins:
         console.print(f"The code of {first_few(parsed.plugins)} was run.")
     for warning in warnings:
-        typer.echo(warning)
+        say(warning)
     for file in large:
-        typer.echo(f"{file}: larger than {LARGEST // 2**20} MiB; its job will tell whether it has faults")
+        say(f"{file}: larger than {LARGEST // 2**20} MiB; its job will tell whether it has faults")
 
 
 @app.command()
@@ -138,7 +138,7 @@ def plan(
         told["intervals"] = plain(found)
         shown.append(outlook_table(found, interval_width, speed != Rate(), console.width))
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        say(json.dumps(told, indent=2))
     else:
         console.print(*shown, sep="\n\n")
 
@@ -157,7 +157,7 @@ def status(config: ConfigPath, word_lists: WordListsFolder = None, as_json: AsJs
     with told_errors():
         now = read_status(checked_config(config, word_lists))
     if as_json:
-        typer.echo(json.dumps(plain(now), indent=2))
+        say(json.dumps(plain(now), indent=2))
     else:
         console.print(status_table(now, console.width))
 
@@ -194,7 +194,7 @@ def schema(
 
     text = json.dumps(config_schema(), indent=2) + "\n"
     if write is None:
-        typer.echo(text, nl=False)
+        say(text, nl=False)
         return
     path, captions = (write / "workflow" / name for name in ("schemas/config.schema.json", "report/figure.rst"))
     documents = [write / name for name in DOCUMENTS]
@@ -237,17 +237,17 @@ def audit(
     if as_json:
         told = {name: [one._asdict() for one in getattr(found, name)] for name in ("findings", "stores")}
         told |= {"failures": plain(found.failures)}
-        typer.echo(json.dumps(found._asdict() | told, indent=2))
+        say(json.dumps(found._asdict() | told, indent=2))
     else:
         for finding in found.findings:
-            typer.echo(f"{finding.state:8} {results / finding.file}")
-        typer.echo(f"{found.files} files compared, {len(found.findings)} not as they were.")
+            say(f"{finding.state:8} {results / finding.file}")
+        say(f"{found.files} files compared, {len(found.findings)} not as they were.")
         for store in found.stores:
-            typer.echo(f"{store.dataset}/{store.model}: {store.held} answers are paid for, {store.used} of them used.")
+            say(f"{store.dataset}/{store.model}: {store.held} answers are paid for, {store.used} of them used.")
         for failure in found.failures:
-            typer.echo(f"The last run failed in {failure.rule} ({failure.log}): {failure.error}")
+            say(f"The last run failed in {failure.rule} ({failure.log}): {failure.error}")
         if found.command:
-            typer.echo(f"To make them again:\n  {found.command}")
+            say(f"To make them again:\n  {found.command}")
     if found.command:
         raise typer.Exit(1)
 
@@ -271,4 +271,4 @@ def provenance(
         if not file.exists():
             raise UserError(f"there is no {file}; expected a table of the results")
         facts = read_provenance(file, anywhere=True)
-    typer.echo(json.dumps(facts, indent=2))
+    say(json.dumps(facts, indent=2))

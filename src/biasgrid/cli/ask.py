@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biasgrid.cli.told import message_of, told_errors
+from biasgrid.cli.told import message_of, say, told_errors
 from biasgrid.cli.trial import BAD_INPUT, Key, Labels, ServedName, looked_at
 from biasgrid.faults import UserError
 
@@ -56,13 +56,13 @@ def ask(
             source, lines = given(texts, file)
             tell(asker, read_lines(tried.task, lines, source), as_json)
             return
-        typer.echo(f"{FORMS[tried.task].written}\nAn empty line ends.", err=True)
+        say(f"{FORMS[tried.task].written}\nAn empty line ends.", err=True)
         for line in typed_lines():
             # What one line gets wrong does not end the others.
             try:
                 tell(asker, read_lines(tried.task, [line], "what was typed"), as_json)
             except UserError as error:
-                typer.echo(message_of(error), err=True)
+                say(message_of(error), err=True)
 
 
 def given(texts: Sequence[str] | None, file: Path | None) -> tuple[str, list[str]]:
@@ -79,7 +79,7 @@ def given(texts: Sequence[str] | None, file: Path | None) -> tuple[str, list[str
 def typed_lines() -> Iterator[str]:
     """Yields lines as they are typed, up to an empty one or the end of the input."""
     while True:
-        typer.echo("> ", nl=False, err=True)
+        say("> ", nl=False, err=True)
         line = sys.stdin.readline()
         if not line.strip():
             return
@@ -90,9 +90,9 @@ def tell(asker: Asker, typed: Sequence[Typed], as_json: bool) -> None:
     """Prints what a model answers."""
     for one, answer in zip(typed, asker.ask(typed), strict=True):
         if as_json:
-            typer.echo(json.dumps(answer, ensure_ascii=False))
+            say(json.dumps(answer, ensure_ascii=False))
         else:
-            typer.echo("\n".join(lines_of(one, answer, one.candidates or asker.classes)))
+            say("\n".join(lines_of(one, answer, one.candidates or asker.classes)))
 
 
 def lines_of(typed: Typed, answer: Mapping[str, Any], candidates: Sequence[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from biasgrid.cli.told import told_errors
+from biasgrid.cli.told import say, told_errors
 
 
 def card(
@@ -33,4 +33,4 @@ def card(
         if out is not None:
             write_text(out, written)
     if out is None:
-        typer.echo(written)
+        say(written)

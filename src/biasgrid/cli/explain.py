@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biasgrid.cli.told import console, told_errors
+from biasgrid.cli.told import console, say, say_data, told_errors
 from biasgrid.faults import InputError
 
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ def explain(
         try:
             found = find(results, model, dataset, {name: given for name, given in names.items() if given is not None})
         except InputError as error:
-            typer.echo(str(error), err=True)
+            say(str(error), err=True)
             raise typer.Exit(2) from None
         wanted = {"other": other, "template": template, "unit": case}
         shown, of = chosen(found.units, {name: value for name, value in wanted.items() if value is not None})
         if not every:
             shown = of_first(shown, limit)
         print_units(shown, form)
-    typer.echo(sentence(found, shown, of), err=form is not Format.table)
+    say(sentence(found, shown, of), err=form is not Format.table)
     if not found.agrees:
         raise typer.Exit(1)
 
@@ -100,9 +100,9 @@ def print_units(rows: pl.DataFrame, form: Format) -> None:
     from biasgrid.tables.summary import for_spreadsheets
 
     if form is Format.csv:
-        typer.echo(for_spreadsheets(rows).write_csv(), nl=False)
+        say_data(for_spreadsheets(rows).write_csv())
     elif form is Format.jsonl:
-        typer.echo(rows.write_ndjson(), nl=False)
+        say(rows.write_ndjson(), nl=False)
     else:
         console.print(frame_table("", rows.drop(FOR_PROGRAMS, strict=False)))
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from biasgrid.cli.told import told_errors
+from biasgrid.cli.told import say, told_errors
 from biasgrid.faults import UserError
 
 BAD_INPUT = 2
@@ -57,7 +57,7 @@ def gate(
         if junit is not None:
             write_text(junit, judge.junit(verdicts, told))
     for verdict in verdicts:
-        typer.echo(verdict.line)
-    typer.echo(told)
+        say(verdict.line)
+    say(told)
     if code := judge.exit_code(verdicts):
         raise typer.Exit(code)

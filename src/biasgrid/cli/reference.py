@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biasgrid.cli.told import console, told_errors
+from biasgrid.cli.told import console, say, told_errors
 from biasgrid.comparison.worded import measure_named, number
 from biasgrid.faults import UserError
 
@@ -39,7 +39,7 @@ def add(
         path = folder / f"{name or results.resolve().name}.json"
         folder.mkdir(parents=True, exist_ok=True)
         write_text(path, stored.model_dump_json(indent=1, exclude_defaults=True) + "\n")
-    typer.echo(f"{path}: {len(stored.figures)} numbers of {len(stored.cells)} cells")
+    say(f"{path}: {len(stored.figures)} numbers of {len(stored.cells)} cells")
 
 
 @reference.command("list")

@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -214,7 +213,7 @@ def frame_table(title: str, frame: pl.DataFrame) -> Table:
     for column in kept:
         table.add_column(column, overflow="fold")
     for row in frame.select(kept).iter_rows():
-        table.add_row(*(escape(shown_value(value)) for value in row))
+        table.add_row(*(shown_value(value) for value in row))
     return table
 
 

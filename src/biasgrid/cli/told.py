@@ -4,20 +4,56 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
 from typer.core import TyperGroup
 
+from biasgrid.characters import visible
 from biasgrid.faults import UserError, out_of_memory
 from biasgrid.reading import HALF_CHARACTER
 from biasgrid.references import plugin_faults
 
+
+class PlainConsole(Console):
+    """A console that shows texts as they are, whoever wrote them: it obeys nothing in them, and hides nothing."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Returns a text, with what cannot be seen made visible."""
+        return super().render_str(visible(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yields what is printed of anything, with what cannot be seen made visible."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+
 # What is not read on a terminal is wrapped nowhere, so that a line of a table stays one line.
-console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000)
+console = PlainConsole(
+    width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000, markup=False, emoji=False
+)
+
+
+def say(text: str, err: bool = False, nl: bool = True) -> None:
+    """Prints a text as it is, with what cannot be seen made visible; JSON means the same.
+
+    Args:
+        text: the text.
+        err: whether on the standard error.
+        nl: whether the line ends behind it.
+    """
+    typer.echo(visible(text), err=err, nl=nl)
+
+
+def say_data(text: str) -> None:
+    """Prints data, of which only a terminal gets what cannot be seen made visible."""
+    # `typer.echo` would take colours out of what a program gets.
+    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 @contextmanager
@@ -31,7 +67,7 @@ def told_errors(code: int = 1) -> Iterator[None]:
         with plugin_faults():
             yield
     except (UserError, OSError, MemoryError) as error:
-        typer.echo(message_of(error), err=True)
+        say(message_of(error), err=True)
         raise typer.Exit(code) from None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biasgrid.cli.told import console, told_errors
+from biasgrid.cli.told import console, say, told_errors
 from biasgrid.faults import UserError
 
 if TYPE_CHECKING:
@@ -64,15 +64,15 @@ def try_model(
     asked = ", ".join(content["datasets"])
     console.print(f"{one.section['label']}: {one.task}, asked about {asked}", highlight=False)
     with told_errors():
-        run_in_stages(config, snakefile, os.cpu_count() or 1, typer.echo)
+        run_in_stages(config, snakefile, os.cpu_count() or 1, say)
         results = Path(content["results"])
         tell_summary(results)
         tell_differences(results, tried)
         tell_references(results, references)
     left = [dataset for dataset in fitting if dataset not in content["datasets"]]
-    typer.echo(f"Config: {config}; to go on after a change, such as removing `limit`: {again}")
+    say(f"Config: {config}; to go on after a change, such as removing `limit`: {again}")
     if left:
-        typer.echo(f"Other datasets that fit: --on {','.join(left)}")
+        say(f"Other datasets that fit: --on {','.join(left)}")
 
 
 def run_of(config: Path, snakefile: Path) -> str:
@@ -107,7 +107,7 @@ def tell_differences(results: Path, tried: Sequence[Tried]) -> None:
             differences = compare_two_models(results, one.name, other.name, None)
         except UserError as error:
             # Of other models nothing was asked that both answer.
-            typer.echo(str(error))
+            say(str(error))
             continue
         for found in differences:
             for sentence in sentences(found, measures):
@@ -122,7 +122,7 @@ def tell_references(results: Path, labels: Sequence[str]) -> None:
         tell_beside(results, FOLDER, labels, all_of_them=bool(labels))
     except UserError as error:
         # What was measured stands without them.
-        typer.echo(str(error))
+        say(str(error))
 
 
 def demo(
@@ -137,7 +137,7 @@ def demo(
         set_up(folder)
     with told_errors():
         with contextlib.chdir(folder):
-            run_in_stages(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, typer.echo)
+            run_in_stages(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, say)
         tell_found(folder / "results/demo")
 
 
@@ -165,7 +165,7 @@ def init(
             f"Datasets that fit these models: {', '.join(fitting)}",
         ]
         save(config, sampled(content), head)
-    typer.echo(f"{config}: {len(content['models'])} models, {len(content['datasets'])} datasets")
+    say(f"{config}: {len(content['models'])} models, {len(content['datasets'])} datasets")
 
 
 def listed(names: str) -> list[str]:

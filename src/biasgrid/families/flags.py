@@ -17,10 +17,10 @@ def flag(title: str, meaning: str, limit: Limit, *, is_share: bool = True, sourc
 FLAGS = {
     "unknown_tokens": flag(
         "unknown text",
-        "share of instances with text that the tokenizer does not know",
+        "share of instances with text that the tokenizer does not know, or mostly writes in pieces of a letter or two",
         Limit(
             0.1,
-            problem="{value:.0%} of the instances have text that the tokenizer does not know",
+            problem="{value:.0%} of the instances have text that the tokenizer does not know, or splits into letters",
             remedy="use words that the tokenizer knows (`biasgrid validate` names the others of a local checkpoint), "
             "or another model",
             withholds=True,
@@ -34,6 +34,28 @@ FLAGS = {
             problem="the candidates of {value:.0%} of the instances have exactly equal scores",
             remedy="look at the predictions: the model cannot tell candidates apart, or the scoring `unqover` cuts "
             "both to 0",
+            withholds=True,
+        ),
+    ),
+    "saturated_scores": flag(
+        "saturated scores",
+        "share of instances in which one candidate or class has a probability of exactly 1 and the others exactly 0",
+        Limit(
+            0.5,
+            problem="in {value:.0%} of the instances the probabilities are exactly 0 and 1",
+            remedy="look at the model's weights: such scores cannot move, so differences are 0 or 1 whatever the model "
+            "prefers",
+            withholds=True,
+        ),
+    ),
+    "constant_scores": flag(
+        "constant scores",
+        "share of the first 131,072 instances whose scores equal, to the last digit, those of all others with the same "
+        "candidates, though their texts differ",
+        Limit(
+            0.5,
+            problem="the scores of {value:.0%} of the instances are the same whatever the text is",
+            remedy="check that the text reaches the model (`biasgrid preview --model`): a chat template may drop it",
             withholds=True,
         ),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,12 @@ from biasgrid.arrays import FloatArray
 from biasgrid.families.flags import LEAST_PROBABILITY
 from biasgrid.tables.validity import Check
 
+SCORES = ("probabilities", "starts", "ends")
+"""Columns of predictions that hold what was read of candidates or classes."""
+SCORED = ("logits", "echo", "top")
+"""How scores of generative models are read, where they are not parsed from a response."""
+SHOWN = 60
+"""How many characters of an answer are shown."""
 AT_ONCE = 2**17
 """How many rows are looked at together, so that there need not be memory for all of them."""
 
@@ -59,6 +65,71 @@ def equal_scores(scores: FloatArray) -> Iterator[Check]:
         equal += int(np.count_nonzero((known > 1) & (low == high)))
     if several:
         yield Check("equal_scores", equal / several, several)
+
+
+def of_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the shares of instances whose scores are all 0 or 1, and whose scores do not depend on the text.
+
+    Scores that were parsed from a response are 0 and 1 by nature, and do not count; nor do those that are all 0.
+
+    Args:
+        instances: with all columns.
+        predictions: answers of any kind.
+    """
+    columns = predictions.collect_schema()
+    names = [name for name in SCORES if name in columns]
+    if not names:
+        return
+    is_read = pl.col("scored_by").is_null() | pl.col("scored_by").cast(pl.String).is_in(SCORED)
+    read = predictions.filter(is_read) if "scored_by" in columns else predictions
+    read = read.filter(pl.any_horizontal(pl.col(name).list.max() > 0 for name in names))
+    count = read.select(pl.len()).collect().item()
+    if not count:
+        return
+    ones = read.filter(pl.all_horizontal(pl.col(name).list.max() == 1 for name in names)).select(names)
+    others = pl.element() * (1 - pl.element())
+    saturated = ones.filter(pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names))
+    yield Check("saturated_scores", saturated.select(pl.len()).collect().item() / count, count)
+    some = read.select("instance", *names).head(AT_ONCE).collect()
+    yield Check("constant_scores", constant(instances, some, names) / len(some), len(some))
+
+
+def constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:
+    """Counts instances with the same scores as all others with the same candidates, of which some have other texts.
+
+    Args:
+        instances: with all columns.
+        scores: `instance` and lists of scores; others are not looked at.
+        names: the names of the lists.
+    """
+    columns = instances.collect_schema()
+    texts = [name for name in ("system", "text", "text_pair") if name in columns]
+    # Without candidates all instances are asked about the same classes.
+    candidates = [name for name in columns if name.startswith("candidate")]
+    near = pl.col("instance").is_between(scores["instance"].min(), scores["instance"].max())
+    asked = instances.filter(near).select("instance", *candidates, *texts).collect().join(scores, on="instance")
+    said = pl.struct(names).rank("dense")
+    groups = asked.with_columns(pl.lit(0).alias("all"), said.alias("said")).group_by("all", *candidates)
+    found = groups.agg(pl.len(), pl.col("said").n_unique(), texts=pl.struct(pl.col(texts).cast(pl.String)).n_unique())
+    return int(found.filter(pl.col("said") == 1, pl.col("texts") > 1)["len"].sum())
+
+
+def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the share of the commonest answer among those that are not empty, if the answers are texts.
+
+    Args:
+        predictions: answers of any kind.
+    """
+    if "response" not in predictions.collect_schema():
+        return
+    texts = predictions.select(pl.col("response").cast(pl.String).str.strip_chars()).drop_nulls()
+    counts = texts.filter(pl.col("response") != "").group_by("response").agg(count=pl.len()).collect()
+    count = int(counts["count"].sum())
+    if count:
+        commonest = counts.sort(-pl.col("count").cast(pl.Int64), "response").row(0, named=True)
+        text = commonest["response"]
+        shown = repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}...")
+        yield Check("same_text", commonest["count"] / count, count, flag=shown)
 
 
 def improbable(scores: FloatArray) -> Check:

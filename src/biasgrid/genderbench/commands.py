@@ -15,7 +15,8 @@ def import_file(
 ) -> list[str]:
     """Turns the log of a probe into tables: what was asked, answered and observed, its metrics and marks.
 
-    Of GenderBench itself, makes files of its probes, which datasets of the family `probe` can name.
+    Of GenderBench itself, makes files of its probes, which datasets of the family `probe` can name. That runs the code
+    of the package that you name, as you, in a process without your keys; name none that you do not trust.
     """
     from biasgrid.genderbench.package import import_probes, is_package
     from biasgrid.genderbench.reading import import_log

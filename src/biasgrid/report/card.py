@@ -10,7 +10,7 @@ import polars as pl
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from biasgrid.faults import Fault, InputError, unknown_names
-from biasgrid.report.page import environment, number
+from biasgrid.report.page import markdown_template, number
 from biasgrid.tables.measure import CONTROL
 
 
@@ -97,20 +97,16 @@ def text(card: Card) -> str:
     controls = card.summary.filter(measure=CONTROL).to_dicts()
     flags = card.summary.filter(~pl.col("headline"), pl.col("measure") != CONTROL).drop_nulls("flag")
     record = card.manifest["models"].get(card.model, {})
-    return (
-        environment(autoescape=False)
-        .get_template("card.md")
-        .render(
-            card=card,
-            rows=[row | {"interval": interval(row)} for row in rows],
-            controls=[row | {"name": row["options"].partition("=")[2]} for row in controls],
-            flags=flags.select("dataset", "flag").unique(maintain_order=True).to_dicts(),
-            source=record.get("checkpoint") or record.get("folder"),
-            revision=record.get("revision") or record.get("weights"),
-            precisions=distinct(cell.get("precision") for cell in card.cells.values()),
-            manifest=card.manifest,
-            command=card.command,
-        )
+    return markdown_template("card.md").render(
+        card=card,
+        rows=[row | {"interval": interval(row)} for row in rows],
+        controls=[row | {"name": row["options"].partition("=")[2]} for row in controls],
+        flags=flags.select("dataset", "flag").unique(maintain_order=True).to_dicts(),
+        source=record.get("checkpoint") or record.get("folder"),
+        revision=record.get("revision") or record.get("weights"),
+        precisions=distinct(cell.get("precision") for cell in card.cells.values()),
+        manifest=card.manifest,
+        command=card.command,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from biasgrid.report.assets import policy, script, style
 from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, planted_rows
+from biasgrid.report.markdown import code, escaped, ready, shell
 from biasgrid.report.payload import blocks, fitting, packed_block
 from biasgrid.report.published import published_measures, published_rows
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
@@ -97,15 +98,25 @@ def page_template() -> Template:
     return environment(autoescape=True).get_template("page.html")
 
 
-def environment(autoescape: bool) -> Environment:
+def markdown_template(name: str) -> Template:
+    """Loads a template of Markdown, in which every value is escaped that is not written as code."""
+    loading = environment(autoescape=False, finalize=escaped)
+    loading.filters |= {"code": code, "ready": ready}
+    loading.globals["shell"] = shell
+    return loading.get_template(name)
+
+
+def environment(autoescape: bool, finalize: Callable[[Any], Any] | None = None) -> Environment:
     """Returns what loads templates.
 
     Args:
         autoescape: whether every value is escaped, as in HTML.
+        finalize: what is made of every value in place of that.
     """
     loading = Environment(
         loader=PackageLoader("biasgrid.report", "assets"),
         autoescape=autoescape,
+        finalize=finalize,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -19,7 +19,7 @@ from biasgrid.families.rewriting.formulas.words import (
     table_of_words,
 )
 
-GROUPS = {"female": ["she", "woman", "her"], "male": ["he", "man"]}
+GROUPS = {"female": [("she",), ("woman",), ("her",)], "male": [("he",), ("man",)]}
 STOP = ["the", "a"]
 TARGETS = ["nurse", "kind"]
 Words = st.lists(st.sampled_from(["she", "woman", "he", "man", "nurse", "kind", "tall", "the"]), max_size=7)
@@ -79,29 +79,31 @@ def test_co_occurrence_bias_is_worked_out_by_hand() -> None:
 def test_associations_are_worked_out_by_hand() -> None:
     """`nurse` is once with `she` (of 3 words) and twice, as two `he` are there, with `he` (of 2): 1/3 against 1."""
     words = table_of_words([["she", "nurse"], ["he", "nurse", "he"], ["kind"]])
-    found = stereotypical_associations(words, TARGETS, GROUPS)
+    found = stereotypical_associations(words, [(target,) for target in TARGETS], GROUPS)
     assert found.rows() == [("nurse", pytest.approx(abs(1 / 4 - 1 / 2)), 3)]
 
 
 def test_phrases_are_found_as_their_words_stand() -> None:
     words = table_of_words([["black", "woman", "nurse"], ["white", "nurse", "woman"]])
-    found = stereotypical_associations(words, ["nurse"], {"black": ["black woman"], "white": ["white woman"]})
+    found = stereotypical_associations(
+        words, [("nurse",)], {"black": [("black", "woman")], "white": [("white", "woman")]}
+    )
     assert found.rows() == [("nurse", 0.5, 1)]
 
 
 def plain_co_occurrence(texts: list[list[str]], fading: float) -> dict[str, float]:
     """The formula as loops over texts, words and words of groups."""
     near = {name: Counter[str]() for name in GROUPS}
-    listed = {word for words in GROUPS.values() for word in words}
+    listed = {word for phrases in GROUPS.values() for (word,) in phrases}
     for text in texts:
         for place, word in enumerate(text):
             if word in listed or word in STOP:
                 continue
             for other, term in enumerate(text):
                 for name, terms in GROUPS.items():
-                    if term in terms:
+                    if (term,) in terms:
                         near[name][word] += fading ** abs(place - other)
-    terms_met = {name: sum(text.count(term) for text in texts for term in terms) for name, terms in GROUPS.items()}
+    terms_met = {name: sum(text.count(term) for text in texts for (term,) in terms) for name, terms in GROUPS.items()}
     shares = {
         name: {word: count / sum(counts.values()) / terms_met[name] for word, count in counts.items()}
         for name, counts in near.items()
@@ -125,12 +127,12 @@ def test_associations_are_those_of_a_plain_loop(texts: list[list[str]]) -> None:
     expected = {}
     for target in TARGETS:
         counts = {
-            name: sum(text.count(target) * text.count(term) for text in texts for term in terms) / len(terms)
+            name: sum(text.count(target) * text.count(term) for text in texts for (term,) in terms) / len(terms)
             for name, terms in GROUPS.items()
         }
         if total := sum(counts.values()):
             expected[target] = sum(abs(count / total - 1 / 2) for count in counts.values()) / 2
-    found = stereotypical_associations(table_of_words(texts), TARGETS, GROUPS)
+    found = stereotypical_associations(table_of_words(texts), [(target,) for target in TARGETS], GROUPS)
     assert dict(found.select("word", "value").rows()) == pytest.approx(expected, abs=1e-12)
     assert all(0 <= value <= 1 / 2 for value in found["value"])
 

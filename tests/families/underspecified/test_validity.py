@@ -29,9 +29,12 @@ def answering(instances: pl.DataFrame, answers: list[str]) -> pl.DataFrame:
 
 def test_a_good_cell_has_nothing_against_it() -> None:
     instances = one_list(3, attributes=2, templates=4)
-    sure = choosing(instances, (pl.col("subject1") == "Ann") != pl.col("negated"))
+    chosen = instances.select((pl.col("subject1") == "Ann") != pl.col("negated")).to_series().to_numpy()
+    sure = spans(instances, np.where(chosen, 0.9, 0.1), np.where(chosen, 0.1, 0.9))
     named = sure.with_columns(answer=instances["subject1"].cast(pl.String).cast(pl.Categorical), unknown=False)
-    shares = dict.fromkeys(("unknown_tokens", "equal_scores", "neither_subject"), 0)
+    shares = dict.fromkeys(
+        ("unknown_tokens", "equal_scores", "saturated_scores", "constant_scores", "neither_subject"), 0
+    )
     found = checks(instances, named)
     assert found.pop("errors_over_mu") < 1
     assert found == {**shares, "balance": 1, "templates": 4}

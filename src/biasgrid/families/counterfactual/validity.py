@@ -12,7 +12,7 @@ import polars as pl
 from biasgrid.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.records import outputs_of
-from biasgrid.families.validity import equal_scores, improbable, templates, unknown_tokens
+from biasgrid.families.validity import equal_scores, improbable, of_scores, templates, unknown_tokens
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
 from biasgrid.tables.validity import Check
 
@@ -25,6 +25,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     asked = cell.observations.filter(~pl.col("part"))
     said = outputs_of(asked, cell.options)
     yield from unknown_tokens(cell.predictions)
+    yield from of_scores(cell.instances, cell.predictions)
     if isinstance(said, ClassOutputs | TargetOutputs):
         yield from equal_scores(said.probabilities)
     if isinstance(said, TargetOutputs):

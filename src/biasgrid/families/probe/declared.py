@@ -80,9 +80,19 @@ MEASURES = {
     "cut_by_scorer": of_answers("cut by the scorer", "share of answers of which the scorer read only the beginning"),
 }
 """The measures of all probes."""
+SCORED_FLAGS = ("unknown_tokens", "equal_scores", "saturated_scores", "constant_scores", "improbable")
 FLAGS: Mapping[str, Measure] = {
-    **{name: COMMON_FLAGS[name] for name in ("unknown_tokens", "equal_scores", "improbable")},
     "over_limit": OVER_LIMIT,
+    **{name: COMMON_FLAGS[name] for name in SCORED_FLAGS},
+    "same_text": flag(
+        "one text",
+        "share of the commonest written answer among all that are not empty",
+        Limit(
+            0.95,
+            problem="{value:.0%} of the answers are the same text: {flag}",
+            remedy="read the prompts: one answer may be right for all of them, or the prompt does not reach the model",
+        ),
+    ),
     "undetected": flag(
         "nothing found",
         "share of answers in which the evaluator finds nothing",

@@ -8,12 +8,19 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.validity import equal_scores, improbable, over_limit, unknown_tokens
+from biasgrid.families.validity import (
+    SHOWN,
+    equal_scores,
+    improbable,
+    of_scores,
+    over_limit,
+    same_text,
+    unknown_tokens,
+)
 from biasgrid.tables.validity import Check
 
 COMMONEST = 3
-SHOWN = 60
-"""How many characters of an answer are shown."""
+"""How many answers are shown."""
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
@@ -21,6 +28,8 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     predictions = cell.predictions
     yield from unknown_tokens(predictions)
     yield from over_limit(predictions)
+    yield from of_scores(cell.instances, predictions)
+    yield from same_text(predictions)
     if "probabilities" in predictions.collect_schema():
         lists = predictions.select("probabilities").collect()["probabilities"].drop_nulls().to_list()
         scored = np.array([each for each in lists if None not in each], dtype=np.float64)

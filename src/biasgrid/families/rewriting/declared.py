@@ -219,6 +219,16 @@ FLAGS: Mapping[str, Measure] = {
             remedy="read the answers; choose prompts that the model answers, or compare only refusals",
         ),
     ),
+    "same_text": flag(
+        "one text",
+        "share of the commonest answer among all that are not empty",
+        Limit(
+            0.95,
+            problem="{value:.0%} of the answers are the same text whatever is asked: {flag}",
+            remedy="read the answers: the prompt may not reach the model (`biasgrid preview --model`)",
+            withholds=True,
+        ),
+    ),
     "few_prompts": flag(
         "prompts",
         "how many prompts the cell has",

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.rewriting.asking import Asking, RewritingFiles
 from biasgrid.families.rewriting.declared import ABOUT, FLAGS, FURTHER, HARMS, MEASURES, measures_of
 from biasgrid.families.rewriting.files.groups import groups_digest
-from biasgrid.families.rewriting.files.targets import targets_of
+from biasgrid.families.rewriting.files.targets import stop_words_of, targets_of
 from biasgrid.families.rewriting.section import VADER, RewritingDataset
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.faults import Fault
@@ -34,6 +34,7 @@ class Rewriting(Family):
     instance_bytes = 60.0
     own_measures: ClassVar = {**MEASURES, **{name: each for some in FURTHER.values() for name, each in some.items()}}
     flags = FLAGS
+    formats: ClassVar = {"langfair": Format("biasgrid.langfair.commands:import_words")}
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -41,10 +42,11 @@ class Rewriting(Family):
         entry, section = grid.models[model], section_of(grid, dataset)
         if entry.task != section.task or entry.predictions:
             return None
-        groups = Path(grid.word_lists) / section.groups
+        folder = Path(grid.word_lists)
+        groups = folder / section.groups
         chosen = section.model_dump(include={"neutralise", "threshold", "mode", "harms", "lists", "embeddings"})
         scorers = list(dict.fromkeys([*section.scorers, *section.harms]))
-        words = {"targets": targets_of(Path(grid.word_lists), section)[0]}
+        words = {"targets": targets_of(folder, section)[0], "stop_words": stop_words_of(folder, section)[0]}
         options = {"groups": str(groups), "digest": groups_digest(groups), "scorers": scorers, **words, **chosen}
         asked = {scorer: "score" for scorer in scorers if scorer not in VADER}
         asked |= {section.embeddings: "vector"} if section.embeddings else {}
@@ -82,12 +84,16 @@ class Rewriting(Family):
         return FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields a system text that is to be rewritten and is not there."""
+        """Yields a system text that is to be rewritten and is not there, and stop words that nothing needs."""
         for name, section in grid.datasets.items():
-            if isinstance(section, RewritingDataset) and section.rewrite == "system" and section.system is None:
-                yield Fault(
-                    source, f"datasets.{name}.rewrite", "system, but there is no system text", "`system`, a text"
-                )
+            if not isinstance(section, RewritingDataset):
+                continue
+            key = f"datasets.{name}"
+            if section.rewrite == "system" and section.system is None:
+                yield Fault(source, f"{key}.rewrite", "system, but there is no system text", "`system`, a text")
+            if section.stop_words is not None and section.targets is None:
+                problem = f"{section.stop_words!r}, but there are no `targets`, near which words are counted"
+                yield Fault(source, f"{key}.stop_words", problem, "`targets`, a file of words, or no `stop_words`")
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Asking) -> Iterator[Fault]:
         """Yields a sample that is none or too large, and neutral words that are missing."""
@@ -96,6 +102,7 @@ class Rewriting(Family):
         usable, unit = len(lists.usable), "prompts with words of groups"
         yield from sample_faults(source, f"{key}.sample", section.sample, usable, unit)
         yield from targets_of(Path(grid.word_lists), section)[1]
+        yield from stop_words_of(Path(grid.word_lists), section)[1]
         yield from answer_faults(grid, dataset, lists)
         if section.neutral and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"

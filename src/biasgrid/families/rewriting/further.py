@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -11,6 +12,7 @@ from biasgrid.families.rewriting.formulas.extremes import NUMBERS, extremes
 from biasgrid.families.rewriting.formulas.ranked import spread
 from biasgrid.families.rewriting.formulas.stop_words import STOP_WORDS
 from biasgrid.families.rewriting.formulas.words import (
+    Phrase,
     bare,
     co_occurrence_bias,
     stereotypical_associations,
@@ -43,34 +45,50 @@ def harms(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[pl
                 )
 
 
-def near_words(answers: pl.DataFrame, groups: Groups, targets: Sequence[str]) -> Iterator[pl.DataFrame]:
+def near_words(answers: pl.DataFrame, groups: Groups, options: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
     """Yields how unevenly target words stand near the words of groups: each word, and their mean.
 
     Args:
         answers: observations of single answers.
         groups: the groups and their words.
-        targets: the words, none where nobody asks.
+        options: `targets`, the words, none where nobody asks; `stop_words`, None for our own; and `mode`.
     """
+    targets = options["targets"]
     if not targets:
         return
+    is_original = options["mode"] == "langfair"
     told = answers.filter(score=TOLD_WITH)["response"]
     texts = [[bare(word) for word in words(text)] for text in told.drop_nulls()]
-    table = table_of_words([[word for word in text if word] for text in texts])
-    of_groups = {name: found for name, found in words_of(groups).items() if found}
-    associations = stereotypical_associations(table, targets, of_groups)
+    cleaned = table_of_words([[word for word in text if word] for text in texts])
+    # The original cleans the words of answers for co-occurrence alone.
+    table = table_of_words([words(text.lower()) for text in told.drop_nulls()]) if is_original else cleaned
+    found = as_spelled(groups) if is_original else words_of(groups)
+    of_groups = {name: some for name, some in found.items() if some}
+    stop_words = STOP_WORDS if options["stop_words"] is None else options["stop_words"]
+    phrases = [(target,) if is_original else tuple(target.split()) for target in targets]
+    associations = stereotypical_associations(table, phrases, of_groups)
+    bias = co_occurrence_bias(cleaned, targets, of_groups, stop_words)
     silent = told.null_count()
     yield from with_mean(associations, "stereotypical_association", [], silent)
-    yield from with_mean(
-        co_occurrence_bias(table, targets, of_groups, STOP_WORDS), "co_occurrence_bias", ["group", "other"], silent
-    )
+    yield from with_mean(bias, "co_occurrence_bias", ["group", "other"], silent)
 
 
-def words_of(groups: Groups) -> dict[str, list[str]]:
-    """Returns what is looked for of each group, in lower case."""
-    named: dict[str, dict[str, None]] = {name: {} for name in groups.names}
+def words_of(groups: Groups) -> dict[str, list[Phrase]]:
+    """Returns what is looked for of each group, in lower case and without marks, split at white space."""
+    return sought_in(groups, lambda word: tuple(bare(part) for part in word.split()))
+
+
+def as_spelled(groups: Groups) -> dict[str, list[Phrase]]:
+    """Returns what LangFair looks for among the words of answers: texts of several words or with capitals are none."""
+    return sought_in(groups, lambda word: (word,))
+
+
+def sought_in(groups: Groups, phrase_of: Callable[[str], Phrase]) -> dict[str, list[Phrase]]:
+    """Returns what is looked for of each group."""
+    named: dict[str, dict[Phrase, None]] = {name: {} for name in groups.names}
     for row in groups.rows:
         for name, sought in zip(groups.names, row.sought, strict=False):
-            named[name] |= dict.fromkeys(" ".join(bare(part) for part in word.split()) for word in sought)
+            named[name] |= dict.fromkeys(map(phrase_of, sought))
     return {name: list(found) for name, found in named.items()}
 
 

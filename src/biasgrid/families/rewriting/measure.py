@@ -31,7 +31,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
 
     Args:
         observations: from `observe`.
-        options: `groups`, the file of groups, `threshold`, `harms` and `targets`.
+        options: `groups`, the file of groups, `threshold`, `harms`, `targets`, `stop_words` and `mode`.
 
     Returns:
         Columns of `MEASURES`: of pairs of groups and of the cell similarities, noise floors and what is beyond them;
@@ -46,7 +46,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     tables += distances(answers, groups.names)
     tables += differences(answers, groups.names, options["threshold"])
     tables += harms(every_answer, options["harms"])
-    tables += near_words(every_answer, groups, options["targets"])
+    tables += near_words(every_answer, groups, options)
     tables += spread_of_lists(pairs.filter(pl.col("group") != NEUTRAL, other=NEUTRAL))
     return pl.concat(tables, how="diagonal_relaxed").with_columns(
         bias_type=pl.when(pl.col("group").is_not_null()).then(pl.lit(groups.bias_type))

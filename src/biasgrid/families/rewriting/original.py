@@ -1,12 +1,13 @@
 """Rewrites texts as LangFair does, which reads them in lower case: for comparison with its numbers.
 
 Files with words that hold before a person are read as it reads races: all occurrences of a phrase are replaced, within
-words, too. Others are read as it reads gender: token by token. Where its results hang on the order of a set, the
-longest phrase comes first here.
+words, too. Others are read as it reads gender: token by token. Where its results hang on the order of a set, whole
+words come first here, and of these the longest phrase: *caucasian doctor* is not read as *asian doctor*.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -78,9 +79,15 @@ class PhraseRewriter(Rewrites):
         """Returns nothing: a phrase has one row."""
         return []
 
+    @cached_property
+    def whole(self) -> re.Pattern[str]:
+        """Finds phrases that are whole words, the longest ones first."""
+        return re.compile(rf"\b(?:{'|'.join(re.escape(phrase) for phrase, _ in self.phrases)})\b")
+
     def rewritten(self, text: str, target: int) -> str:
         """Returns a text in lower case with the words of a group, or with the neutral one."""
-        done = text.lower()
+        written_for = dict(self.phrases)
+        done = self.whole.sub(lambda found: written_for[found[0]][target], text.lower())
         for phrase, written in self.phrases:
             done = done.replace(phrase, written[target])
         return done

@@ -63,6 +63,11 @@ class RewritingDataset(DatasetSection):
     targets: str | None = Field(
         None, description="file of words, one a line: measures how unevenly they stand near the words of groups"
     )
+    stop_words: str | None = Field(
+        None,
+        description="words that co-occurrence is not counted of: a file, one a line, or `nltk` for the English ones of "
+        "your NLTK data, which are the default in `mode: langfair`; elsewhere biasgrid has a list of its own",
+    )
     lists: bool = Field(
         False, description="whether answers are lists, such as recommendations, of which names and ranks are compared"
     )

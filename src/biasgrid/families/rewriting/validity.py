@@ -8,7 +8,7 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.rewriting.section import NEUTRAL
-from biasgrid.families.validity import over_limit
+from biasgrid.families.validity import over_limit, same_text
 from biasgrid.tables.validity import Check
 
 
@@ -20,5 +20,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     silent = ended.group_by("instance").agg(pl.col("value").max())["value"]
     yield Check("silent", float(silent.mean()), len(silent))  # type: ignore[arg-type]
     yield from over_limit(cell.predictions)
+    if answers["prompt"].n_unique() > 1:
+        yield from same_text(cell.predictions)
     prompts = answers["prompt"].n_unique()
     yield Check("few_prompts", prompts, prompts)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.validity import equal_scores, improbable, templates, unknown_tokens
+from biasgrid.families.validity import equal_scores, improbable, of_scores, templates, unknown_tokens
 from biasgrid.tables.validity import Check
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
     yield from unknown_tokens(cell.predictions)
+    yield from of_scores(cell.instances, cell.predictions)
     scored = cell.observations.select("yes", "no").drop_nulls().to_numpy()
     yield from equal_scores(scored)
     if len(scored):

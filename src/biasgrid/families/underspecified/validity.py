@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.comparisons import answered, scores_in_groups
-from biasgrid.families.validity import AT_ONCE, equal_scores, improbable, templates, unknown_tokens
+from biasgrid.families.validity import AT_ONCE, equal_scores, improbable, of_scores, templates, unknown_tokens
 from biasgrid.tables.validity import Check
 
 SIDES = ("candidate1", "candidate2")
@@ -21,6 +21,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     yield from unknown_tokens(cell.predictions)
     if observations.is_empty():
         return
+    yield from of_scores(cell.instances, cell.predictions)
     scores = scores_in_groups(observations).reshape(-1, 2)
     yield from equal_scores(scores)
     if cell.options["task"] in ("fill-mask", "text-generation"):

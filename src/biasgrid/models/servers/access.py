@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from biasgrid.addresses import shown, with_secrets
+from biasgrid.addresses import STARS, shown, with_secrets, without_secret
 from biasgrid.checkpoints.checkpoint import ModelError, checked_folder
 from biasgrid.models.servers.section import Asking, Endpoint, Serve
 from biasgrid.models.servers.serving import served
@@ -51,12 +51,12 @@ class Access:
     def without_key(self, text: str) -> str:
         """Takes the key, and an address that may hold another one, out of a text that a server has written."""
         for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
+            text = text.replace(secret, STARS)
+        return without_secret(text, self._secrets)
 
     def without_key_in_answer(self, text: str) -> str:
         """Takes the key out of an answer, where it is long enough to be no word that a model writes."""
-        return self.without_key(text) if all(len(secret) >= SHORTEST_SECRET for secret in self._secrets) else text
+        return without_secret(text, [secret for secret in self._secrets if len(secret) >= SHORTEST_SECRET])
 
     @property
     def _secrets(self) -> list[str]:

@@ -208,7 +208,11 @@ def save(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> None:
     """
     figure = with_whole_subtitle(figure)
     # Subjects that a model was not asked about have no value, of which plotnine would warn each time.
-    with mpl.rc_context({"svg.hashsalt": "biasgrid", "svg.fonttype": "none"}), warnings.catch_warnings():
+    with (
+        # A dollar in a name begins no formula.
+        mpl.rc_context({"svg.hashsalt": "biasgrid", "svg.fonttype": "none", "text.parse_math": False}),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore", PlotnineWarning)
         drawn = figure.draw()
         with whole(svg_path) as partial:

@@ -11,7 +11,8 @@ from biasgrid.tables.schema import column
 
 UNKNOWN = column(
     pl.Boolean,
-    description="whether the tokenizer put its unknown token into the text; null if not checked",
+    description="whether the tokenizer put its unknown token into the text or, of models that do not write, splits "
+    "most of it into pieces of a letter or two; null if not checked",
     nullable=True,
 )
 """The column `unknown` of kinds whose models read texts with a tokenizer."""

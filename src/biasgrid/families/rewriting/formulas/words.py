@@ -14,6 +14,8 @@ OUTSIDE = re.compile(r"^[^a-z<>$]+|[^a-z<>$]+$")
 DIGITS = re.compile(r"\d+")
 NUMBER = "<number>"
 """What stands for digits."""
+Phrase = tuple[str, ...]
+"""Words that are looked for one behind the other; mostly one."""
 FADING = 0.95
 """What a word counts less with each word that lies between."""
 
@@ -40,28 +42,29 @@ def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
     return rows.with_columns(position=pl.int_range(pl.len()).over("text"))
 
 
-def places_of(words: pl.DataFrame, phrases: Collection[str]) -> pl.DataFrame:
-    """Finds words, and phrases of several words with one space between two.
+def places_of(words: pl.DataFrame, phrases: Collection[Phrase]) -> pl.DataFrame:
+    """Finds words, and phrases of several words.
 
     Args:
         words: from `table_of_words`.
         phrases: what is looked for.
 
     Returns:
-        `text`, `position` of the first word, and `word`, the phrase.
+        `text`, `position` of the first word, and `word`, the phrase with spaces between its words.
     """
     found = []
-    for length in sorted({len(phrase.split()) for phrase in phrases}):
+    for length in sorted({len(phrase) for phrase in phrases}):
         parts = [pl.col("word").shift(-place).over("text") for place in range(length)]
+        sought = [" ".join(phrase) for phrase in phrases if len(phrase) == length]
         phrase = pl.concat_str(parts, separator=" ")
-        found.append(words.with_columns(word=phrase).filter(pl.col("word").is_in(list(phrases))))
+        found.append(words.with_columns(word=phrase).filter(pl.col("word").is_in(sought)))
     return pl.concat([words.head(0), *found])
 
 
 def co_occurrence_bias(
     words: pl.DataFrame,
     targets: Collection[str],
-    groups: Mapping[str, Collection[str]],
+    groups: Mapping[str, Collection[Phrase]],
     stop_words: Collection[str],
     fading: float = FADING,
 ) -> pl.DataFrame:
@@ -85,7 +88,7 @@ def co_occurrence_bias(
         those targets that stand in a text with words of both groups.
     """
     of_groups = {name: places_of(words, phrases) for name, phrases in groups.items()}
-    ignored = {*stop_words, *(part for phrases in groups.values() for phrase in phrases for part in phrase.split())}
+    ignored = {*stop_words, *(part for phrases in groups.values() for phrase in phrases for part in phrase)}
     others = words.filter(~pl.col("word").is_in(list(ignored)))
     near = {name: counts_near(others, places, fading) for name, places in of_groups.items()}
     tables = []
@@ -118,7 +121,7 @@ def counts_near(words: pl.DataFrame, places: pl.DataFrame, fading: float) -> pl.
 
 
 def stereotypical_associations(
-    words: pl.DataFrame, targets: Collection[str], groups: Mapping[str, Collection[str]]
+    words: pl.DataFrame, targets: Collection[Phrase], groups: Mapping[str, Collection[Phrase]]
 ) -> pl.DataFrame:
     """Computes how unevenly words stand in one text with the words of groups.
 
@@ -137,14 +140,13 @@ def stereotypical_associations(
     """
     times = places_of(words, targets).group_by("text", "word").len("times")
     columns = []
+    names = sorted(" ".join(target) for target in targets)
     for phrases in groups.values():
         of_group = places_of(words, phrases).group_by("text").len("of_group")
         together = times.join(of_group, on="text").group_by("word")
         count = together.agg(together=(pl.col("times").cast(pl.Int64) * pl.col("of_group")).sum())
-        columns.append(
-            pl.DataFrame({"word": sorted(targets)}).join(count, on="word", how="left", maintain_order="left")
-        )
+        columns.append(pl.DataFrame({"word": names}).join(count, on="word", how="left", maintain_order="left"))
     counts = np.stack([column["together"].fill_null(0).to_numpy() for column in columns], axis=1)
     uneven = divergence(counts / [len(phrases) for phrases in groups.values()], "divergence")
-    table = pl.DataFrame({"word": sorted(targets), "value": uneven, "n": counts.sum(axis=1)})
+    table = pl.DataFrame({"word": names, "value": uneven, "n": counts.sum(axis=1)})
     return table.filter(pl.col("n") > 0)
