@@ -280,9 +280,8 @@ def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     model = config.models[name]
     back_ends = config.registry.back_ends
     own = back_ends.get((model.task, model.source))
-    has_classes = (
-        own.classes if own else any(entry.classes for (task, _), entry in back_ends.items() if task == model.task)
-    )
+    of_task = (entry.classes for (task, _), entry in back_ends.items() if task == model.task)
+    has_classes = own.classes if own else any(of_task)
     if has_classes and not model.labels:
         expected = f"the names of the classes, as the task is {model.task}"
         yield Fault(source, f"models.{name}.labels", "{}", expected)

@@ -90,6 +90,7 @@ def predictions_of(state: State, instances: pl.DataFrame) -> pl.DataFrame:
         pl.Series("status", ["ok" if answer.strip() else "empty" for answer in answers], dtype=pl.Categorical),
         tokens_in=nothing,
         tokens_out=nothing,
+        over_limit=pl.lit(None, pl.Boolean),
     )
 
 

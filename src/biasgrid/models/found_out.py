@@ -38,9 +38,8 @@ def read_able(path: Path, record: Path) -> dict[str, Any]:
     Raises:
         UserError: the file is damaged, or of another record.
     """
-    content, expected = read_made(path, "what a model can do"), digest(read_record(record))
-    # Earlier versions did not say of which.
-    if not isinstance(content, dict) or content.get(OF_RECORD, expected) != expected:
+    content = read_made(path, "what a model can do")
+    if not isinstance(content, dict) or content.get(OF_RECORD) != digest(read_record(record)):
         raise UserError(f"{path}: found out of another model than that of {record}; {REMEDY}")
     return {key: value for key, value in content.items() if key != OF_RECORD}
 

@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.statistics.selection import in_order
 from biasgrid.tables.certainty import ASSOCIATIONS, discoveries, shown
-from biasgrid.tables.files import empty_table, read_provenance, unreadable
+from biasgrid.tables.files import empty_table, read_facts, unreadable
 from biasgrid.tables.measure import CONTROL, NOT_MEASURABLE, RANDOM, options_of
 from biasgrid.tables.statistics import DISCOVERED, STATISTICS
 
@@ -86,7 +86,7 @@ def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
     if not paths:
         return empty_table(STATISTICS)
     for path in paths:
-        read_provenance(path)
+        read_facts(path, STATISTICS.name)
     pairs = [pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in ASSOCIATIONS]
     try:
         return (

@@ -222,7 +222,7 @@ def read_provenance(path: str | Path, *, anywhere: bool = False) -> dict[str, An
     return read_facts(path, "biasgrid", anywhere)
 
 
-def read_facts(path: str | Path, kind: str, anywhere: bool) -> dict[str, Any]:
+def read_facts(path: str | Path, kind: str, anywhere: bool = False) -> dict[str, Any]:
     """Returns what a table says of itself; see `read_provenance`."""
     try:
         metadata = pl.read_parquet_metadata(path)
