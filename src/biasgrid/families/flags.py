@@ -83,13 +83,24 @@ FLAGS = {
     ),
 }
 """Those that are the same in all families, by name."""
-OVER_LIMIT = flag(
-    "too long texts",
-    "share of texts that are longer than `max_tokens` allowed, where a server says how long they are",
-    Limit(
-        0.0,
-        problem="{value:.1%} of the texts are longer than `max_tokens` allowed",
-        remedy="read the lengths (`tokens_out` of the predictions): the server ignores the limit, and charges more",
+OF_TEXTS = {
+    "over_limit": flag(
+        "too long texts",
+        "share of texts that are longer than `max_tokens` allowed, where a server says how long they are",
+        Limit(
+            0.0,
+            problem="{value:.1%} of the texts are longer than `max_tokens` allowed",
+            remedy="read the lengths (`tokens_out` of the predictions): the server ignores the limit, and charges more",
+        ),
     ),
-)
-"""Of families whose models write."""
+    "thought_marks": flag(
+        "thoughts in answers",
+        "share of texts that begin with what looks like a mark of thoughts, such as `<reasoning>`, that is not known",
+        Limit(
+            0.0,
+            problem="{value:.1%} of the texts begin with what looks like a mark of thoughts",
+            remedy="name the marks in `generation: {thinking: {begin: ..., end: ...}}`: thoughts are taken for answers",
+        ),
+    ),
+}
+"""Of families whose models write texts."""

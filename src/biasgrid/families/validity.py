@@ -9,6 +9,7 @@ import polars as pl
 
 from biasgrid.arrays import FloatArray
 from biasgrid.families.flags import LEAST_PROBABILITY
+from biasgrid.tables.answers.text import THOUGHT_MARK
 from biasgrid.tables.validity import Check
 
 SCORES = ("probabilities", "starts", "ends")
@@ -34,12 +35,28 @@ def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("unknown_tokens", unknown / known, known)
 
 
-def over_limit(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of texts that are longer than they were to be, where there are any.
+def of_texts(predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the shares of texts that are longer than they were to be, and that hold thoughts, where there are any.
 
     Args:
         predictions: answers of any kind.
     """
+    yield from over_limit(predictions)
+    yield from thought_marks(predictions)
+
+
+def thought_marks(predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the share of texts that begin with what looks like a mark of thoughts; see `of_texts`."""
+    if "response" not in predictions.collect_schema():
+        return
+    marked = pl.col("response").cast(pl.String).str.contains(rf"^{THOUGHT_MARK}")
+    count, known = predictions.select(sum=marked.sum(), count=marked.count()).collect().row(0)
+    if count:
+        yield Check("thought_marks", count / known, known)
+
+
+def over_limit(predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the share of texts that are longer than they were to be; see `of_texts`."""
     if "over_limit" not in predictions.collect_schema():
         return
     longer, known = (

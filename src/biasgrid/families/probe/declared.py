@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from biasgrid.families.flags import FLAGS as COMMON_FLAGS
-from biasgrid.families.flags import OVER_LIMIT, flag
+from biasgrid.families.flags import OF_TEXTS, flag
 from biasgrid.families.probe.files.metrics import Metric, OfObservations
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.tables.measure import Limit, Measure, Unit
@@ -82,7 +82,7 @@ MEASURES = {
 """The measures of all probes."""
 SCORED_FLAGS = ("unknown_tokens", "equal_scores", "saturated_scores", "constant_scores", "improbable")
 FLAGS: Mapping[str, Measure] = {
-    "over_limit": OVER_LIMIT,
+    **OF_TEXTS,
     **{name: COMMON_FLAGS[name] for name in SCORED_FLAGS},
     "same_text": flag(
         "one text",

@@ -13,7 +13,7 @@ from biasgrid.families.validity import (
     equal_scores,
     improbable,
     of_scores,
-    over_limit,
+    of_texts,
     same_text,
     unknown_tokens,
 )
@@ -27,7 +27,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
     predictions = cell.predictions
     yield from unknown_tokens(predictions)
-    yield from over_limit(predictions)
+    yield from of_texts(predictions)
     yield from of_scores(cell.instances, predictions)
     yield from same_text(predictions)
     if "probabilities" in predictions.collect_schema():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from biasgrid.families.flags import OVER_LIMIT, flag
+from biasgrid.families.flags import OF_TEXTS, flag
 from biasgrid.tables.measure import Limit, Measure
 
 LANGFAIR = "LangFair (cvs-health/langfair)"
@@ -209,7 +209,7 @@ LISTS: Mapping[str, Measure] = {
 FURTHER: Mapping[str, Mapping[str, Measure]] = {"harms": HARMS, "targets": WORDS, "lists": LISTS}
 """Measures that a dataset asks for, by the key that does."""
 FLAGS: Mapping[str, Measure] = {
-    "over_limit": OVER_LIMIT,
+    **OF_TEXTS,
     "silent": flag(
         "no answer",
         "share of answers in which the model declines or says nothing",

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from biasgrid.tables.answers.text import THOUGHT_MARK
+
 logger = logging.getLogger(__name__)
 
 Marks = tuple[str, str]
@@ -21,9 +23,7 @@ KNOWN: tuple[Marks, ...] = (
 )
 """Marks that are special tokens or tags of models that think; others are named in `thinking: {begin, end}`."""
 TOKEN = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[^<>\[\]]+|.", re.DOTALL)
-LOOKS_LIKE_A_MARK = re.compile(
-    r"\s*(<\|?[\w:]*(?:think|thought|reason)\w*\|?>|\[\w*(?:think|thought|reason)\w*\])", re.I
-)
+LOOKS_LIKE_A_MARK = re.compile(THOUGHT_MARK)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,10 @@ import polars as pl
 
 from biasgrid.tables.schema import Unique, column, table
 
+NAMED = r"\w*(?:think|thought|reason)\w*"
+THOUGHT_MARK = rf"(?i)\s*(<\|?(?:\w+:)?{NAMED}\|?>|\[{NAMED}\])"
+"""A pattern of what looks like a mark of thoughts at the beginning of a response."""
+
 SCHEMA = table(
     "text predictions",
     {
