@@ -273,7 +273,7 @@ onsuccess:
 def forget_failed_run():
     """Removes the manifest of a failed run where this one has found all that the grid needs."""
     if workflow.is_main_process and workflow.scheduler is not None and not (workflow.dryrun or workflow.touch):
-        if not len(workflow.dag) and "all" in {rule.name for rule in workflow.dag.targetrules}:
+        if not len(workflow.dag) and "all" in {one.name for one in workflow.dag.targetrules}:
             layout.failed_manifest.unlink(missing_ok=True)
 
 
