@@ -25,6 +25,7 @@ ESCAPES |= {character: rf"\\{letter}" for character, letter in zip("\b\f\n\r\t",
 
 HOST = re.compile(r"[\w.:-]+")
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 PORTS = {"http": 80, "https": 443}
 
 
@@ -112,11 +113,34 @@ def proxy_of(address: str) -> Proxy | None:
     host = parts.hostname or ""
     if is_this_machine(host) or without_proxy(host, parts.netloc.rpartition("@")[2]):
         return None
-    for name in (f"{parts.scheme}_proxy", "all_proxy"):
-        for variable in (name, name.upper()):
+    return next(proxies_named(parts.scheme, "all"), None)
+
+
+def proxies_named(*kinds: str) -> Iterator[Proxy]:
+    """Yields the proxies that the environment names.
+
+    Args:
+        kinds: of which variables: `http`, `https` or `all`.
+
+    Raises:
+        InputError: one cannot be a proxy.
+    """
+    for kind in kinds:
+        for variable in (f"{kind}_proxy", f"{kind}_proxy".upper()):
             if value := os.environ.get(variable, "").strip():
-                return Proxy(checked_proxy(value, variable), variable)
-    return None
+                yield Proxy(checked_proxy(value, variable), variable)
+
+
+def prepare_proxies() -> None:
+    """Makes the environment fit for libraries that read all of it: they take no proxy for this machine.
+
+    Raises:
+        InputError: it names one that cannot be a proxy, of which they would say nothing that helps.
+    """
+    if list(proxies_named("http", "https", "all")):
+        named = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
+        hosts = dict.fromkeys(filter(None, [*named, *THIS_MACHINE]))
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
 
 
 def checked_proxy(value: str, variable: str) -> str:

@@ -23,7 +23,7 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]
     XetDownloadError,
 )
 
-from biasgrid.addresses import proxy_of
+from biasgrid.addresses import prepare_proxies
 from biasgrid.checkpoints.checkpoint import ModelError, first_line
 from biasgrid.checkpoints.files import names_in
 from biasgrid.files import explained
@@ -100,8 +100,7 @@ def remove(path: Path) -> None:
 @contextmanager
 def worded(checkpoint: str, revision: str | None) -> Iterator[None]:
     """Puts into words for users why files cannot be downloaded."""
-    # What the library says of a proxy that is none is a traceback.
-    proxy_of(ENDPOINT)
+    prepare_proxies()
     with explained(HF_HUB_CACHE, "set HF_HOME to a folder that can be written to"):
         try:
             yield
