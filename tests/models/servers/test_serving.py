@@ -17,7 +17,9 @@ from shards import Cell, asked
 from tiny_writers import CHAT_TEMPLATE, STATEMENTS, save_writer
 
 from biasgrid.checkpoints.checkpoint import ModelError
+from biasgrid.checkpoints.fetch import make_record
 from biasgrid.models.generation.section import Generation
+from biasgrid.models.servers.lengths import warn_of_date
 from biasgrid.models.servers.section import Serve
 from biasgrid.models.servers.serving import served
 
@@ -85,6 +87,7 @@ def test_a_port_in_use(tmp_path: Path) -> None:
 JOB = """
 import sys, time
 from pathlib import Path
+from biasgrid.models.servers.lengths import warn_of_date
 from biasgrid.models.servers.section import Serve
 from biasgrid.models.servers.serving import served
 with served(Serve(command=sys.argv[1]), "somewhere", Path(sys.argv[2])) as url:
@@ -149,6 +152,21 @@ def test_texts_of_a_served_model_are_those_of_the_same_folder(tmp_path: Path, mo
     assert said["status"].to_list() == here["status"].to_list()
     assert (tmp_path / "job.server.log").stat().st_size
     assert there.answers.joinpath("requests.jsonl").exists()
+
+
+DATED = CHAT_TEMPLATE + "{% if strftime_now is defined %}{{ strftime_now('%d') }}{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("template", "more", "warns"),
+    [(CHAT_TEMPLATE, "", False), (DATED, "", True), (DATED, " --chat-template=mended.jinja", False)],
+)
+def test_a_template_that_writes_the_date_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, template: str, more: str, warns: bool
+) -> None:
+    record = make_record(None, str(save_writer(tmp_path, "llama", template)), None, weights=True, allow_pickle=False)
+    warn_of_date(record, Serve(command=f"vllm serve {{folder}} --port {{port}}{more}"), "served")
+    assert ("model served: its chat template writes today's date" in caplog.text) == warns
 
 
 def test_answers_of_a_served_model_are_those_of_its_weights(tmp_path: Path) -> None:

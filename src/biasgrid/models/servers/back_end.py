@@ -25,8 +25,9 @@ from biasgrid.models.servers.access import Access, quiet_libraries, reached
 from biasgrid.models.servers.asking import Desk
 from biasgrid.models.servers.budget import Budget
 from biasgrid.models.servers.identity import MANIFEST, answered_by, former_model, former_serve, owner_before, server_of
-from biasgrid.models.servers.lengths import refuse_longer
+from biasgrid.models.servers.lengths import refuse_longer, warn_of_date
 from biasgrid.models.servers.requests import Request, asked_with
+from biasgrid.models.servers.section import Serve
 from biasgrid.models.servers.spent import bill_of
 from biasgrid.models.servers.store import RequestStore
 from biasgrid.models.servers.ways import Asked, Options, Sent, Text, Way, text_of, way_named
@@ -112,6 +113,8 @@ class Server(BackEnd):
                 access = replace(access, token_limit=limit)
             back_end = cls(access, settings, record, held)
             most = back_end.generation["max_tokens"] if settings.answer == "text" else 0
+            if isinstance(access.asking, Serve):
+                warn_of_date(record, access.asking, settings.model)
             refuse_longer(record, instances, access.asking, most, settings.model)
             # What comes of it ends it, see `release`.
             back_end.held = held.pop_all()

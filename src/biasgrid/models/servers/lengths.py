@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,15 @@ from biasgrid.checkpoints.checkpoint import folder_of, load_tokenizer, name_of, 
 from biasgrid.models.generation.checks import check_lengths
 from biasgrid.models.generation.prompts import Prompter, as_text, texts_of
 from biasgrid.models.servers.requests import tokens_about
-from biasgrid.models.servers.section import Asking
+from biasgrid.models.servers.section import Asking, Serve
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+
+logger = logging.getLogger(__name__)
+
+OWN_TEMPLATE = "--chat-template"
+"""How servers are given another chat template than the checkpoint's."""
 
 
 def refuse_longer(record: Mapping[str, Any], instances: pl.DataFrame, asking: Asking, written: int, model: str) -> None:
@@ -33,6 +39,28 @@ def refuse_longer(record: Mapping[str, Any], instances: pl.DataFrame, asking: As
     limit = asking.context or longest_of(record)
     if limit is not None and not instances.is_empty():
         check_lengths(lengths_of(record, instances, asking.api), written, limit, instances["instance"], model)
+
+
+def warn_of_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
+    """Warns of a served model whose chat template writes today's date, which its server reads off the clock.
+
+    Args:
+        record: the model's record.
+        serve: how it is served; a command that names a chat template does not use the checkpoint's.
+        model: the model's name.
+
+    Raises:
+        ModelError: the checkpoint's tokenizer cannot be loaded.
+    """
+    if serve.api != "chat" or OWN_TEMPLATE in serve.command:
+        return
+    tokenizer = load_tokenizer(record)
+    prompts = {Prompter(tokenizer, thinking=True, day=day).prompt(None, "one") for day in ("2001-02-03", "2004-05-06")}
+    if len(prompts) > 1:
+        logger.warning(
+            "model %s: its chat template writes today's date, so that answers of several days differ; to have one day, "
+            "copy the template, write a date into it, and name the copy in `serve.command` (%s)", model, OWN_TEMPLATE,
+        )  # fmt: skip
 
 
 def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> list[int]:
