@@ -1,4 +1,4 @@
-"""Names of the types of arrays."""
+"""Names of the types of arrays, and division without warnings."""
 
 from __future__ import annotations
 
@@ -10,3 +10,9 @@ Int32Array = npt.NDArray[np.int32]
 AnyIntArray = npt.NDArray[np.int64] | npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+
+def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
+    """Divides; what is divided by 0 is NaN."""
+    over = np.asarray(denominator, dtype=np.float64)
+    return np.asarray(numerator, dtype=np.float64) / np.where(over == 0, np.nan, over)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from worlds import Array
 
+from biasgrid.arrays import ratio
 from biasgrid.families.orders import Crossed, Listed, crossed, pairs_across
-from biasgrid.groups.records import ratio
 from biasgrid.statistics.effects import minimal_effect
 from biasgrid.statistics.intervals import half_width
 from biasgrid.statistics.jackknife import jackknife_of_means

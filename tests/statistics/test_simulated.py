@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from worlds import ATTRIBUTES, SUBJECTS, Array, centred, judged, world
 
-from biasgrid.groups.records import ratio
+from biasgrid.arrays import ratio
 from biasgrid.statistics.discovery import LEVEL
 from biasgrid.statistics.failures import effective_interval
 from biasgrid.statistics.floors import excess_of, statistic

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray
+from biasgrid.arrays import FloatArray, ratio
 from biasgrid.comparison.cells import Cell
 from biasgrid.comparison.differences import Pair
 from biasgrid.comparison.numbers import Kind, Numbers
-from biasgrid.groups.records import ratio
 from biasgrid.statistics.cell import Settings
 from biasgrid.statistics.intervals import Source, half_width
 from biasgrid.statistics.jackknife import jackknife

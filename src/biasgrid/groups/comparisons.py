@@ -19,7 +19,7 @@ from typing import cast
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray
+from biasgrid.arrays import FloatArray, ratio
 from biasgrid.groups.distances import (
     DISTANCES,
     RATIO,
@@ -31,7 +31,7 @@ from biasgrid.groups.distances import (
     divergence,
     smaller_by_larger,
 )
-from biasgrid.groups.records import Units, ratio
+from biasgrid.groups.records import Units
 from biasgrid.groups.scores import Scored
 
 COMPARISONS = {

@@ -12,8 +12,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from biasgrid.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.groups.records import ClassOutputs, Pools, column, ratio
+from biasgrid.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.groups.records import ClassOutputs, Pools, column
 
 Average = Literal["binary", "macro", "micro", "weighted"]
 AVERAGES: tuple[Average, ...] = get_args(Average)

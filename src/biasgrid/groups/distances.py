@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray, IntArray
-from biasgrid.groups.records import Units, ratio
+from biasgrid.arrays import FloatArray, IntArray, ratio
+from biasgrid.groups.records import Units
 from biasgrid.groups.scores import Kind
 
 AT_ONCE = 2**14

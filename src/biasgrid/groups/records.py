@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from biasgrid.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.arrays import BoolArray, FloatArray, IntArray, ratio
 from biasgrid.faults import UserError
 from biasgrid.groups.modes import ALL_CASES, Mode
 
@@ -243,12 +242,6 @@ def units_of(records: Records, mode: Mode) -> Units:
     key = bias_type if mode == ALL_CASES else bias_type * (case.max() + 1) + case
     _, first, unit = np.unique(key, return_index=True, return_inverse=True)
     return Units(unit, place[group_of_record], bias_type[first], first, names)
-
-
-def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
-    """Divides; what is divided by 0 is NaN."""
-    over = np.asarray(denominator, dtype=np.float64)
-    return np.asarray(numerator, dtype=np.float64) / np.where(over == 0, np.nan, over)
 
 
 def column(probabilities: FloatArray, index: int, what: str) -> FloatArray:

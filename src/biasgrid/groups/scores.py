@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from biasgrid.arrays import BoolArray, FloatArray
+from biasgrid.arrays import BoolArray, FloatArray, ratio
 from biasgrid.faults import UserError
 from biasgrid.groups.answers import each_answer, exact_match, token_f1
 from biasgrid.groups.confusion import (
@@ -29,7 +29,7 @@ from biasgrid.groups.confusion import (
     wrongly_omitted,
     wrongly_predicted,
 )
-from biasgrid.groups.records import ClassOutputs, Pools, Records, Sort, SubjectOutputs, TargetOutputs, column, ratio
+from biasgrid.groups.records import ClassOutputs, Pools, Records, Sort, SubjectOutputs, TargetOutputs, column
 
 Kind = Literal["scalar", "set"]
 Argument = str | int | None

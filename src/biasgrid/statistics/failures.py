@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray, IntArray
-from biasgrid.groups.records import ratio
+from biasgrid.arrays import FloatArray, IntArray, ratio
 from biasgrid.statistics.intervals import quantile
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray, IntArray
-from biasgrid.groups.records import ratio
+from biasgrid.arrays import FloatArray, IntArray, ratio
 
 ROUNDING = 1e-13
 """Values that differ by no more are the same but for rounding: their variance is 0."""

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray, IntArray
-from biasgrid.groups.records import ratio
+from biasgrid.arrays import FloatArray, IntArray, ratio
 from biasgrid.statistics.floors import statistic
 
 MOST_TRIED = 600_000

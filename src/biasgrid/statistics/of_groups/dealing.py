@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray, IntArray
-from biasgrid.groups.records import ratio
+from biasgrid.arrays import FloatArray, IntArray, ratio
 from biasgrid.statistics.of_groups.matrix import TermScores
 from biasgrid.statistics.relabelling import AT_ONCE, TOLERANCE
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray
-from biasgrid.groups.records import ratio
+from biasgrid.arrays import FloatArray, ratio
 from biasgrid.statistics.cell import Settings, without_columns
 from biasgrid.statistics.discovery import false_discovery_rates, holm, selected_ends
 from biasgrid.statistics.intervals import Source, ends, half_width, p_values

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray, IntArray
-from biasgrid.groups.records import Records, ratio
+from biasgrid.arrays import FloatArray, IntArray, ratio
+from biasgrid.groups.records import Records
 
 
 @dataclass(frozen=True)

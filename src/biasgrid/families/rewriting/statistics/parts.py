@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray
+from biasgrid.arrays import BoolArray, FloatArray, ratio
 from biasgrid.families.rewriting.formulas.floor import PAIR
-from biasgrid.groups.records import ratio
 from biasgrid.tables.measure import written_options
 
 NAMED = ["measure", "options", *PAIR]

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.arrays import BoolArray, FloatArray, IntArray, ratio
 from biasgrid.families.underspecified.measure import PARTS
 from biasgrid.families.underspecified.statistics.sums import Groups
-from biasgrid.groups.records import ratio
 from biasgrid.statistics.cell import Settings, without_columns
 from biasgrid.statistics.discovery import false_discovery_rates, holm, selected_ends
 from biasgrid.statistics.intervals import Source, ends, half_width, p_values

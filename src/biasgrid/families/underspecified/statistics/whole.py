@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.arrays import FloatArray, IntArray, ratio
 from biasgrid.families.underspecified.statistics.sums import Groups
-from biasgrid.groups.records import ratio
 from biasgrid.statistics.cell import Settings, without_columns
 from biasgrid.statistics.floors import Statistic, excess_of, floor_of, held_out, statistic, strength_of
 from biasgrid.statistics.intervals import Source, ends, half_width
