@@ -4,7 +4,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
 from biasgrid.config import read_config
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 
 min_version("9.27")
 

@@ -40,7 +40,7 @@ from biasgrid.families.underspecified.declared import FLAGS, MEASURES
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records, SubjectOutputs
-from biasgrid.tables.measure import Declared
+from biasgrid.tables.metric import Declared
 
 folder, random = Path(sys.argv[1]), np.random.default_rng(1)
 instances, predictions = folder / "instances.parquet", folder / "predictions.parquet"

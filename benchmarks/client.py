@@ -17,13 +17,13 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from biasgrid.models.servers.access import Access, quiet_libraries
-from biasgrid.models.servers.asking import Desk
-from biasgrid.models.servers.budget import Budget
-from biasgrid.models.servers.identity import Owner
-from biasgrid.models.servers.requests import Request
-from biasgrid.models.servers.section import Endpoint
-from biasgrid.models.servers.store import RequestStore
+from biasgrid.inference.models.servers.budget import Budget
+from biasgrid.inference.models.servers.connection import Access, quiet_libraries
+from biasgrid.inference.models.servers.identity import Owner
+from biasgrid.inference.models.servers.queue import Desk
+from biasgrid.inference.models.servers.requests import Request
+from biasgrid.inference.models.servers.section import Endpoint
+from biasgrid.inference.models.servers.store import RequestStore
 
 SERVER = Path(__file__).parents[1] / "tests/helpers/model_server.py"
 PARAMETERS = {"max_tokens": 200, "temperature": 1.0}

@@ -22,8 +22,8 @@ def write_cells(folder: Path, dataset: str) -> list[Path]:
     import numpy as np
     import polars as pl
 
-    from biasgrid.statistics.cell import without_columns
-    from biasgrid.statistics.jackknife import left_out
+    from biasgrid.stats.cell import without_columns
+    from biasgrid.stats.jackknife import left_out
     from biasgrid.tables.files import empty_table, write_table
     from biasgrid.tables.statistics import WITHOUT_FRAMES
 
@@ -54,9 +54,9 @@ def write_cells(folder: Path, dataset: str) -> list[Path]:
 
 def timed(send: Any, dataset: str) -> None:
     """Sends how many differences there are, how many are kept, the seconds of each part, and the peak memory."""
-    from biasgrid.comparison.cells import read_cell
-    from biasgrid.comparison.models import compare_models
-    from biasgrid.statistics.cell import Settings
+    from biasgrid.stats.cell import Settings
+    from biasgrid.stats.compare.all_pairs import compare_models
+    from biasgrid.stats.compare.cells import read_cell
     from biasgrid.tables.comparison import COMPARISONS
     from biasgrid.tables.files import empty_table, write_table
     from biasgrid.tables.statistics import VARIANCES

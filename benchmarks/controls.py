@@ -16,7 +16,8 @@ from stopwatch import print_table
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils import logging
 
-from biasgrid.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray
+from biasgrid.base.hyperparameters import Hyperparameters
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.family import FAMILY
 from biasgrid.families.counterfactual.observe import observe
@@ -25,12 +26,11 @@ from biasgrid.families.counterfactual.planted import corpus
 from biasgrid.families.counterfactual.reading import read
 from biasgrid.families.counterfactual.records import records_of_cases
 from biasgrid.families.planting import Planting, words_of
-from biasgrid.statistics.cell import Settings
-from biasgrid.statistics.frames import frames_of, frames_of_templates
-from biasgrid.statistics.of_groups.differences import differences
-from biasgrid.statistics.of_groups.matrix import scores_of_terms
+from biasgrid.groups.uncertainty.differences import differences
+from biasgrid.groups.uncertainty.matrix import scores_of_terms
+from biasgrid.stats.cell import Settings
+from biasgrid.stats.clusters import frames_of, frames_of_templates
 from biasgrid.tables.statistics import DISCOVERED
-from biasgrid.training.hyperparameters import Hyperparameters
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import train
 

@@ -30,7 +30,6 @@ from transformers import (
     BertTokenizerFast,
 )
 
-from biasgrid.engine.local import LocalBackEnd
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.packs.pack import PackFiles
 from biasgrid.families.counterfactual.reading import read
@@ -38,9 +37,10 @@ from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.groups.scores import score_records
 from biasgrid.groups.tables import compare
-from biasgrid.models.fill_mask import FillMask, MaskChoices
-from biasgrid.models.question_answering import QuestionAnswering, SpanChoices
-from biasgrid.models.text_classification import ClassChoices, TextClassification
+from biasgrid.inference.engine.local import LocalBackEnd
+from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
+from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
+from biasgrid.inference.models.text_classification import ClassChoices, TextClassification
 
 CASES = {"columnar": 5000, "loop": 500}
 GROUPS, TERMS = 2, 3

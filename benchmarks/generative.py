@@ -19,10 +19,10 @@ import torch
 from stopwatch import measure, print_table
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from biasgrid.engine.hardware import use_one_dnn
-from biasgrid.models.generation.options import Asked, Tokens
-from biasgrid.models.generation.prefix import Prefix
-from biasgrid.models.generation.scores import Reads, batches, read
+from biasgrid.inference.engine.hardware import use_one_dnn
+from biasgrid.inference.models.generation.options import Asked, Tokens
+from biasgrid.inference.models.generation.prefix import Prefix
+from biasgrid.inference.models.generation.scores import Reads, batches, read
 
 ROWS = 64
 PREFIX, OWN = 200, (8, 16)

@@ -43,7 +43,7 @@ def peak_of(device: str, precision: str) -> float:
     """Returns the TFLOPS of a product of two square matrices."""
     import torch
 
-    from biasgrid.engine.hardware import set_precision
+    from biasgrid.inference.engine.hardware import set_precision
 
     set_precision(torch.nn.Linear(1, 1), precision)
     kind = getattr(torch, precision, torch.float32)
@@ -78,10 +78,10 @@ def once(size: str, precision: str, compiled: bool, folder: str, file: str, rows
     import torch
     from transformers import BertTokenizerFast
 
-    from biasgrid.engine import local
-    from biasgrid.engine.settings import Settings
+    from biasgrid.inference.engine import local
+    from biasgrid.inference.engine.settings import Settings
+    from biasgrid.inference.models.masked.back_end import FillMask
     from biasgrid.jobs.progress import Progress
-    from biasgrid.models.fill_mask import FillMask
     from biasgrid.tables.instances import read_asked
 
     tokenizer = BertTokenizerFast.from_pretrained(folder + "/tokenizer")

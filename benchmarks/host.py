@@ -50,7 +50,7 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
     from biasgrid.config import parse_config, read_config
     from biasgrid.families.underspecified.expand import expand
     from biasgrid.families.underspecified.reading import read
-    from biasgrid.models.masked.one_token import are_one_token
+    from biasgrid.inference.models.masked.one_token import are_one_token
     from biasgrid.tables.files import write_table
     from biasgrid.tables.instances import schema_of
 
@@ -131,10 +131,10 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
     import torch
     from transformers import BertTokenizerFast
 
-    from biasgrid.engine import local
-    from biasgrid.engine.settings import Settings
-    from biasgrid.models.back_ends import BACK_ENDS
-    from biasgrid.references import found
+    from biasgrid.base.references import found
+    from biasgrid.inference.engine import local
+    from biasgrid.inference.engine.settings import Settings
+    from biasgrid.inference.models.registry import BACK_ENDS
     from biasgrid.tables.instances import read_asked
 
     torch.set_num_threads(1)
@@ -146,10 +146,10 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
     patched.load_model = lambda *_: stub(task, len(tokenizer), rows_per_second)
     patched.load_tokenizer = lambda _: tokenizer
     if rows_per_second:
-        from biasgrid.engine import pieces
+        from biasgrid.inference.engine import chunks
 
         # A device that sleeps leaves the processor free, as a GPU does.
-        pieces.begins_of_pieces = partial(on_a_gpu, pieces.begins_of_pieces)
+        chunks.begins_of_pieces = partial(on_a_gpu, chunks.begins_of_pieces)
     asked = read_asked(file)
     return lambda: found(entry.path).open({}, settings, asked), asked
 
@@ -201,9 +201,9 @@ def in_process(source: str, what: str, *arguments: Any) -> dict[str, float]:
 
 def shard(folder: str, file: str) -> dict[str, float]:
     """Answers a whole shard as the rule does, with its table; returns the peak memory."""
-    from biasgrid.engine.settings import Settings
-    from biasgrid.models import predict
-    from biasgrid.models.back_ends import BACK_ENDS
+    from biasgrid.inference.engine.settings import Settings
+    from biasgrid.inference.models import predict
+    from biasgrid.inference.models.registry import BACK_ENDS
 
     opened("fill-mask", Path(folder), Path(file), None)
     with tempfile.TemporaryDirectory() as out:

@@ -21,16 +21,16 @@ from tokenizers import BertWordPieceTokenizer
 from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, BertTokenizerFast, pipeline
 
 from biasgrid.config import parse_config, read_config
-from biasgrid.engine.fit import find_fit
-from biasgrid.engine.hardware import use_one_dnn
-from biasgrid.engine.local import LocalBackEnd
-from biasgrid.engine.settings import Settings
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
+from biasgrid.inference.engine.autotune import find_fit
+from biasgrid.inference.engine.hardware import use_one_dnn
+from biasgrid.inference.engine.local import LocalBackEnd
+from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
+from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
+from biasgrid.inference.models.masked.one_token import are_one_token
 from biasgrid.jobs.progress import Progress
-from biasgrid.models.fill_mask import FillMask, MaskChoices
-from biasgrid.models.masked.one_token import are_one_token
-from biasgrid.models.question_answering import QuestionAnswering, SpanChoices
 
 ROWS = 512
 BATCH = 32

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from stopwatch import print_table, seconds_of
 
-from biasgrid.models.answer_store import AnswerStore
+from biasgrid.inference.models.answer_store import AnswerStore
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 

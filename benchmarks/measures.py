@@ -17,7 +17,7 @@ from biasgrid.families.underspecified.declared import FLAGS, MEASURES
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
-from biasgrid.tables.measure import Declared
+from biasgrid.tables.metric import Declared
 
 GROUPS_IN_LOOP = 50_000
 FAMILY = "biasgrid.families.underspecified"

@@ -25,7 +25,11 @@ COMMANDS = {
     "plan of the 15 x 4 grid (`snakemake -n`)": [*SNAKEMAKE, "-n"],
     "plan of the demo grid": [*SNAKEMAKE, "-n", "--configfile", "config/demo.yaml"],
     "checks of config and word lists": [str(Path(sys.executable).parent / "biasgrid"), "validate", FULL_GRID],
-    "a job's imports: torch and transformers": [sys.executable, "-c", "import biasgrid.models.predict, transformers"],
+    "a job's imports: torch and transformers": [
+        sys.executable,
+        "-c",
+        "import biasgrid.inference.models.predict, transformers",
+    ],
     "an empty Python": [sys.executable, "-c", ""],
 }
 # Put behind the rules of a copy, so that its jobs read the same Snakefile and config as real ones.

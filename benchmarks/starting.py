@@ -20,16 +20,16 @@ from statistics import median
 import psutil
 from stopwatch import print_table, seconds_of
 
+from biasgrid.jobs.fork_server import begin_starter
 from biasgrid.jobs.start import FIGURES, MODELS, STATISTICS, TABLES, TRAINING
-from biasgrid.jobs.starter import begin_starter
 
 ROUNDS, REPEATS = 2, 3
 HERE = Path(__file__).parents[1]
 JOBS = {
     "measure": (TABLES, "biasgrid.families.cell"),
     "statistics": (STATISTICS, "biasgrid.families.certainty"),
-    "plot": (FIGURES, "biasgrid.plots.drawing.draw"),
-    "predict": (MODELS, "biasgrid.models.fill_mask, transformers.models.bert.modeling_bert"),
+    "plot": (FIGURES, "biasgrid.report.figures.drawing.draw"),
+    "predict": (MODELS, "biasgrid.inference.models.masked.back_end, transformers.models.bert.modeling_bert"),
     "train": (TRAINING, "biasgrid.training.train, transformers.models.bert.modeling_bert"),
 }
 """What jobs import, and what of it the starter has imported before."""

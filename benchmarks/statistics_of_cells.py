@@ -37,7 +37,7 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
     from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects
     from biasgrid.families.underspecified.expand import expand
     from biasgrid.families.underspecified.reading import read
-    from biasgrid.statistics.frames import frames_of
+    from biasgrid.stats.clusters import frames_of
 
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
     lists, faults = read(config.files(dataset, "qa"))
@@ -57,7 +57,7 @@ def parts_of(observations: Any, frames: list[int]) -> dict[str, Callable[[], Any
     from biasgrid.families.underspecified.statistics.sources import effects_of, frames_of_cell, variances_of
     from biasgrid.families.underspecified.statistics.sums import Groups
     from biasgrid.families.underspecified.statistics.whole import statistics_of_whole
-    from biasgrid.statistics.cell import Settings
+    from biasgrid.stats.cell import Settings
 
     settings, made = Settings(frames=frames), dict[str, Any]()
     values = {name: observations[name].to_numpy() for name in OF_GROUPS}

@@ -12,21 +12,21 @@ import smart_open
 from snakemake.exceptions import WorkflowError
 
 from biasgrid.config import days_as_text, load_word_lists, parse_config, read_document
-from biasgrid.faults import UserError
-from biasgrid.files import bring_to_present, read_made
+from biasgrid.base.faults import UserError
+from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
-from biasgrid.jobs.ending import end_jobs_at_sigterm
+from biasgrid.jobs.interruption import end_jobs_at_sigterm
 from biasgrid.jobs.kept_able import keep_able
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.proxies import report_proxies
 from biasgrid.jobs.resubmission import tries
-from biasgrid.jobs.starter import begin_starter, forget_starter
-from biasgrid.models.back_ends import modules_of
-from biasgrid.references import stage
+from biasgrid.jobs.fork_server import begin_starter, forget_starter
+from biasgrid.inference.models.registry import modules_of
+from biasgrid.base.references import stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
-from biasgrid.runs.remembered import remember_configs
-from biasgrid.addresses import digest_of, shown
+from biasgrid.runs.guard import remember_configs
+from biasgrid.base.addresses import digest_of, shown
 
 # Of several files the later ones add to the earlier ones. Given on the command line as well: settings of single keys,
 # such as --config word_lists=FOLDER.

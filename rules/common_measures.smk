@@ -3,8 +3,8 @@
 from functools import cache
 
 from biasgrid.config import digest_of_templates, frames_of_variant
-from biasgrid.references import exists, stage
-from biasgrid.tables.measure import Declared
+from biasgrid.base.references import exists, stage
+from biasgrid.tables.metric import Declared
 
 
 # Params that a function makes of `input` are not compared: where the record lies runs nothing again.

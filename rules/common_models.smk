@@ -1,7 +1,7 @@
 # What rules share of models: where checkpoints lie, what they are trained on, whose turn it is, what GPUs they need, and
 # who reads the texts of whom.
 
-from biasgrid.checkpoints.files import files_that_count
+from biasgrid.inference.checkpoints.files import files_that_count
 from biasgrid.training.corpora import CORPORA
 
 SOURCES = {"models": grid.source_of_model, "bases": grid.source_of_base, "tokenizers": grid.source_of_tokenizer}

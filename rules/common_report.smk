@@ -1,9 +1,9 @@
 # What the rules of plot.smk and report.smk share: figures, and what they say of models and datasets.
 
 from biasgrid.config import texts_of_templates
-from biasgrid.plots import GRID
+from biasgrid.report.figures import GRID
 from biasgrid.runs.figures import controls_of, drawn_in, figures_of
-from biasgrid.tables.measure import CONTROLS, NO_CONTROLS
+from biasgrid.tables.metric import CONTROLS, NO_CONTROLS
 
 FIGURES = {of: figures for of, figures in figures_of(grid).items() if figures}
 """The references of the figures of each dataset and of the whole grid, by their names."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.addresses import without_secret
+from biasgrid.base.addresses import without_secret
 
 KEY = 'sk-Ab/9+_"x\\y é&z?'
 WRITTEN: dict[str, Callable[[str], str]] = {

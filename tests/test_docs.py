@@ -16,17 +16,17 @@ from documents import read_document, shown_files, table_with, write_files
 from project import ROOT
 from small_measures import table_of
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import load_config, load_word_lists, parse_config
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.faults import InputError
 from biasgrid.groups.comparisons import COMPARISONS, pairwise
 from biasgrid.groups.distances import DISTANCES, ScalarDistances, difference
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.measure import CURVE
 from biasgrid.groups.scores import SCORES
 from biasgrid.report.published import read_published
-from biasgrid.statistics.intervals import Source, half_width
-from biasgrid.statistics.jackknife import jackknife_of_means
+from biasgrid.stats.intervals import Source, half_width
+from biasgrid.stats.jackknife import jackknife_of_means
 from biasgrid.tables.measures import SUMMARY
 
 DATASETS, MEASURES = read_document("docs/datasets.md"), read_document("docs/measures.md")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.faults import UserError
-from biasgrid.files import bring_to_present, explained, whole, write_text
+from biasgrid.base.faults import UserError
+from biasgrid.base.files import bring_to_present, explained, whole, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -48,7 +48,7 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, make: Callable[[
 
 KILLED = """
 import os, signal, sys
-from biasgrid.files import whole
+from biasgrid.base.files import whole
 with whole(sys.argv[1]) as partial:
     partial.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -67,8 +67,8 @@ def test_the_next_writer_removes_what_a_killed_one_left(tmp_path: Path) -> None:
 TOO_LARGE = """
 import resource, signal, sys
 import polars as pl
-from biasgrid.faults import UserError
-from biasgrid.files import whole
+from biasgrid.base.faults import UserError
+from biasgrid.base.files import whole
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 rows = pl.DataFrame({"number": pl.int_range(100_000, eager=True)})

@@ -8,8 +8,8 @@ from addresses import ADDRESSES, CONTENT, BadAddress
 from file_server import FileServer, serve
 from in_time import in_time
 
-from biasgrid.faults import InputError
-from biasgrid.unqover.download import download
+from biasgrid.base.faults import InputError
+from biasgrid.formats.unqover.download import download
 
 pytestmark = pytest.mark.usefixtures(in_time.__name__, "no_waits")
 
@@ -23,7 +23,7 @@ def server() -> Iterator[FileServer]:
 @pytest.fixture
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asks busy servers again at once."""
-    monkeypatch.setattr("biasgrid.unqover.download.WAITS", ())
+    monkeypatch.setattr("biasgrid.formats.unqover.download.WAITS", ())
 
 
 @pytest.mark.parametrize("row", ADDRESSES, ids=lambda row: f"{row.address[:30]!a}-{row.does}")

@@ -11,10 +11,10 @@ import pytest
 from shards import Cell
 from typer.testing import CliRunner
 
+from biasgrid.base.faults import InputError
+from biasgrid.base.references import load, stage
 from biasgrid.cli.app import app
 from biasgrid.config import load_config, load_word_lists
-from biasgrid.faults import InputError
-from biasgrid.references import load, stage
 
 TONE = ["Write about a cook.", "Write about a man."]
 LETTERS = [f"Write about {who}. (a) {one}, (b) {two}" for who in ("a cook", "a man")

@@ -15,16 +15,16 @@ from small_statements import instances_of as statements_of
 from small_tables import predictions_of, write_instances
 from typer.testing import CliRunner, Result
 
+from biasgrid.base.references import load, stage
 from biasgrid.cli.app import app
 from biasgrid.families.cell import measure_cell, whereabouts
 from biasgrid.families.counterfactual.declared import flags_of
 from biasgrid.families.probe.files.probe import load_probe
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.references import load, stage
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
-from biasgrid.tables.measure import Declared
 from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.metric import Declared
 
 OF_GROUPS = {"measures": None, "failure_threshold": 0.1}
 STATED = {"family": "statement", "kind": "choice", "options": OF_GROUPS | {"mode": None}}

@@ -16,10 +16,10 @@ from small_grid import write_grid
 from small_measures import table_of
 from typer.testing import CliRunner
 
+from biasgrid.base.faults import InputError
 from biasgrid.cli.app import app
-from biasgrid.cli.verdicts import State
+from biasgrid.cli.thresholds import State
 from biasgrid.config import parse_config, read_config
-from biasgrid.faults import InputError
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import SUMMARY
 

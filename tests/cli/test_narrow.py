@@ -10,9 +10,9 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from small_grid import read_grid, write_grid
 
-from biasgrid.cli.narrow import empty_table, fitted, shares
 from biasgrid.cli.summary import summary_tables
 from biasgrid.cli.tables import plan_table, status_table
+from biasgrid.cli.width import empty_table, fitted, shares
 from biasgrid.config import load_word_lists
 from biasgrid.runs import plan, status
 from biasgrid.runs.estimates import Figure

@@ -6,8 +6,8 @@ import pytest
 from small_grid import write_grid
 from typer.testing import CliRunner
 
+from biasgrid.base.version import __version__
 from biasgrid.cli.app import app
-from biasgrid.version import __version__
 
 runner = CliRunner()
 

@@ -11,7 +11,7 @@ from small_measures import measures_of, table_of
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
-from biasgrid.cli.trial import divided, tell_references
+from biasgrid.cli.quickstart.commands import divided, tell_references
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 

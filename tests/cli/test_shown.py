@@ -16,12 +16,12 @@ from rich.text import Text
 from typer.testing import CliRunner
 from unqover_entries import source_entries
 
-from biasgrid.characters import visible
+from biasgrid.base.faults import InputError, UserError
+from biasgrid.base.names import visible
 from biasgrid.cli.app import app
+from biasgrid.cli.errors import PlainConsole
 from biasgrid.cli.explain import Format, print_units
 from biasgrid.cli.tables import frame_table
-from biasgrid.cli.told import PlainConsole
-from biasgrid.faults import InputError, UserError
 
 HOSTILE = "a\x1b[31mb\x07c\x00d\u202ee\u200bf\rg\x9bh\U000e0041"
 SHOWN = r"a\u001b[31mb\u0007c\u0000d\u202ee\u200bf\u000dg\u009bh\udb40\udc41"

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from small_config import CONTENT, changed, faults_of
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.config.docs import config_schema
-from biasgrid.faults import InputError
-from biasgrid.tables.measure import Declared
+from biasgrid.tables.metric import Declared
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,10 +14,10 @@ from project import ROOT
 from small_config import CONTENT, faults_of
 from small_tables import whole
 
+from biasgrid.base.references import load, stage
 from biasgrid.config import load_word_lists, parse_config, read_config
-from biasgrid.references import load, stage
 from biasgrid.runs.figures import controls_of
-from biasgrid.tables.measure import Controls
+from biasgrid.tables.metric import Controls
 
 DOCUMENT = read_document("docs/controls.md")
 PLACEBO_SUBJECTS = {

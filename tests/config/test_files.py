@@ -9,8 +9,8 @@ import yaml
 from safetensors.numpy import save_file
 from small_config import CONTENT, changed, faults_of
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import load_config, load_word_lists, parse_config, read_config
-from biasgrid.faults import InputError
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from small_config import CONTENT, changed, faults_of
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import frames_of_variant, load_word_lists, parse_config, texts_of_templates
-from biasgrid.faults import InputError
 
 ROOT = Path(__file__).parents[2]
 KEY = "datasets/religion/template_frames"

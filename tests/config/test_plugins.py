@@ -9,9 +9,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from biasgrid.base.faults import InputError
 from biasgrid.cli.app import app
 from biasgrid.config import Config, parse_config, registry
-from biasgrid.faults import InputError
 
 FAMILY, BACK_END = extending.code()["greetings"], extending.code()["lexicon"]
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import parse_config
 from biasgrid.config.sections import Config
-from biasgrid.faults import InputError
 
 HOSTED = {"url": "https://host/v1", "model": "large", "key": "${OPENAI_API_KEY}"}
 SERVED = {"command": "vllm serve {folder} --port {port}"}

@@ -19,9 +19,9 @@ from biasgrid.families.statement.measure import observe
 from biasgrid.families.statement.statistics import IN_CASES, statistics
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.groups.measure import CURVE
-from biasgrid.statistics.cell import Found, Settings
+from biasgrid.stats.cell import Found, Settings
 from biasgrid.tables.files import validate
-from biasgrid.tables.measure import NOT_MEASURABLE
+from biasgrid.tables.metric import NOT_MEASURABLE
 from biasgrid.tables.statistics import ROW, STATISTICS, TABLES
 
 TEMPLATES, TERMS = 6, 2

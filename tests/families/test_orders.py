@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.arrays import IntArray
+from biasgrid.base.arrays import IntArray
 from biasgrid.families.chosen import shares
 from biasgrid.families.orders import Crossed, Order, Ring, crossed, pairs_across, pairs_within
 

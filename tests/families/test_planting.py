@@ -9,7 +9,7 @@ from training import TASKS, instances_of
 from biasgrid.families.planting import Planting, line_of_answers, words_of, write_planted
 from biasgrid.families.underspecified import planted as family
 from biasgrid.tables.files import read_table
-from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.synthetic import PLANTED
 from biasgrid.training.corpora import words_for
 
 CORPORA = {"question-answering": "questions.json", "fill-mask": "lines.txt"}

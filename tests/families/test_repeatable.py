@@ -15,7 +15,7 @@ import polars as pl
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.planting import Planting
-from biasgrid.references import load, stage
+from biasgrid.base.references import load, stage
 from biasgrid.tables.answers import schema_of
 
 dataset, times = sys.argv[1], int(sys.argv[2])

@@ -14,6 +14,8 @@ from project import ROOT
 from small_statements import TEMPLATES, instances_of
 from small_tables import whole
 
+from biasgrid.base.faults import InputError
+from biasgrid.base.references import load, stage
 from biasgrid.config import Config, load_word_lists, parse_config, read_config
 from biasgrid.families.counterfactual.packs.pack import Pack
 from biasgrid.families.counterfactual.packs.pack import Template as PackTemplate
@@ -22,8 +24,6 @@ from biasgrid.families.counterfactual.sampled import chosen_cases
 from biasgrid.families.sampling import Sample
 from biasgrid.families.statement.packs.pack import PackFiles
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
-from biasgrid.faults import InputError
-from biasgrid.references import load, stage
 
 UNITS = {"religion": "swap_group", "sentiment": "case"}
 MODELS = {"religion": ["none-qa", "none-lm"], "sentiment": ["none-sentiment"]}

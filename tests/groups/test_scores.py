@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from small_records import classified, records_of
 
-from biasgrid.faults import UserError
-from biasgrid.groups.answers import exact_match, token_f1
+from biasgrid.base.faults import UserError
 from biasgrid.groups.modes import ALL_CASES
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Records, TargetOutputs
 from biasgrid.groups.scores import Argument, score_records
 from biasgrid.groups.tables import compare, score_groups
+from biasgrid.groups.text_match import exact_match, token_f1
 
 
 def keyed(outputs: AnswerOutputs | ClassOutputs | TargetOutputs) -> Records:

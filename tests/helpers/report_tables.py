@@ -13,9 +13,9 @@ from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
-from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, summarise
+from biasgrid.tables.synthetic import PLANTED
 
 SCHEMAS = {
     "measures": MEASURES,

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 from shards import Cell, asked
 
-from biasgrid.models.found_out import write_able
-from biasgrid.models.generation.section import Generation
-from biasgrid.models.servers.section import Endpoint
+from biasgrid.inference.models.generation.section import Generation
+from biasgrid.inference.models.prerequisites import write_able
+from biasgrid.inference.models.servers.section import Endpoint
 
 STANDARD = {"timeout": 5, "attempts": 4, "concurrency": 8}
 

@@ -11,12 +11,12 @@ import pytest
 import torch
 from small_tables import with_keys
 
-from biasgrid.checkpoints.checkpoint import load_model
-from biasgrid.checkpoints.fetch import make_record, record_of_keys
-from biasgrid.engine.settings import Settings
-from biasgrid.models.answer_store import AnswerStore
-from biasgrid.models.back_ends import BACK_ENDS
-from biasgrid.models.predict import ShardFiles, predict_shard
+from biasgrid.inference.checkpoints.checkpoint import load_model
+from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
+from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.models.answer_store import AnswerStore
+from biasgrid.inference.models.predict import ShardFiles, predict_shard
+from biasgrid.inference.models.registry import BACK_ENDS
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.instances import schema_of as schema_of_instances

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import parse_config
-from biasgrid.faults import InputError
 
 CONTENT = yaml.safe_load("""
 inference: {precision: float32}

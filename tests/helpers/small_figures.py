@@ -3,7 +3,7 @@
 import polars as pl
 from small_measures import measures_of
 
-from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.tables.summary import ModelFacts
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]

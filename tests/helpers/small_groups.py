@@ -11,9 +11,9 @@ from small_records import records_of
 from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.tables.evidence import EVIDENCE
-from biasgrid.tables.measure import written_options
 from biasgrid.tables.measures import MEASURES, table_of_cell
-from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.metric import written_options
+from biasgrid.tables.synthetic import PLANTED
 
 BiasTypes = Mapping[str, Sequence[str]]
 """The groups of each bias type."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from biasgrid.base.faults import InputError
 from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
 from biasgrid.families.counterfactual.reading import read
-from biasgrid.faults import InputError
 
 HEADER = {"group_token": "<group>", "input_names": ["text"], "label_name": "label"}
 BIASES = {"gender": {"male": ["man", "boy"], "female": ["woman"]}, "age": {"young": ["kid"], "old": ["elder"]}}

@@ -11,9 +11,9 @@ import pytest
 from small_cells import one_list, spans
 from small_tables import predictions_of
 
-from biasgrid.faults import InputError
-from biasgrid.unqover.export import output_json, source_json
-from biasgrid.unqover.reading import read_unqover
+from biasgrid.base.faults import InputError
+from biasgrid.formats.unqover.export import output_json, source_json
+from biasgrid.formats.unqover.reading import read_unqover
 
 Entries = dict[str, Any]
 ANN_BEA = "None|None|Ann|Bea|0|sort 0|did 0|did 0"

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from biasgrid.statistics.discovery import false_discovery_rates
-from biasgrid.statistics.intervals import half_width, p_values
-from biasgrid.statistics.jackknife import jackknife_of_means
-from biasgrid.statistics.moderated import moderated
+from biasgrid.stats.intervals import half_width, p_values
+from biasgrid.stats.jackknife import jackknife_of_means
+from biasgrid.stats.moderated import moderated
+from biasgrid.stats.multiplicity import false_discovery_rates
 
 Array = npt.NDArray[np.float64]
 SUBJECTS, ATTRIBUTES = 11, 50

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from biasgrid.inference.models.registry import BACK_ENDS, modules_of
 from biasgrid.jobs import code_digest as digests
-from biasgrid.models.back_ends import BACK_ENDS, modules_of
 
 WEIGHTS = {
     task: modules_of(entry, entry.answers[0]) for (task, source), entry in BACK_ENDS.items() if source == "weights"
@@ -72,7 +72,7 @@ def test_another_back_end_or_answer_kind_changes_no_digest(
     package: Path, digest: Callable[..., str], task: str
 ) -> None:
     before = digest("models.predict", *WEIGHTS[task])
-    entry = 'BACK_ENDS = {\n    ("another", "weights"): Entry("biasgrid.models.another:Another", ("sound",)),'
+    entry = 'BACK_ENDS = {\n    ("another", "weights"): Entry("biasgrid.inference.models.another:Another", ("sound",)),'
     edit(package / "models" / "back_ends.py", "BACK_ENDS = {", entry)
     (package / "models" / "another.py").write_text("class Another: ...\n")
     (package / "tables" / "answers" / "sound.py").write_text("SCHEMA = None\n")
@@ -100,7 +100,7 @@ def test_code_that_a_stage_does_not_import_does_not_count(
 
 def test_imports_within_functions_and_of_modules_are_followed(package: Path, digest: Callable[..., str]) -> None:
     (package / "outer.py").write_text("def run():\n    from biasgrid.inner import value\n    return value\n")
-    (package / "inner.py").write_text("from biasgrid.models.extractive import candidates\nvalue = 1\n")
+    (package / "inner.py").write_text("from biasgrid.inference.models.extractive import candidates\nvalue = 1\n")
     assert {"inner", "models.extractive.candidates", "engine.segments"} <= digests.reachable(
         [digests.file_of("outer")], []
     )

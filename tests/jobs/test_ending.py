@@ -29,7 +29,7 @@ time.sleep(600)
 """
 CAREFUL = """
 import time
-from biasgrid.jobs.ending import interrupted_by_sigterm
+from biasgrid.jobs.interruption import interrupted_by_sigterm
 
 interrupted_by_sigterm()
 try:

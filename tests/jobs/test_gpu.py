@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 from biasgrid.jobs.gpu import VISIBLE, lease, leased_gpus, visible_gpus
 
 TWO = "0, GPU-aaa\n1, GPU-bbb\n"

@@ -9,9 +9,9 @@ from project import ROOT
 
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families import FAMILIES
+from biasgrid.inference.models.registry import BACK_ENDS, modules_of
 from biasgrid.jobs import code_digest as digests
-from biasgrid.models.back_ends import BACK_ENDS, modules_of
-from biasgrid.plots import figures
+from biasgrid.report.figures import figures
 
 SCRIPTS = ROOT / "workflow" / "scripts"
 STAGES = {"expand": "expand", "measure": "measure", "plant": "planted"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 from biasgrid.jobs.lock import one_job
 
 HOLDS = """

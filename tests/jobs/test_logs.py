@@ -10,7 +10,7 @@ from biasgrid.runs.failed_jobs import Failure, failure_of
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import logging
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 from biasgrid.jobs.logs import start_log
 start_log("/dev/full")
 logging.info("one line")
@@ -31,7 +31,7 @@ def test_a_log_on_a_full_disk_is_no_error_of_its_own() -> None:
 FAILS = """
 import logging
 from pathlib import Path
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 from biasgrid.jobs.logs import start_log
 from biasgrid.runs.failed_jobs import failure_of
 start_log("log")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from biasgrid.faults import InputError
+from biasgrid.base.faults import InputError
 from biasgrid.jobs.proxies import report_proxies
 
 ADDRESSES = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.faults import out_of_memory
+from biasgrid.base.faults import out_of_memory
 from biasgrid.jobs.resubmission import LONGEST, tries
 
 TIME = "slurmstepd-n1: error: *** JOB 1 ON n1 CANCELLED AT 2026-11-22T14:33:49 DUE TO TIME LIMIT ***\n"

@@ -15,12 +15,12 @@ import psutil
 import pytest
 from project import ROOT
 
+from biasgrid.jobs.fork_server import ENVIRONMENT
 from biasgrid.jobs.start import ADDRESS, FIGURES, MODELS, STATISTICS, TABLES, TRAINING
-from biasgrid.jobs.starter import ENVIRONMENT
 
 SNAKEMAKE = """
 import os, sys, time
-from biasgrid.jobs.starter import begin_starter
+from biasgrid.jobs.fork_server import begin_starter
 
 begin_starter()
 print(os.environ["BIASGRID_STARTER"], flush=True)
@@ -64,7 +64,7 @@ handler = Handler()
 """
 WRITE = """
 import os, time
-from biasgrid.files import whole
+from biasgrid.base.files import whole
 
 with whole("output") as partial:
     print(os.getpid(), flush=True)
@@ -214,7 +214,7 @@ def test_a_copy_that_ends_well_takes_nothing_apart_that_the_starter_imported(
 def test_a_copy_that_is_told_to_end_unwinds_before_its_script_ends(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ):
-    script = start("from biasgrid.jobs.ending import interrupted_by_sigterm\n\ninterrupted_by_sigterm()\n" + WAIT)
+    script = start("from biasgrid.jobs.interruption import interrupted_by_sigterm\n\ninterrupted_by_sigterm()\n" + WAIT)
     first_line(script)
     script.terminate()
     script.communicate(timeout=60)
@@ -252,7 +252,7 @@ def test_a_copy_ends_with_a_starter_that_is_killed_and_puts_nothing_in_place(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path, handles: bool
 ):
     """Its script has told by then that the job failed."""
-    interrupted = "from biasgrid.jobs.ending import interrupted_by_sigterm\n\ninterrupted_by_sigterm()\n"
+    interrupted = "from biasgrid.jobs.interruption import interrupted_by_sigterm\n\ninterrupted_by_sigterm()\n"
     script = start((interrupted if handles else "") + WRITE)
     pid = first_line(script)
     psutil.Process(psutil.Process(pid).ppid()).kill()
@@ -274,7 +274,7 @@ def test_a_job_that_cannot_be_ended_writes_nothing_without_its_starter(
 
 
 def test_processes_that_a_job_starts_write_as_they_like(start: Callable[..., subprocess.Popen[str]], tmp_path: Path):
-    code = "from biasgrid.files import write_text; write_text('output', '')"
+    code = "from biasgrid.base.files import write_text; write_text('output', '')"
     told(start(f"import subprocess, sys\n\nsubprocess.run([sys.executable, '-c', {code!r}], check=True)\n" + TELL))
     assert (tmp_path / "output").exists()
 

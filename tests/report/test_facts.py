@@ -1,7 +1,7 @@
 """What the report says of where a model is from."""
 
-from biasgrid.checkpoints.fetch import record_of_keys
-from biasgrid.models.generation.sources import GenerativeModel
+from biasgrid.inference.checkpoints.fetch import record_of_keys
+from biasgrid.inference.models.generation.sources import GenerativeModel
 from biasgrid.report.facts import source
 
 

@@ -14,11 +14,11 @@ from biasgrid.families.shown import examples_of
 from biasgrid.families.underspecified.declared import ABOUT, MEASURES
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.selection import pairwise_options
 from biasgrid.report.content import MeasureTable, dataset_section
 from biasgrid.report.published import read_published
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
-from biasgrid.statistics.groups import pairwise_options
-from biasgrid.tables.measure import written_options
+from biasgrid.tables.metric import written_options
 
 SCORE = "probability of the right class"
 PUBLISHED = Path(__file__).parents[2] / "reference" / "unqover_published.json"

@@ -15,15 +15,15 @@ from small_measures import measures_of, table_of
 
 from biasgrid.families.underspecified.declared import ABOUT, OWN
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.plots import GRID
-from biasgrid.plots.associations import ranks
-from biasgrid.plots.cells import intensity_mu
+from biasgrid.report.figures import GRID
+from biasgrid.report.figures.associations import ranks
+from biasgrid.report.figures.cells import intensity_mu
 from biasgrid.report.page import number
 from biasgrid.report.published import PUBLISHED, published_measures, published_rows, read_published
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE
-from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.synthetic import PLANTED
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 

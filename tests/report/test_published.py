@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from biasgrid.faults import InputError
+from biasgrid.base.faults import InputError
 from biasgrid.report.published import read_published
 
 PUBLISHED = Path(__file__).parents[2] / "reference" / "unqover_published.json"

@@ -4,7 +4,7 @@ import pytest
 from project import ROOT
 
 from biasgrid.config import Config, load_config
-from biasgrid.plots import GRID
+from biasgrid.report.figures import GRID
 from biasgrid.runs.figures import CONTROLS, PLANTED, drawn_in, figures_of
 
 

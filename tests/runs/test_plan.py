@@ -11,13 +11,13 @@ from small_grid import read_grid, write_grid
 from small_tables import whole, write_instances
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from biasgrid.checkpoints.fetch import make_record
 from biasgrid.config import Config, load_word_lists, parse_config, read_config
-from biasgrid.engine.settings import Settings
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.models.fill_mask import FillMask
-from biasgrid.models.masked.one_token import are_one_token
+from biasgrid.inference.checkpoints.fetch import make_record
+from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.models.masked.back_end import FillMask
+from biasgrid.inference.models.masked.one_token import are_one_token
 from biasgrid.runs.counts import Expanded
 from biasgrid.runs.estimates import Figure
 from biasgrid.runs.layout import Layout

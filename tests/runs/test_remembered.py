@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.faults import UserError
-from biasgrid.runs.remembered import NOTE, remember_configs
+from biasgrid.base.faults import UserError
+from biasgrid.runs.guard import NOTE, remember_configs
 
 
 @pytest.fixture

@@ -8,15 +8,15 @@ import pytest
 from small_grid import read_grid, write_grid
 from small_measures import measures_of
 
-from biasgrid.faults import InputError
+from biasgrid.base.faults import InputError
 from biasgrid.jobs.progress import Beat
 from biasgrid.runs.estimates import Figure
 from biasgrid.runs.failed_jobs import Failure, last_error
 from biasgrid.runs.layout import Layout, Shard
 from biasgrid.runs.status import CellStatus, read_status
 from biasgrid.tables.files import write_table
-from biasgrid.tables.measure import NOT_MEASURABLE as WITHHELD
 from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.metric import NOT_MEASURABLE as WITHHELD
 
 PEOPLE, PAIRS = 144, 24
 SHARD = PEOPLE // 2

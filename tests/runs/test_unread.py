@@ -7,7 +7,7 @@ import pytest
 from small_grid import read_grid, write_grid
 
 from biasgrid.config import load_word_lists
-from biasgrid.runs.unread import unread_words, warnings_of
+from biasgrid.runs.out_of_vocabulary import unread_words, warnings_of
 
 Checkpoints = Callable[[str, str], Path]
 

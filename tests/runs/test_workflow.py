@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 from biasgrid.runs.workflow import FILES, set_up, workflow_folder
 
 

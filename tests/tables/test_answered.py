@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from small_tables import predictions_of
 
-from biasgrid.tables.answered import how_answered
+from biasgrid.tables.answer_counts import how_answered
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 

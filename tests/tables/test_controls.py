@@ -13,12 +13,12 @@ from small_measures import measures_of, table_of
 
 from biasgrid.cli.summary import flag_lines
 from biasgrid.families.underspecified.declared import OWN
-from biasgrid.plots.cells import controls as figure_of_controls
-from biasgrid.plots.drawing.context import FigureContext
+from biasgrid.report.figures.cells import controls as figure_of_controls
+from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.files import validate
-from biasgrid.tables.measure import CONTROLS, Controls
 from biasgrid.tables.measures import SUMMARY
+from biasgrid.tables.metric import CONTROLS, Controls
 from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, flags_of, summarise
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.models.predict import Timing
+from biasgrid.inference.models.predict import Timing
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.docs import column_table, measure_table, with_tables
-from biasgrid.tables.measure import Measure
+from biasgrid.tables.metric import Measure
 
 OUTPUTS = (Path(__file__).parents[2] / "docs" / "outputs.md").read_text()
 

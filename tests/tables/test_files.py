@@ -185,7 +185,7 @@ def test_a_part_that_does_not_fit_leaves_no_table(tmp_path: Path) -> None:
 
 BROKEN_OFF = """
 import resource, signal, sys
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 from test_files import FACTS, ROWS, SPANS, write_table
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 for size in range(0, 4000, 100):

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from biasgrid.tables.files import TableError, validate
-from biasgrid.tables.measure import options_of, written_options
 from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.metric import options_of, written_options
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from biasgrid.faults import UserError
-from biasgrid.models.found_out import check_record, read_able, write_able
+from biasgrid.base.faults import UserError
+from biasgrid.inference.models.prerequisites import check_record, read_able, write_able
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import TableError, empty_table, read_provenance, read_table, read_tables, write_table
 from biasgrid.tables.measures import MEASURES

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from small_measures import measures_of
 
-from biasgrid.tables.measure import Declared, Limit
+from biasgrid.tables.metric import Declared, Limit
 from biasgrid.tables.summary import ModelFacts, flags_of, side_by_side, summarise
 from biasgrid.tables.validity import Check, judge, rows_of
 

@@ -11,7 +11,7 @@ from shards import Cell
 from small_cases import cases_of
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from biasgrid.faults import InputError
+from biasgrid.base.faults import InputError
 from biasgrid.training.class_lessons import class_lessons
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train

@@ -14,12 +14,12 @@ from tiny_writers import save_writer
 from training import ATTRIBUTES, NAMES
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from biasgrid.base.faults import InputError
 from biasgrid.families.planting import Planting, words_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.planted import corpus, plant
 from biasgrid.families.underspecified.word_lists import Attribute, Prompt, Subjects, Template, WordLists
-from biasgrid.faults import InputError
-from biasgrid.models.generation.section import Generation
+from biasgrid.inference.models.generation.section import Generation
 from biasgrid.training.lessons import IGNORED
 from biasgrid.training.text_lessons import collate_texts, text_lessons
 from biasgrid.training.tiny import make_base_checkpoint

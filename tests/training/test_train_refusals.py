@@ -11,8 +11,8 @@ import torch
 from tiny_checkpoints import TOKENIZERS
 from training import FEW, TASKS, written
 
-from biasgrid.checkpoints.checkpoint import ModelError
-from biasgrid.faults import InputError
+from biasgrid.base.faults import InputError
+from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.training.train import Hyperparameters, load_model, train
 
 

@@ -17,13 +17,13 @@ from biasgrid.cli.app import app
 from biasgrid.cli.summary import tell_found
 from biasgrid.config import parse_config
 from biasgrid.runs.layout import Layout
-from biasgrid.statistics.recovery import measured_and_planted, recovery
+from biasgrid.stats.recovery import measured_and_planted, recovery
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
-from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.synthetic import PLANTED
 
 OF_QUESTIONS = ["gender", "nationality", "ethnicity", "religion"]
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02

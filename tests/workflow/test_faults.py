@@ -15,7 +15,7 @@ from project import Project
 
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import empty_table, read_provenance, read_table, write_table
-from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.synthetic import PLANTED
 
 TARGET = "results/summary.csv"
 FULL = "cannot be written, the disk is full; make room and run again"
@@ -225,7 +225,7 @@ QuestionAnswering.run = _run_or_hang
 def test_a_job_that_hangs_ends_itself_and_keeps_its_parts(one_cell: Project):
     # 32 batches of the audit and 24 of each part: it hangs in the third part.
     edit_config(one_cell, "inference", device="cpu", token_budget=1, time_limit=0.3)
-    models = one_cell.folder / "src/biasgrid/models"
+    models = one_cell.folder / "src/biasgrid/inference/models"
     with (models / "question_answering.py").open("a") as code:
         code.write(HANG)
     engine = (models / "predict.py").read_text()

@@ -15,8 +15,8 @@ from project import ROOT, Project
 from shared import made_once
 from tiny_checkpoints import save_classifier, save_models_of_lists
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config, read_config
-from biasgrid.faults import InputError
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import count_rows, read_provenance, read_tables
 from biasgrid.tables.measures import MEASURES

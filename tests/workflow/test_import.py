@@ -17,7 +17,7 @@ from project import Project
 from shared import made_once
 from typer.testing import CliRunner
 
-from biasgrid.addresses import digest_of
+from biasgrid.base.addresses import digest_of
 from biasgrid.cli.app import app
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.measures import MEASURES, SUMMARY

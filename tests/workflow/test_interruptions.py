@@ -64,7 +64,7 @@ def make_fresh(small_config: dict[str, Any], folder: Path) -> None:
     config["datasets"] = {"gender": small_config["datasets"]["gender"] | {"shards": 1}}
     config["inference"] = {"device": "cpu", "token_budget": 1}
     project = Project.create(folder, config)
-    code = project.folder / "src/biasgrid/models/predict.py"
+    code = project.folder / "src/biasgrid/inference/models/predict.py"
     text = code.read_text()
     code.write_text(text.replace("\nPART_ROWS = ", "\nPART_ROWS = 24  # "))
     assert code.read_text() != text

@@ -8,7 +8,7 @@ import pytest
 from project import Project
 
 import biasgrid
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 from biasgrid.runs.explain import explain
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import MEASURES, SUMMARY

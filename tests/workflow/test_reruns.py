@@ -31,8 +31,12 @@ def test_fresh_file_times_and_comments_run_nothing_again(project: Project):
         for path in (project.folder / folder).rglob("*"):
             os.utime(path)
     os.utime(project.folder / "Snakefile")
-    edit(project.folder / "src/biasgrid/models/predict.py", "PART_ROWS =", "# A comment.\nPART_ROWS =")
-    edit(project.folder / "workflow/scripts/predict.py", "from biasgrid.engine", "# A comment.\nfrom biasgrid.engine")
+    edit(project.folder / "src/biasgrid/inference/models/predict.py", "PART_ROWS =", "# A comment.\nPART_ROWS =")
+    edit(
+        project.folder / "workflow/scripts/predict.py",
+        "from biasgrid.inference.engine",
+        "# A comment.\nfrom biasgrid.inference.engine",
+    )
     edit(project.folder / "word_lists/templates/gender-qa.txt", "\n", "\n# A comment.\n")
     assert project.planned() == {}
 
@@ -95,9 +99,13 @@ def test_changed_templates_run_only_their_dataset(project: Project):
 
 
 def test_changed_inference_code_runs_inference_again_of_the_tasks_that_it_serves(project: Project):
-    edit(project.folder / "src/biasgrid/models/extractive/candidates.py", "DETERMINERS =", "UNUSED = 1\nDETERMINERS =")
+    edit(
+        project.folder / "src/biasgrid/inference/models/extractive/candidates.py",
+        "DETERMINERS =",
+        "UNUSED = 1\nDETERMINERS =",
+    )
     assert project.planned() == AGGREGATES + Counter(predict=3, measure=2, statistics=2, compare=2, plot=2)
-    edit(project.folder / "src/biasgrid/engine/audit.py", "AUDIT_ROWS =", "UNUSED = 1\nAUDIT_ROWS =")
+    edit(project.folder / "src/biasgrid/inference/engine/audit.py", "AUDIT_ROWS =", "UNUSED = 1\nAUDIT_ROWS =")
     assert project.planned() == AGGREGATES + Counter(predict=6, measure=4, statistics=4, compare=2, plot=2)
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import polars as pl
 from pydantic import Field
 
-from biasgrid.engine.back_end import BackEnd
-from biasgrid.model_section import Model
-from biasgrid.models.back_ends import Entry
+from biasgrid.inference.engine.back_end import BackEnd
+from biasgrid.base.model_section import Model
+from biasgrid.inference.models.registry import Entry
 
 
 class Respondent(Model):

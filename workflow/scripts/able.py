@@ -13,11 +13,11 @@ start_log(snakemake.log[0])
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from biasgrid.files import bring_to_present
+from biasgrid.base.files import bring_to_present
+from biasgrid.base.references import found
+from biasgrid.inference.models.prerequisites import record_of, write_able
+from biasgrid.inference.models.servers.capabilities import kept
 from biasgrid.jobs.gpu import leased_gpus
-from biasgrid.models.found_out import record_of, write_able
-from biasgrid.models.servers.capabilities import kept
-from biasgrid.references import found
 
 section = snakemake.config["models"][snakemake.wildcards.model]
 record = record_of(snakemake.input.model, snakemake.params.source)

@@ -11,9 +11,9 @@ from biasgrid.jobs.start import STATISTICS, start_job
 
 start_job(snakemake.log[0], STATISTICS)
 
-from biasgrid.comparison.cells import read_cell
-from biasgrid.comparison.models import compare_models
-from biasgrid.statistics.cell import Settings
+from biasgrid.stats.cell import Settings
+from biasgrid.stats.compare.all_pairs import compare_models
+from biasgrid.stats.compare.cells import read_cell
 from biasgrid.tables.comparison import TABLES
 from biasgrid.tables.files import read_provenance, write_table
 from biasgrid.tables.provenance import provenance

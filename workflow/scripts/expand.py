@@ -10,16 +10,16 @@ from biasgrid.jobs.start import MODELS, TABLES, start_job
 
 start_job(snakemake.log[0], MODELS if snakemake.input.tokenizer else TABLES)
 
-from biasgrid.faults import InputError
-from biasgrid.references import load, stage
+from biasgrid.base.faults import InputError
+from biasgrid.base.references import load, stage
 from biasgrid.tables.files import write_table_in_parts
 from biasgrid.tables.provenance import provenance
 
 filters = {}
 if snakemake.input.tokenizer:
-    from biasgrid.checkpoints.checkpoint import load_tokenizer
-    from biasgrid.models.found_out import record_of
-    from biasgrid.models.masked.one_token import are_one_token
+    from biasgrid.inference.checkpoints.checkpoint import load_tokenizer
+    from biasgrid.inference.models.masked.one_token import are_one_token
+    from biasgrid.inference.models.prerequisites import record_of
 
     tokenizer = load_tokenizer(record_of(snakemake.input.tokenizer, snakemake.params.source))
     filters["one_token"] = partial(are_one_token, tokenizer)

@@ -10,9 +10,9 @@ from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
-from biasgrid.checkpoints.checkpoint import read_record
-from biasgrid.checkpoints.fetch import make_record, record_of_keys, recorded_commit
-from biasgrid.files import bring_to_present, read_made, write_text
+from biasgrid.base.files import bring_to_present, read_made, write_text
+from biasgrid.inference.checkpoints.checkpoint import read_record
+from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys, recorded_commit
 
 source = snakemake.params.source
 if "keys" in source:

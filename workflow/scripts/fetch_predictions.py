@@ -10,7 +10,7 @@ from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
-from biasgrid.unqover.download import download
+from biasgrid.formats.unqover.download import download
 
 # The address itself is in the config alone: it may hold secrets, and params are written down.
 model, dataset = snakemake.wildcards.model, snakemake.wildcards.dataset

@@ -10,8 +10,8 @@ from biasgrid.jobs.start import TABLES, start_job
 
 start_job(snakemake.log[0], TABLES)
 
-from biasgrid.files import bring_to_present
-from biasgrid.references import found
+from biasgrid.base.files import bring_to_present
+from biasgrid.base.references import found
 from biasgrid.tables.provenance import provenance
 
 found(snakemake.params.reader)(

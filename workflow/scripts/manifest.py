@@ -11,8 +11,8 @@ from biasgrid.jobs.start import TABLES, start_job
 
 start_job(snakemake.log[0], TABLES)
 
+from biasgrid.base.files import write_text
 from biasgrid.config import parse_config
-from biasgrid.files import write_text
 from biasgrid.runs.layout import FAILED_MANIFEST
 from biasgrid.runs.manifest import make_manifest
 

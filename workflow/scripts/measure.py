@@ -10,10 +10,10 @@ from biasgrid.jobs.start import TABLES, start_job
 
 start_job(snakemake.log[0], TABLES)
 
+from biasgrid.base.references import load, stage
 from biasgrid.families.cell import measure_cell, whereabouts
 from biasgrid.families.follow_up import read_follow_ups
-from biasgrid.references import load, stage
-from biasgrid.tables.answered import how_answered
+from biasgrid.tables.answer_counts import how_answered
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES

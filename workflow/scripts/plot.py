@@ -12,15 +12,15 @@ start_job(snakemake.log[0], FIGURES)
 
 import polars as pl
 
-from biasgrid.plots.drawing.context import SCHEMAS, FigureContext
-from biasgrid.plots.drawing.draw import draw
-from biasgrid.plots.drawing.theme import save
+from biasgrid.report.figures.drawing.context import SCHEMAS, FigureContext
+from biasgrid.report.figures.drawing.draw import draw
+from biasgrid.report.figures.drawing.theme import save
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.provenance import check_made_with
 from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import ModelFacts
+from biasgrid.tables.synthetic import PLANTED
 
 tables = {name: files for name, files in snakemake.input.items() if name in SCHEMAS}
 check_made_with(snakemake.input.measures, [file for name in TABLES if name in tables for file in tables[name]])

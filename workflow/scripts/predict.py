@@ -13,11 +13,11 @@ start_job(snakemake.log[0], MODELS)
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from biasgrid.engine.settings import Settings
-from biasgrid.files import bring_to_present
+from biasgrid.base.files import bring_to_present
+from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
-from biasgrid.models.predict import ShardFiles, predict_shard
 from biasgrid.tables.provenance import check_made_from, provenance
 
 if lists := snakemake.params.get("lists"):

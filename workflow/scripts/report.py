@@ -10,20 +10,20 @@ from biasgrid.jobs.start import TABLES, start_job
 
 start_job(snakemake.log[0], TABLES)
 
-from biasgrid.checkpoints.checkpoint import read_record
-from biasgrid.comparison.same_models import same_models
-from biasgrid.files import write_text
+from biasgrid.base.files import write_text
+from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.report.facts import gather_figures, gather_run, without_secrets
 from biasgrid.report.page import build_report
 from biasgrid.report.published import read_published
 from biasgrid.report.run import ReportTables
+from biasgrid.stats.compare.same_models import same_models
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY
-from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.provenance import check_compared, check_made_from, check_made_with, provenance_of_cells
 from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.synthetic import PLANTED
 
 check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts + snakemake.input.statistics)
 cells, summary = provenance_of_cells(snakemake.input.measures), snakemake.input.summary

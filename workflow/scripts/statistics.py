@@ -12,8 +12,8 @@ start_job(snakemake.log[0], STATISTICS)
 
 from biasgrid.families.certainty import statistics_of_cell
 from biasgrid.families.follow_up import read_follow_ups
-from biasgrid.statistics.cell import Settings
-from biasgrid.statistics.look_alikes import look_alikes
+from biasgrid.stats.cell import Settings
+from biasgrid.stats.redundancy import look_alikes
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import cell_provenance, check_made_from, provenance

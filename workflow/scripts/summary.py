@@ -9,7 +9,7 @@ from biasgrid.jobs.start import TABLES, start_job
 
 start_job(snakemake.log[0], TABLES)
 
-from biasgrid.files import write_text
+from biasgrid.base.files import write_text
 from biasgrid.tables.files import read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.provenance import check_made_with, provenance, provenance_of_cells

@@ -15,11 +15,11 @@ start_job(snakemake.log[0], TRAINING)
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from biasgrid.checkpoints.checkpoint import checked_folder, digest_file
-from biasgrid.files import write_text
+from biasgrid.base.files import write_text
+from biasgrid.inference.checkpoints.checkpoint import checked_folder, digest_file
+from biasgrid.inference.models.prerequisites import record_of
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
-from biasgrid.models.found_out import record_of
 from biasgrid.tables.provenance import provenance
 from biasgrid.training.corpora import CAUSAL, words_for
 from biasgrid.training.tiny import make_base_checkpoint

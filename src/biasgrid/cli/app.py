@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from biasgrid.base.faults import UserError, first_few
+from biasgrid.base.version import __version__
 from biasgrid.cli.ask import ask
 from biasgrid.cli.card import card
 from biasgrid.cli.compare import compare
-from biasgrid.cli.exchange import exports, imports
+from biasgrid.cli.errors import Commands, console, say, told_errors
 from biasgrid.cli.explain import explain
+from biasgrid.cli.formats import exports, imports
 from biasgrid.cli.gate import gate
+from biasgrid.cli.quickstart.commands import demo, init, try_model
 from biasgrid.cli.reference import reference
-from biasgrid.cli.told import Commands, console, say, told_errors
-from biasgrid.cli.trial import demo, init, try_model
-from biasgrid.faults import UserError, first_few
-from biasgrid.version import __version__
 
 if TYPE_CHECKING:
     from biasgrid.config import Config
@@ -77,7 +77,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     """
     from biasgrid.config import load_word_lists
     from biasgrid.runs.inputs import LARGEST, check_inputs
-    from biasgrid.runs.unread import unread_words, warnings_of
+    from biasgrid.runs.out_of_vocabulary import unread_words, warnings_of
 
     with told_errors():
         parsed = checked_config(config, word_lists)

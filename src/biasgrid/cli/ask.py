@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biasgrid.cli.told import message_of, say, told_errors
-from biasgrid.cli.trial import BAD_INPUT, Key, Labels, ServedName, looked_at
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
+from biasgrid.cli.errors import message_of, say, told_errors
+from biasgrid.cli.quickstart.commands import BAD_INPUT, Key, Labels, ServedName, looked_at
 
 if TYPE_CHECKING:
-    from biasgrid.models.typed import Typed
-    from biasgrid.trial.ask import Asker
+    from biasgrid.cli.quickstart.ask import Asker
+    from biasgrid.cli.quickstart.typed import Typed
 
 PER_CANDIDATE = {"probabilities": "probability", "starts": "start", "ends": "end", "pieces": "tokens", "ranks": "rank"}
 """What an answer says of each candidate or class, and how it is called."""
@@ -40,9 +40,9 @@ def ask(
     """
     from transformers.utils.logging import disable_progress_bar
 
+    from biasgrid.cli.quickstart.ask import Asker, read_lines
+    from biasgrid.cli.quickstart.typed import FORMS
     from biasgrid.jobs.proxies import report_proxies
-    from biasgrid.models.typed import FORMS
-    from biasgrid.trial.ask import Asker, read_lines
 
     disable_progress_bar()
     logging.basicConfig(level=logging.ERROR)
@@ -67,7 +67,7 @@ def ask(
 
 def given(texts: Sequence[str] | None, file: Path | None) -> tuple[str, list[str]]:
     """Returns where lines come from, and the lines: arguments, a file or the standard input."""
-    from biasgrid.reading import read_text
+    from biasgrid.base.text import read_text
 
     if texts:
         return "the command line", list(texts)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from biasgrid.cli.told import say, told_errors
+from biasgrid.cli.errors import say, told_errors
 
 
 def card(
@@ -16,7 +16,7 @@ def card(
     out: Annotated[Path | None, typer.Option(help="file to write to, in place of the terminal")] = None,
 ) -> None:
     """Writes a model card's section in Markdown, after evaluation results in the hub's format (model-index)."""
-    from biasgrid.files import write_text
+    from biasgrid.base.files import write_text
     from biasgrid.report.card import card_of
     from biasgrid.report.findings import findings, read_tested
     from biasgrid.runs.audit import command

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biasgrid.cli.told import console, told_errors
-from biasgrid.comparison.worded import number
+from biasgrid.cli.errors import console, told_errors
+from biasgrid.stats.compare.sentences import number
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import RenderableType
 
-    from biasgrid.comparison.results import Difference
+    from biasgrid.stats.compare.results import Difference
 
 SHOWN = 10
 """So many parts of a kind are shown."""
@@ -31,7 +31,7 @@ def compare(
     dataset: Annotated[str | None, typer.Option(help="name of a dataset, in place of all")] = None,
 ) -> None:
     """Shows how two models differ, or the same models in two runs: numbers, associations, sentences."""
-    from biasgrid.comparison.results import compare_two_models, compare_two_runs
+    from biasgrid.stats.compare.results import compare_two_models, compare_two_runs
 
     with told_errors():
         if other is None:
@@ -104,7 +104,7 @@ def table_of(
     rows: list[dict[str, Any]], found: Difference, width: int, keys: list[str] | None = None
 ) -> RenderableType:
     """Draws rows of `COMPARISONS` as a table: of whole cells by measure, of parts by keys."""
-    from biasgrid.cli.narrow import empty_table, fitted
+    from biasgrid.cli.width import empty_table, fitted
 
     names = keys or ["measure", *(["bias_type"] if any(row["bias_type"] for row in rows) else [])]
     sides = [name if len(name) <= LONGEST else title for name, title in ((found.one, "one"), (found.other, "other"))]

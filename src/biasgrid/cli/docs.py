@@ -7,20 +7,20 @@ from functools import partial
 from pathlib import Path
 from pkgutil import iter_modules
 
+from biasgrid.base.references import load, stage
 from biasgrid.config.docs import key_tables
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.references import load, stage
 from biasgrid.tables import answers, instances
 from biasgrid.tables.comparison import TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import MEASURES, SUMMARY
-from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.schema import table
 from biasgrid.tables.statistics import TABLES as TABLES_OF_STATISTICS
+from biasgrid.tables.synthetic import PLANTED
 
 FAMILIES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
 DOCUMENTS = (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biasgrid.cli.told import console, say, say_data, told_errors
-from biasgrid.faults import InputError
+from biasgrid.base.faults import InputError
+from biasgrid.cli.errors import console, say, say_data, told_errors
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from biasgrid.cli.told import say, told_errors
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
+from biasgrid.cli.errors import say, told_errors
 
 BAD_INPUT = 2
 
@@ -30,9 +30,9 @@ def gate(
     Exit code 0: all are within their thresholds; 1: the upper end of an interval lies above; 3: none does, but
     something is not measurable; 2: bad input.
     """
-    from biasgrid.cli import verdicts as judge
+    from biasgrid.base.files import write_text
+    from biasgrid.cli import thresholds as judge
     from biasgrid.config import load_config
-    from biasgrid.files import write_text
     from biasgrid.runs.results import Results
 
     with told_errors(BAD_INPUT):

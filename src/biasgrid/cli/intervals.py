@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from biasgrid.cli.narrow import empty_table, fitted
 from biasgrid.cli.tables import shown, shown_time
+from biasgrid.cli.width import empty_table, fitted
 from biasgrid.runs.precision.outlooks import ASSUMED, Outlook
 
 ASSUMPTION = (

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biasgrid.cli.told import console, say, told_errors
-from biasgrid.comparison.worded import measure_named, number
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
+from biasgrid.cli.errors import console, say, told_errors
+from biasgrid.stats.compare.sentences import measure_named, number
 
 if TYPE_CHECKING:
-    from biasgrid.comparison.stored import Beside, Stored, StoredFigure
+    from biasgrid.stats.compare.references import Beside, Stored, StoredFigure
 
 FOLDER = Path("references")
 """Where one's own references are kept, unless said otherwise."""
@@ -31,8 +31,8 @@ def add(
     folder: Folder = FOLDER,
 ) -> None:
     """Keeps the measures of a run's models of the hub, with what they were asked and how."""
-    from biasgrid.files import write_text
-    from biasgrid.runs.stored import public_models, stored_of
+    from biasgrid.base.files import write_text
+    from biasgrid.runs.references import public_models, stored_of
 
     with told_errors():
         stored = stored_of(results, model or public_models(results))
@@ -66,8 +66,8 @@ def beside(
 
 def references_of(folder: Path) -> dict[str, Stored]:
     """Reads the references that come with biasgrid, and those in a folder."""
-    from biasgrid.comparison.stored import read_folders
     from biasgrid.runs.workflow import workflow_folder
+    from biasgrid.stats.compare.references import read_folders
 
     return read_folders([workflow_folder() / "reference", folder])
 
@@ -84,12 +84,12 @@ def tell_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_th
     Raises:
         UserError: there is no such reference, or no measure of a run beside it.
     """
-    from biasgrid.comparison import stored
-    from biasgrid.runs.stored import stored_of
+    from biasgrid.runs.references import stored_of
+    from biasgrid.stats.compare import references
 
     known = references_of(folder)
-    known = stored.chosen(known, labels) if labels else known
-    pairs = [pair for pair in stored.beside(stored_of(results), known) if all_of_them or not pair.reasons]
+    known = references.chosen(known, labels) if labels else known
+    pairs = [pair for pair in references.beside(stored_of(results), known) if all_of_them or not pair.reasons]
     if not pairs and all_of_them:
         raise UserError(f"no reference has a dataset and a measure of {results}; expected the same names")
     for line in lines_of(pairs):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from biasgrid.cli.narrow import empty_table, fitted
-from biasgrid.cli.told import console
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
+from biasgrid.cli.errors import console
+from biasgrid.cli.width import empty_table, fitted
 from biasgrid.report.findings import Finding
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def tell_summary(results: Path) -> None:
     Raises:
         UserError: nothing was measured there yet.
     """
-    from biasgrid.comparison.same_models import same_models
+    from biasgrid.stats.compare.same_models import same_models
     from biasgrid.tables.comparison import RANKS
     from biasgrid.tables.files import read_provenance, read_table
     from biasgrid.tables.summary import flags_of, main_ranks

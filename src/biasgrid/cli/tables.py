@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from biasgrid.cli.narrow import empty_table, fitted
+from biasgrid.cli.width import empty_table, fitted
 from biasgrid.runs import plan, status
 from biasgrid.runs.estimates import Figure, Kind
 from biasgrid.runs.failed_jobs import Failure

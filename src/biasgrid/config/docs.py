@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from pydantic import create_model
 
+from biasgrid.base.model_section import Model
+from biasgrid.base.section import Name
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.config.sections import Config
 from biasgrid.families.family import DatasetSection
-from biasgrid.model_section import Model
-from biasgrid.models.servers.section import Asking
-from biasgrid.section import Name
+from biasgrid.inference.models.servers.section import Asking
 from biasgrid.tables.docs import markdown
 
 

@@ -9,14 +9,14 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.references import found, load, plugin_faults, stage
+from biasgrid.base.yaml import Document, Place, read_yaml
 from biasgrid.config.references import measure_faults, model_faults, reference_faults
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
-from biasgrid.faults import Fault, InputError
-from biasgrid.references import found, load, plugin_faults, stage
-from biasgrid.statistics.frames import frames_of
-from biasgrid.yaml_file import Document, Place, read_yaml
+from biasgrid.stats.clusters import frames_of
 
 
 def read_document(path: str | Path) -> Document:

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from biasgrid.characters import alike
-from biasgrid.checkpoints.files import VOCABULARIES, matching, names_in
-from biasgrid.checkpoints.look import Wanted, look_at
+from biasgrid.base.faults import Fault, InputError, nearest, one_of, shown, unknown_names
+from biasgrid.base.names import alike
+from biasgrid.base.section import Section
 from biasgrid.config.sections import Config
-from biasgrid.faults import Fault, InputError, nearest, one_of, shown, unknown_names
-from biasgrid.plots import GRID
-from biasgrid.section import Section
-from biasgrid.tables.measure import Declared
+from biasgrid.inference.checkpoints.files import VOCABULARIES, matching, names_in
+from biasgrid.inference.checkpoints.look import Wanted, look_at
+from biasgrid.report.figures import GRID
+from biasgrid.tables.metric import Declared
 
 ANY_MASK = "[MASK]"
 """What stands for the mask of every model."""
@@ -196,7 +196,7 @@ def data_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def stored_faults(reference: str) -> list[Fault]:
     """Returns what is wrong in a file of published numbers, which the report would refuse at the end of a run."""
-    from biasgrid.comparison.stored import read_stored
+    from biasgrid.stats.compare.references import read_stored
 
     try:
         read_stored(reference)

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
+from biasgrid.base.faults import Fault, InputError, Problem
+from biasgrid.base.model_section import Model
+from biasgrid.base.references import RUNS, found, how_it_ends, load, stage
 from biasgrid.families import FAMILIES
 from biasgrid.families.family import PLANTED_STAGE, STAGES, Family
-from biasgrid.faults import Fault, InputError, Problem
-from biasgrid.model_section import Model
-from biasgrid.models.back_ends import BACK_ENDS, Entry
-from biasgrid.plots import figures
-from biasgrid.references import RUNS, found, how_it_ends, load, stage
+from biasgrid.inference.models.registry import BACK_ENDS, Entry
+from biasgrid.report.figures import figures
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -31,7 +31,7 @@ class Registry:
     Attributes:
         families: the references of families, by name.
         back_ends: where back ends are, by task and source.
-        figures: the references of figures of plugins, by name; others are those of `biasgrid.plots`.
+        figures: the references of figures of plugins, by name; others are those of `biasgrid.report.figures`.
     """
 
     families: Mapping[str, str]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from biasgrid.section import Name, Section
+from biasgrid.base.section import Name, Section
 
 
 def checked_budget(value: Any) -> Any:

@@ -23,15 +23,15 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails
 
+from biasgrid.base.model_section import Model, Tokenizer
+from biasgrid.base.section import FOLDER, KeysError, Name, Scoring, Section, not_one_of
+from biasgrid.base.yaml import Document
 from biasgrid.config.registry import BUILT_IN, Registry
 from biasgrid.config.running import Inference, Planted, Report, Run
 from biasgrid.families.family import DatasetSection, Family, Question
-from biasgrid.model_section import Model, Tokenizer
-from biasgrid.models.back_ends import Entry
-from biasgrid.section import FOLDER, KeysError, Name, Scoring, Section, not_one_of
-from biasgrid.statistics.section import Statistics
-from biasgrid.tables.measure import Measure
-from biasgrid.yaml_file import Document
+from biasgrid.inference.models.registry import Entry
+from biasgrid.stats.section import Statistics
+from biasgrid.tables.metric import Measure
 
 
 def known_in(info: ValidationInfo) -> Registry:
@@ -255,7 +255,7 @@ class Config(Section):
         return model.train.base.model_dump() | {"weights": True, "allow_pickle": model.allow_pickle}
 
     def source_of_tokenizer(self, name: str) -> dict[str, Any]:
-        """Returns where a tokenizer's files are, as arguments of `biasgrid.checkpoints.fetch.make_record`."""
+        """Returns where a tokenizer's files are, as arguments of `biasgrid.inference.checkpoints.fetch.make_record`."""
         source = self.tokenizers[name].model_dump(exclude={"mask"})
         return source | {"weights": False, "allow_pickle": False}
 

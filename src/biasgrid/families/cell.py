@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.faults import UserError, nearest, one_of
-from biasgrid.references import load, stage
+from biasgrid.base.faults import UserError, nearest, one_of
+from biasgrid.base.references import load, stage
 from biasgrid.tables.completeness import read_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS, Evidence
-from biasgrid.tables.measure import Declared
 from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.metric import Declared
 from biasgrid.tables.validity import judge, rows_of
 
 

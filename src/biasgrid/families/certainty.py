@@ -13,13 +13,13 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.base.references import exists, load, stage
 from biasgrid.families.cell import observe_cell
-from biasgrid.references import exists, load, stage
-from biasgrid.statistics.cell import Found, Settings
-from biasgrid.statistics.recomputed import recomputed
+from biasgrid.stats.cell import Found, Settings
+from biasgrid.stats.estimate import recomputed
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measure import NOT_MEASURABLE
 from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.metric import NOT_MEASURABLE
 from biasgrid.tables.statistics import OVERS, ROW, TABLES, UNKNOWN
 from biasgrid.tables.validity import are_headlines
 

@@ -9,7 +9,7 @@ from math import gcd
 
 import numpy as np
 
-from biasgrid.arrays import IntArray
+from biasgrid.base.arrays import IntArray
 from biasgrid.families.orders import Order
 from biasgrid.families.sampling import Sample
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from pydantic import Field
 
+from biasgrid.base.faults import Fault
+from biasgrid.base.model_section import Model, Tokenizer
+from biasgrid.base.section import Name, Section
 from biasgrid.families.sampling import MOST_UNASKED, SampleOrAll
-from biasgrid.faults import Fault
-from biasgrid.model_section import Model, Tokenizer
-from biasgrid.section import Name, Section
-from biasgrid.statistics.section import TemplateFrames
+from biasgrid.stats.section import TemplateFrames
 from biasgrid.tables.marks import MarkSection
-from biasgrid.tables.measure import Measure
+from biasgrid.tables.metric import Measure
 
 if TYPE_CHECKING:
     import polars as pl

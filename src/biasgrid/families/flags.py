@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biasgrid.tables.measure import Limit, Measure
+from biasgrid.tables.metric import Limit, Measure
 
 LEAST_PROBABILITY = 0.001
 """Where the candidates together have less, a masked language model says nothing of them."""

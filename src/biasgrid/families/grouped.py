@@ -9,7 +9,7 @@ import polars as pl
 from biasgrid.families.tabled import Columns, of_keys, tabled
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.modes import ALL_CASES, EACH_CASE
-from biasgrid.tables.measure import options_of, written_options
+from biasgrid.tables.metric import options_of, written_options
 
 KIND: Columns = {"Bias type": ("name", "bias_type")}
 INTERVAL: Columns = {"Interval": ("interval", ""), "n": ("count", "n")}

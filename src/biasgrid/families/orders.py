@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from biasgrid.arrays import IntArray
+from biasgrid.base.arrays import IntArray
 from biasgrid.tables.keys import STEP, mixed
 
 

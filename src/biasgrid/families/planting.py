@@ -17,10 +17,10 @@ from zlib import crc32
 import numpy as np
 import polars as pl
 
-from biasgrid.files import write_text
+from biasgrid.base.files import write_text
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.synthetic import PLANTED
 
 TEXTS = ("system", "text_pair", "text")
 """What models read, in the order in which those that write read it."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.flags import LEAST_PROBABILITY
 from biasgrid.tables.answers.text import THOUGHT_MARK
 from biasgrid.tables.validity import Check

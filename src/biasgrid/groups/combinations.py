@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from biasgrid.faults import Problem, UserError, nearest, one_of
+from biasgrid.base.faults import Problem, UserError, nearest, one_of
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
 from biasgrid.groups.records import Sort

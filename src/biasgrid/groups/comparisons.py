@@ -19,7 +19,7 @@ from typing import cast
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray, ratio
+from biasgrid.base.arrays import FloatArray, ratio
 from biasgrid.groups.distances import (
     DISTANCES,
     RATIO,

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from biasgrid.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
 from biasgrid.groups.records import ClassOutputs, Pools, column
 
 Average = Literal["binary", "macro", "micro", "weighted"]

@@ -8,7 +8,7 @@ from biasgrid.groups.main_scores import MAIN_SCORES, SCORE_NAMES, main_distance
 from biasgrid.groups.modes import ALL_CASES, EACH_CASE
 from biasgrid.groups.records import Sort
 from biasgrid.groups.scores import SCORES
-from biasgrid.tables.measure import Measure, Unit, written_options
+from biasgrid.tables.metric import Measure, Unit, written_options
 
 UNITS: dict[Sort, Unit] = {
     "classes": "probability",

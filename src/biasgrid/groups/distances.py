@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray, IntArray, ratio
+from biasgrid.base.arrays import FloatArray, IntArray, ratio
 from biasgrid.groups.records import Units
 from biasgrid.groups.scores import Kind
 

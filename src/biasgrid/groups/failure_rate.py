@@ -14,8 +14,8 @@ from biasgrid.groups.modes import EACH_CASE
 from biasgrid.groups.records import Records
 from biasgrid.groups.scores import score_records
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measure import written_options
 from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.metric import written_options
 
 DECIMALS = 12
 DIFFERENCES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from biasgrid.groups.modes import EACH_CASE
-from biasgrid.tables.measure import written_options
+from biasgrid.tables.metric import written_options
 
 if TYPE_CHECKING:
     from biasgrid.groups.records import Sort

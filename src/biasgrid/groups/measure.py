@@ -13,7 +13,7 @@ from biasgrid.groups.distances import RATIO
 from biasgrid.groups.failure_rate import case_differences, failure_rates
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.modes import ALL_CASES, EACH_CASE, Mode
-from biasgrid.groups.positions import position_changes
+from biasgrid.groups.order_effect import position_changes
 from biasgrid.groups.records import Records, Sort
 from biasgrid.groups.scores import SCORES, Argument, Score, Scored, score_records, takes
 from biasgrid.groups.tables import compare, compare_pairs, score_groups, spread_of_scores

@@ -13,8 +13,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from biasgrid.arrays import BoolArray, FloatArray, IntArray, ratio
-from biasgrid.faults import UserError
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.base.faults import UserError
 from biasgrid.groups.modes import ALL_CASES, Mode
 
 Sort = Literal["classes", "words", "answers", "subjects"]

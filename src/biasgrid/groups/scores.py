@@ -13,9 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from biasgrid.arrays import BoolArray, FloatArray, ratio
-from biasgrid.faults import UserError
-from biasgrid.groups.answers import each_answer, exact_match, token_f1
+from biasgrid.base.arrays import BoolArray, FloatArray, ratio
+from biasgrid.base.faults import UserError
 from biasgrid.groups.confusion import (
     AVERAGES,
     Rate,
@@ -30,6 +29,7 @@ from biasgrid.groups.confusion import (
     wrongly_predicted,
 )
 from biasgrid.groups.records import ClassOutputs, Pools, Records, Sort, SubjectOutputs, TargetOutputs, column
+from biasgrid.groups.text_match import each_answer, exact_match, token_f1
 
 Kind = Literal["scalar", "set"]
 Argument = str | int | None

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
-from biasgrid.faults import Fault
+from biasgrid.base.faults import Fault
+from biasgrid.base.section import Section
 from biasgrid.groups.combinations import ImpossibleCombination, check_argument, check_combination
-from biasgrid.section import Section
 
 if TYPE_CHECKING:
     from biasgrid.groups.records import Sort

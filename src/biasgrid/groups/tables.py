@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.groups.combinations import check_combination
 from biasgrid.groups.comparisons import (
     MeanOfPairs,
@@ -26,8 +26,8 @@ from biasgrid.groups.modes import ALL_CASES, EACH_CASE, Mode
 from biasgrid.groups.records import Units
 from biasgrid.groups.scores import Scored
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measure import written_options
 from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.metric import written_options
 
 NAMES = ("measure", "options", "bias_type", "group", "other", "value", "n", "left_out")
 COLUMNS = {name: empty_table(MEASURES).schema[name] for name in NAMES}

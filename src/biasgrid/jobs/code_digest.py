@@ -13,9 +13,9 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from biasgrid.faults import UserError
-from biasgrid.files import write_text
-from biasgrid.references import files_of
+from biasgrid.base.faults import UserError
+from biasgrid.base.files import write_text
+from biasgrid.base.references import files_of
 
 PACKAGE = Path(__file__).parents[1]
 WITHOUT_NUMBERS = {
@@ -56,7 +56,7 @@ def code_digest(script: str | Path, *references: str) -> str:
 
     Args:
         script: the script's file.
-        references: modules that the script finds by their references, such as `biasgrid.plots.cells.variances`
+        references: modules that the script finds by their references, such as `biasgrid.report.figures.cells.variances`
             or a plugin's file. Of a plugin that is a package, or stands in one, all files count.
     """
     known = len(parsed_before())

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 
 logger = logging.getLogger(__name__)
 

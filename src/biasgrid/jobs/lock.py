@@ -10,8 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from biasgrid.faults import UserError
-from biasgrid.files import explained
+from biasgrid.base.faults import UserError
+from biasgrid.base.files import explained
 
 logger = logging.getLogger(__name__)
 

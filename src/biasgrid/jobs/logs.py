@@ -8,10 +8,10 @@ from pathlib import Path
 from traceback import format_exception
 from types import TracebackType
 
-from biasgrid.characters import visible
-from biasgrid.faults import UserError, out_of_memory
-from biasgrid.files import explained
-from biasgrid.jobs.ending import interrupted_by_sigterm
+from biasgrid.base.faults import UserError, out_of_memory
+from biasgrid.base.files import explained
+from biasgrid.base.names import visible
+from biasgrid.jobs.interruption import interrupted_by_sigterm
 
 
 class LogFile(logging.FileHandler):

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from biasgrid.faults import UserError
-from biasgrid.files import write_text
+from biasgrid.base.faults import UserError
+from biasgrid.base.files import write_text
 from biasgrid.jobs.watchdog import Watchdog
 
 logger = logging.getLogger(__name__)

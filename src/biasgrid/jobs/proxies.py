@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from biasgrid.addresses import VARIABLE, host_of, proxy_of, shown, with_secrets
+from biasgrid.base.addresses import VARIABLE, host_of, proxy_of, shown, with_secrets
 
 
 def report_proxies(addresses: Iterable[str]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from biasgrid.plots import figures
-from biasgrid.references import load
+from biasgrid.base.references import load
+from biasgrid.report.figures import figures
 
 MARKS_OF_RST = re.compile(r"([\\*_`|])")
 

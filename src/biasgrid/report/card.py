@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from biasgrid.faults import Fault, InputError, unknown_names
+from biasgrid.base.faults import Fault, InputError, unknown_names
 from biasgrid.report.page import markdown_template, number
-from biasgrid.tables.measure import CONTROL
+from biasgrid.tables.metric import CONTROL
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.statistics.recovery import StrengthsOfCells, measured_and_planted, recovery
-from biasgrid.statistics.selection import in_order
-from biasgrid.tables.measure import Measure, options_of
+from biasgrid.stats.recovery import StrengthsOfCells, measured_and_planted, recovery
+from biasgrid.stats.selection import in_order
+from biasgrid.tables.metric import Measure, options_of
 from biasgrid.tables.summary import flags_of
 
 Row = dict[str, Any]

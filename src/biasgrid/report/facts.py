@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.addresses import shown
-from biasgrid.references import load
+from biasgrid.base.addresses import shown
+from biasgrid.base.references import load
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
-from biasgrid.statistics.recovery import StrengthsOfCells
+from biasgrid.stats.recovery import StrengthsOfCells
 from biasgrid.tables.files import count_rows, read_provenance
-from biasgrid.tables.measure import Controls
+from biasgrid.tables.metric import Controls
 from biasgrid.tables.provenance import provenance
 
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.statistics.selection import in_order
+from biasgrid.stats.selection import in_order
 from biasgrid.tables.certainty import ASSOCIATIONS, discoveries, shown
 from biasgrid.tables.files import empty_table, read_facts, unreadable
-from biasgrid.tables.measure import CONTROL, NOT_MEASURABLE, RANDOM, options_of
+from biasgrid.tables.metric import CONTROL, NOT_MEASURABLE, RANDOM, options_of
 from biasgrid.tables.statistics import DISCOVERED, STATISTICS
 
 SORTS = ((False, "association"), (True, "difference of groups"))

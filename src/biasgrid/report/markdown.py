@@ -6,7 +6,7 @@ import re
 from shlex import join
 from typing import Any
 
-from biasgrid.characters import visible
+from biasgrid.base.names import visible
 
 MARKS = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
 """What means something in Markdown wherever it stands; `_` only beside what is no letter or digit."""

@@ -15,7 +15,7 @@ from biasgrid.report.markdown import code, escaped, ready, shell
 from biasgrid.report.payload import blocks, fitting, packed_block
 from biasgrid.report.published import published_measures, published_rows
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
-from biasgrid.statistics.selection import in_order
+from biasgrid.stats.selection import in_order
 
 INDEX = "index.html"
 MEGABYTE = 10**6

@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.base.references import exists, load, stage
 from biasgrid.families.shown import ShownCell, examples_of, scaled
-from biasgrid.references import exists, load, stage
 from biasgrid.report.content import headlines
 from biasgrid.report.findings import STRONGEST, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables

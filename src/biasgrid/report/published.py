@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.comparison.stored import read_stored
-from biasgrid.statistics.selection import select_rows
+from biasgrid.stats.compare.references import read_stored
+from biasgrid.stats.selection import select_rows
 
 CELL = ["dataset", "kind", "label"]
 SHOWN = ["mu", "eta"]

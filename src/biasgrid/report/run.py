@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.statistics.recovery import StrengthsOfCells
-from biasgrid.tables.measure import NO_CONTROLS, Controls, Measure
+from biasgrid.stats.recovery import StrengthsOfCells
+from biasgrid.tables.metric import NO_CONTROLS, Controls, Measure
 
 
 @dataclass(frozen=True)

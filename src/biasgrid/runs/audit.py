@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from biasgrid.checkpoints.checkpoint import digest_file
-from biasgrid.faults import UserError
-from biasgrid.models.servers.spent import holdings_of
+from biasgrid.base.faults import UserError
+from biasgrid.inference.checkpoints.checkpoint import digest_file
+from biasgrid.inference.models.servers.usage import holdings_of
 from biasgrid.runs.failed_jobs import Failure
 from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST, REPORT, Layout
 

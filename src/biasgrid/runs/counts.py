@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biasgrid.checkpoints.checkpoint import folder_of, read_record
-from biasgrid.checkpoints.cost import load_backend
+from biasgrid.base.faults import UserError
+from biasgrid.base.references import load, stage
 from biasgrid.families.family import Asked, Lists, OneToken
-from biasgrid.faults import UserError
-from biasgrid.models.masked.one_token import fill_mask_place
-from biasgrid.references import load, stage
+from biasgrid.inference.checkpoints.checkpoint import folder_of, read_record
+from biasgrid.inference.checkpoints.cost import load_backend
+from biasgrid.inference.models.masked.one_token import fill_mask_place
 from biasgrid.runs.estimates import Figure
 from biasgrid.runs.layout import Layout
 

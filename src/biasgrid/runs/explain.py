@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
+from biasgrid.base.references import exists, load, stage
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.follow_up import read_follow_ups
-from biasgrid.faults import Fault, InputError, UserError, unknown_names
-from biasgrid.references import exists, load, stage
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
 from biasgrid.tables.provenance import cell_provenance, check_made_from

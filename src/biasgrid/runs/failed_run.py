@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from biasgrid.base.faults import LESS_AT_ONCE
+from biasgrid.base.files import write_text
 from biasgrid.config import Config
-from biasgrid.faults import LESS_AT_ONCE
-from biasgrid.files import write_text
 from biasgrid.runs.audit import digests_of
 from biasgrid.runs.estimates import plain
 from biasgrid.runs.failed_jobs import Failure, failure_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from biasgrid.config import Config
-from biasgrid.plots import GRID
-from biasgrid.tables.measure import Controls
+from biasgrid.report.figures import GRID
+from biasgrid.tables.metric import Controls
 
 PLANTED = "planted"
 """The figure of what was planted beside what was measured."""

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.references import found
 from biasgrid.config import Config
-from biasgrid.faults import Fault, InputError
-from biasgrid.references import found
 from biasgrid.training.squad import read_squad
 
 LARGEST = 256 * 2**20

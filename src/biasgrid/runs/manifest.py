@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.checkpoints.checkpoint import read_record
-from biasgrid.comparison.same_models import same_models
+from biasgrid.base.files import read_made
 from biasgrid.config import Config
-from biasgrid.files import read_made
-from biasgrid.models.servers.spent import holdings_of
+from biasgrid.inference.checkpoints.checkpoint import read_record
+from biasgrid.inference.models.servers.usage import holdings_of
 from biasgrid.runs.audit import digests_of, refuse_empty
 from biasgrid.runs.layout import Layout
+from biasgrid.stats.compare.same_models import same_models
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import provenance
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
+from biasgrid.base.references import load, stage
 from biasgrid.config import Config, load_word_lists
-from biasgrid.faults import Fault, InputError, UserError, unknown_names
-from biasgrid.references import load, stage
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table

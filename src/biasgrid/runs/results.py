@@ -8,14 +8,14 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.faults import UserError
-from biasgrid.files import read_made
+from biasgrid.base.faults import UserError
+from biasgrid.base.files import read_made
 from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY
-from biasgrid.tables.planted import PLANTED
 from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.synthetic import PLANTED
 
 
 class Results:

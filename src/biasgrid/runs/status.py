@@ -24,7 +24,7 @@ from biasgrid.runs.shards import (
     status_of_table,
     times_of,
 )
-from biasgrid.tables.measure import NOT_MEASURABLE
+from biasgrid.tables.metric import NOT_MEASURABLE
 
 
 @dataclass(frozen=True)

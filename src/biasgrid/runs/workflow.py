@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.results import Results
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tables.measure import AGREEMENT, CONTROL, CONTROLS, NOT_MEASURABLE, Controls, written_options
 from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.metric import AGREEMENT, CONTROL, CONTROLS, NOT_MEASURABLE, Controls, written_options
 from biasgrid.tables.statistics import DISCOVERED, ROW
 
 CERTAINTY = ("over", "selected_low", "selected_high", "floor", "frames")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from biasgrid.faults import UserError
+from biasgrid.base.faults import UserError
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table
 from biasgrid.tables.instances import Keys, read_instances

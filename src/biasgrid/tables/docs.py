@@ -12,7 +12,7 @@ from itertools import groupby
 
 import pandera.polars as pa
 
-from biasgrid.tables.measure import Measure
+from biasgrid.tables.metric import Measure
 
 Makers = Mapping[str, Callable[[], str]]
 """What writes a table in Markdown, by its name."""

@@ -17,8 +17,8 @@ import polars as pl
 from pandera.errors import SchemaError, SchemaErrors
 from polars.io.plugins import register_io_source
 
-from biasgrid.faults import UserError
-from biasgrid.files import whole
+from biasgrid.base.faults import UserError
+from biasgrid.base.files import whole
 
 PROVENANCE_KEY = "biasgrid"
 OF = "of"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import isnan
 from typing import NamedTuple
 
-from biasgrid.tables.measure import Mark
+from biasgrid.tables.metric import Mark
 
 
 class MarkSection(NamedTuple):

@@ -1,7 +1,7 @@
 """Who made a table: what its metadata say of code, config, inputs, models, precision and machine.
 
 Nothing in it changes from run to run, so that two runs of a config on one machine give the same bytes; times and the
-memory used are in the files of timings (see `biasgrid.models.predict.Timing`).
+memory used are in the files of timings (see `biasgrid.inference.models.predict.Timing`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from biasgrid.files import read_made
+from biasgrid.base.files import read_made
+from biasgrid.base.version import __version__
 from biasgrid.tables.files import OF, REMEDY, TableError, read_provenance
-from biasgrid.version import __version__
 
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
 OF_SHARDS = ("audits", "config", "devices", "hardware", OF)

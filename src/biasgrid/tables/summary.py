@@ -12,8 +12,8 @@ import polars as pl
 from biasgrid.tables.certainty import beside, control_rows, discoveries, of_wholes, shown
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.marks import best_mark, mark_of, worst_mark
-from biasgrid.tables.measure import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark
 from biasgrid.tables.measures import MARKS, SUMMARY
+from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark
 from biasgrid.tables.statistics import STATISTICS
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]

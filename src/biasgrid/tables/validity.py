@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.tables.measure import NOT_MEASURABLE, Declared, Limit
 from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.metric import NOT_MEASURABLE, Declared, Limit
 
 
 class Check(NamedTuple):

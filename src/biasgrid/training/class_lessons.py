@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from biasgrid.faults import Fault, InputError, nearest, one_of
-from biasgrid.section import Section
+from biasgrid.base.faults import Fault, InputError, nearest, one_of
+from biasgrid.base.messages import as_fault
+from biasgrid.base.section import Section
 from biasgrid.training.lessons import Lessons, answer_collator, mean_loss, read_lines
-from biasgrid.wording import as_fault
 
 if TYPE_CHECKING:
     import torch

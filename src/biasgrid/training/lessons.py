@@ -11,8 +11,8 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 from transformers import DataCollatorForLanguageModeling
 
-from biasgrid.faults import Fault, InputError
-from biasgrid.reading import read_text
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.text import read_text
 from biasgrid.training.squad import Question, read_squad
 
 IGNORED = -100

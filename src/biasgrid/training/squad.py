@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from biasgrid.faults import Fault, InputError
-from biasgrid.reading import read_json
-from biasgrid.section import Section
-from biasgrid.wording import checked
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.messages import checked
+from biasgrid.base.section import Section
+from biasgrid.base.text import read_json
 
 # Published SQuAD files have answers that stand a character or two from where they say.
 DRIFT = 2

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from biasgrid.faults import Fault, InputError
+from biasgrid.base.faults import Fault, InputError
 from biasgrid.training.lessons import IGNORED, Lessons, mask_loss, read_lines
 
 

@@ -20,7 +20,7 @@ from transformers import (
     set_seed,
 )
 
-from biasgrid.files import whole_files
+from biasgrid.base.files import whole_files
 
 MASK = "[MASK]"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", MASK)

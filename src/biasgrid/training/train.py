@@ -20,15 +20,21 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from biasgrid.checkpoints.checkpoint import ModelError, check_weights_fit, read_tokenizer, refusals, without_load_report
-from biasgrid.checkpoints.files import names_in
-from biasgrid.checkpoints.unread import quantisation
-from biasgrid.engine.batches import longest_input
-from biasgrid.engine.hardware import choose_device, name_of_device
-from biasgrid.faults import Fault, InputError
-from biasgrid.files import whole_files
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.files import whole_files
+from biasgrid.base.hyperparameters import Hyperparameters
+from biasgrid.inference.checkpoints.checkpoint import (
+    ModelError,
+    check_weights_fit,
+    read_tokenizer,
+    refusals,
+    without_load_report,
+)
+from biasgrid.inference.checkpoints.files import names_in
+from biasgrid.inference.checkpoints.unread import quantisation
+from biasgrid.inference.engine.batches import longest_input
+from biasgrid.inference.engine.hardware import choose_device, name_of_device
 from biasgrid.training.class_lessons import class_lessons, class_names
-from biasgrid.training.hyperparameters import Hyperparameters
 from biasgrid.training.lessons import Lessons, line_lessons, question_lessons
 from biasgrid.training.text_lessons import text_lessons
 

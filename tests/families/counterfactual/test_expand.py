@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from small_packs import BIASES, make_pack, pack_of, targets_of
 from small_tables import whole
 
+from biasgrid.base.faults import InputError
 from biasgrid.families.counterfactual.expand import expand, expand_cases, schema_of_pack
-from biasgrid.faults import InputError
 from biasgrid.tables.files import validate
 
 

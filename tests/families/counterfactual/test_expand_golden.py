@@ -11,9 +11,9 @@ from golden import FOLDER
 from small_packs import make_pack, read_pack, targets_of
 from small_tables import whole
 
+from biasgrid.base.faults import InputError
 from biasgrid.families.counterfactual.expand import expand, schema_of_pack
 from biasgrid.families.counterfactual.packs.pack import PackFiles
-from biasgrid.faults import InputError
 from biasgrid.tables.files import validate
 
 BIAXPOSER = FOLDER.parent / "biaxposer"

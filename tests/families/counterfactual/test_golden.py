@@ -12,13 +12,13 @@ import pytest
 from grouped_cells import with_options
 from small_records import classified, records_of
 
-from biasgrid.groups.answers import exact_match, normalized, token_f1
 from biasgrid.groups.combinations import ImpossibleCombination, check_combination
 from biasgrid.groups.distances import divergence
 from biasgrid.groups.failure_rate import case_differences, failure_rates
 from biasgrid.groups.records import ClassOutputs, Records, Sort, TargetOutputs
 from biasgrid.groups.scores import score_records
 from biasgrid.groups.tables import compare, score_groups
+from biasgrid.groups.text_match import exact_match, normalized, token_f1
 
 FOLDER = Path(__file__).parents[4] / "shared" / "golden" / "biaxposer"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")

@@ -20,8 +20,8 @@ from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.planting import Planting, write_planted
 from biasgrid.tables.files import read_provenance, read_table, validate
-from biasgrid.tables.measure import options_of
-from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.metric import options_of
+from biasgrid.tables.synthetic import PLANTED
 from biasgrid.training.corpora import words_for
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from small_packs import BIASES, HEADER, make_pack, pack_of, read_pack, write_pack
 
+from biasgrid.base.faults import InputError
 from biasgrid.families.counterfactual.packs.pack import PackFiles
-from biasgrid.faults import InputError
 
 SAID = {"text": "The <group> <verb> a <food>."}
 TOLD = {"text": "A <group> <verb> the <food>."}

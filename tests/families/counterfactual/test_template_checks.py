@@ -10,9 +10,9 @@ import yaml
 from golden import FOLDER
 from small_packs import pack_of, read_pack, write_pack
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
-from biasgrid.faults import InputError
 
 BIAXPOSER = FOLDER.parent / "biaxposer" / "inputs"
 WORDS = {

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from small_probes import CHESS, HIRING, files_of
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.faults import InputError
 from biasgrid.tables.marks import MarkSection
 
 WRITER = {"task": "text-generation", "kind": "LM", "label": "Writer", "checkpoint": "writer", "revision": "main"}

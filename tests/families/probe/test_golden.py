@@ -12,7 +12,7 @@ from small_probes import asking_of, files_of, golden, instances_of, measured, ne
 
 from biasgrid.families.probe.files.marks import Marks
 from biasgrid.tables.marks import LETTERS, best_mark, mark_of, mark_of_section
-from biasgrid.tables.measure import Mark
+from biasgrid.tables.metric import Mark
 
 SEMANTICS = "custom_and_semantics.json"
 SAID = ("(a)", "(A).", "(b)", "(b)", "(a) or (b)")

@@ -18,7 +18,7 @@ from biasgrid.families.probe.declared import FLAGS
 from biasgrid.families.probe.measure import evidence, measure, observe, validity
 from biasgrid.families.probe.metrics.bootstrap import weights
 from biasgrid.families.probe.metrics.lines import correlation, slope, sums_of_lines
-from biasgrid.tables.measure import Declared
+from biasgrid.tables.metric import Declared
 from biasgrid.tables.validity import problem_of, rows_of
 
 

@@ -15,7 +15,7 @@ from biasgrid.families.probe.asking import SCORED
 from biasgrid.families.probe.measure import measure, observe
 from biasgrid.families.probe.planted import corpus, plant
 from biasgrid.tables.files import validate
-from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.synthetic import PLANTED
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 

@@ -13,7 +13,7 @@ from small_probes import HIRING, cell_of, files_of
 from biasgrid.families.probe.declared import measures_of
 from biasgrid.families.probe.measure import measure, observe, probe_of
 from biasgrid.families.probe.statistics import statistics
-from biasgrid.statistics.cell import Settings
+from biasgrid.stats.cell import Settings
 
 ITEMS, TIMES = 40, 100
 MANY = HIRING.replace(

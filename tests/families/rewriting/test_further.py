@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from small_rewriting import LISTS
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.measure import measure
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
 from biasgrid.families.rewriting.reading import read
-from biasgrid.faults import InputError
 
 PROMPTS = ["She asks what he should read.", "What is worth reading?"]
 GROUPS = ("female", "male", "non-binary")

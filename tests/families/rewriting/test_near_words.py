@@ -11,9 +11,9 @@ import pytest
 from small_langfair import grid_of, near_words
 from small_rewriting import groups_of
 
+from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists
 from biasgrid.families.rewriting.original import original_rewriter
-from biasgrid.faults import InputError
 
 GENDER = """
 bias_type: gender

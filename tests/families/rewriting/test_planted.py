@@ -17,10 +17,10 @@ from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.measure import measure, observe
 from biasgrid.families.rewriting.planted import ANSWERS, corpus, plant
 from biasgrid.families.rewriting.reading import read
-from biasgrid.models.generation.section import Generation
+from biasgrid.inference.models.generation.section import Generation
 from biasgrid.tables.files import validate
-from biasgrid.tables.measure import written_options
-from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.metric import written_options
+from biasgrid.tables.synthetic import PLANTED
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 

@@ -19,7 +19,7 @@ from biasgrid.families.rewriting.measure import measure
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
 from biasgrid.families.rewriting.reading import read
 from biasgrid.families.rewriting.statistics import statistics
-from biasgrid.statistics.cell import Settings
+from biasgrid.stats.cell import Settings
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES as TABLE
 from biasgrid.tables.measures import table_of_cell

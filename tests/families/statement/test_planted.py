@@ -12,7 +12,7 @@ from small_tables import predictions_of
 from biasgrid.families.planting import Planting
 from biasgrid.families.statement.planted import corpus, plant
 from biasgrid.tables.files import validate
-from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.synthetic import PLANTED
 
 GROUPS = ["bias_type", "group"]
 

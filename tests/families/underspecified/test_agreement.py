@@ -7,7 +7,7 @@ from small_cells import choosing, one_list, spans
 
 from biasgrid.families.underspecified.measure import measure, observe
 from biasgrid.families.underspecified.statistics import statistics
-from biasgrid.statistics.cell import Settings
+from biasgrid.stats.cell import Settings
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.statistics import STATISTICS

@@ -11,6 +11,7 @@ from small_config import changed, faults_of
 from small_tables import predictions_of, whole
 from tiny_writers import save_writer
 
+from biasgrid.base.faults import Fault, InputError
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.sampling import Sample
@@ -20,7 +21,6 @@ from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.measure import evidence, measure, observe, validity
 from biasgrid.families.underspecified.prompts import prompt_of
 from biasgrid.families.underspecified.word_lists import Attribute, Prompt, Subjects, Template, WordLists
-from biasgrid.faults import Fault, InputError
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import MEASURES, table_of_cell
 

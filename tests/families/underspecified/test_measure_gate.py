@@ -18,8 +18,8 @@ from biasgrid.tables.answers import schema_of
 from biasgrid.tables.completeness import IncompleteCell, check_complete
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import TableError, validate, write_table
-from biasgrid.tables.measure import Declared
 from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.metric import Declared
 
 FAMILY = "biasgrid.families.underspecified"
 DECLARED = Declared.of({**OWN_MEASURES, **FLAGS})

@@ -15,7 +15,7 @@ from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.planted import corpus, plant
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 from biasgrid.tables.files import validate
-from biasgrid.tables.planted import PLANTED
+from biasgrid.tables.synthetic import PLANTED
 from biasgrid.training.squad import read_squad
 
 FACES = ["Amish", "Black", "African-American"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from biasgrid.families.counterfactual.tasks import CLASSIFICATION
 from biasgrid.families.flags import FLAGS, flag
-from biasgrid.tables.measure import Limit, Measure
+from biasgrid.tables.metric import Limit, Measure
 
 
 def flags_of(task: str, classes: int) -> Mapping[str, Measure]:

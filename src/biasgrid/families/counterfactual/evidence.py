@@ -14,7 +14,7 @@ from biasgrid.families.evidence import with_roles
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.modes import ALL_CASES
 from biasgrid.tables.means import means_by
-from biasgrid.tables.measure import written_options
+from biasgrid.tables.metric import written_options
 
 STRONGEST = 5
 """So many cases of a bias type with the largest differences are shown."""

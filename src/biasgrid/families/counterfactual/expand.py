@@ -13,7 +13,7 @@ import numpy as np
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.arrays import BoolArray, IntArray
+from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.packs.pack import JOIN, Block, Pack, Template
 from biasgrid.families.counterfactual.packs.placeholders import GroupSlot, Slot, Text

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from biasgrid.base.faults import Fault, nearest, one_of
 from biasgrid.families.counterfactual.declared import flags_of
 from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
 from biasgrid.families.counterfactual.packs.placeholders import as_read
@@ -13,12 +14,11 @@ from biasgrid.families.counterfactual.section import CounterfactualDataset
 from biasgrid.families.counterfactual.tasks import ANSWERS, CLASSIFICATION, ROW_BYTES, SORTS
 from biasgrid.families.family import Family, Grid, Question
 from biasgrid.families.sampling import sample_faults, some_of
-from biasgrid.faults import Fault, nearest, one_of
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.groups.figures import FIGURES
 from biasgrid.groups.section import combination_faults
-from biasgrid.tables.measure import Measure
+from biasgrid.tables.metric import Measure
 
 CASES = "cases"
 """The one variant of a dataset."""

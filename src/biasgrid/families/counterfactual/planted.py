@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.families.planting import Planting, as_lines, in_even_steps, planted_rows, with_counts
 from biasgrid.tables.means import means_by
-from biasgrid.tables.measure import written_options
+from biasgrid.tables.metric import written_options
 
 GROUP = ("bias_type", "group")
 

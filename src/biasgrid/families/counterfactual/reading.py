@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from biasgrid.base.faults import Fault
 from biasgrid.families.counterfactual.cases import Cases
 from biasgrid.families.counterfactual.packs.biases import check_group_tokens, read_biases
 from biasgrid.families.counterfactual.packs.fillings import Filling, read_fillings
@@ -27,7 +28,6 @@ from biasgrid.families.counterfactual.packs.placeholders import Slot, as_read, s
 from biasgrid.families.counterfactual.packs.template_checks import TaskChecks, check_distinct
 from biasgrid.families.counterfactual.packs.templates import read_templates
 from biasgrid.families.family import OneToken
-from biasgrid.faults import Fault
 
 MOST_INSTANCES = 2**32 - 1
 

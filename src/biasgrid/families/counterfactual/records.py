@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.counterfactual.tasks import SORTS
 from biasgrid.groups.keyed import records_of
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from biasgrid.arrays import BoolArray
+from biasgrid.base.arrays import BoolArray
 from biasgrid.families.chosen import Block, chosen_of_blocks
 from biasgrid.families.counterfactual.packs.pack import Pack
 from biasgrid.families.orders import crossed

@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from biasgrid.characters import folded
+from biasgrid.base.names import folded
+from biasgrid.base.section import TargetScoring
 from biasgrid.families.counterfactual.tasks import CLASSIFICATION
 from biasgrid.families.family import DatasetSection
 from biasgrid.groups.section import GroupMeasure
-from biasgrid.section import TargetScoring
 
 
 class CounterfactualDataset(DatasetSection):

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.counterfactual.records import records_of_cases
-from biasgrid.statistics.cell import Found, Settings
-from biasgrid.statistics.of_groups.table import statistics_of_groups
+from biasgrid.groups.uncertainty.table import statistics_of_groups
+from biasgrid.stats.cell import Found, Settings
 
 __all__ = ["statistics"]
 

@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.records import outputs_of
 from biasgrid.families.validity import equal_scores, improbable, of_scores, templates, unknown_tokens

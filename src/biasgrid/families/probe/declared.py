@@ -8,7 +8,7 @@ from biasgrid.families.flags import FLAGS as COMMON_FLAGS
 from biasgrid.families.flags import OF_TEXTS, flag
 from biasgrid.families.probe.files.metrics import Metric, OfObservations
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.tables.measure import Limit, Measure, Unit
+from biasgrid.tables.metric import Limit, Measure, Unit
 
 GENDERBENCH = "GenderBench (matus-pikuliak/genderbench)"
 DESIGN = ("item",)

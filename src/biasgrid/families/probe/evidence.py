@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.base.faults import InputError, unknown_names
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
 from biasgrid.families.probe.evaluators.found import ANSWER
@@ -15,7 +16,6 @@ from biasgrid.families.probe.files.metrics import OfObservations
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.metrics.parts import averaged, needed_keys, only, with_keys
 from biasgrid.families.probe.observe import probe_of
-from biasgrid.faults import InputError, unknown_names
 
 STRONGEST = 3
 """So many items of a metric of which it counts most are shown."""

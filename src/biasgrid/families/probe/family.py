@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.probe.asking import SCORED, WRITTEN, Asking, ProbeFiles
 from biasgrid.families.probe.declared import ABOUT, FLAGS, MEASURES, measures_of
 from biasgrid.families.probe.files.probe import Loaded, load_probe
 from biasgrid.families.probe.section import ProbeDataset
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
-from biasgrid.faults import Fault
 from biasgrid.tables.marks import MarkSection
-from biasgrid.tables.measure import Measure
+from biasgrid.tables.metric import Measure
 
 ANSWERS = {SCORED: "choice", WRITTEN: "text"}
 """The kind of the answers, by variant."""
@@ -32,7 +32,7 @@ class Probes(Family):
     own_measures = MEASURES
     flags = FLAGS
     grid_figures = ("mark_table",)
-    formats: ClassVar = {"genderbench": Format("biasgrid.genderbench.commands:import_file")}
+    formats: ClassVar = {"genderbench": Format("biasgrid.formats.genderbench.commands:import_file")}
     expected = "the task of the probe's dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

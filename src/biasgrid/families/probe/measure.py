@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from biasgrid.base.faults import UserError
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.evidence import items_of_metrics
@@ -18,7 +19,6 @@ from biasgrid.families.probe.metrics.numbers import Number, Observed, numbers_of
 from biasgrid.families.probe.metrics.parts import means
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, probe_of
 from biasgrid.families.probe.validity import validity
-from biasgrid.faults import UserError
 from biasgrid.tables.evidence import Evidence
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "evidence", "measure", "observe", "validity"]

@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.base.faults import InputError
 from biasgrid.families.probe.evaluators import found_in
 from biasgrid.families.probe.evaluators.found import ANSWER, rows_of
 from biasgrid.families.probe.files.probe import Probe, load_probe
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.refusal import declined, plain
-from biasgrid.faults import InputError
 from biasgrid.tables.schema import NeverNaN, column, table
 
 READ = ["instance", *KEYS]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from biasgrid.base.faults import Fault
 from biasgrid.families.probe.asking import SCORED, Asking, ProbeFiles
 from biasgrid.families.probe.files.checks import Checks
 from biasgrid.families.probe.files.probe import load_probe
-from biasgrid.faults import Fault
 
 
 def read(files: ProbeFiles) -> tuple[Asking | None, list[Fault]]:

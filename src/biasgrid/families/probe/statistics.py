@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.probe.measure import keys_of, numbers_of_cell, undetected_of_groups
 from biasgrid.families.probe.metrics.numbers import Finish, Number
 from biasgrid.families.probe.observe import probe_of
-from biasgrid.statistics.cell import Found, Settings, without_columns
-from biasgrid.statistics.intervals import Source, half_width
-from biasgrid.statistics.jackknife import jackknife
-from biasgrid.statistics.recomputed import rows_of
+from biasgrid.stats.cell import Found, Settings, without_columns
+from biasgrid.stats.estimate import rows_of
+from biasgrid.stats.intervals import Source, half_width
+from biasgrid.stats.jackknife import jackknife
 from biasgrid.tables.statistics import ROW
 
 __all__ = ["statistics"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from biasgrid.families.flags import OF_TEXTS, flag
-from biasgrid.tables.measure import Limit, Measure
+from biasgrid.tables.metric import Limit, Measure
 
 LANGFAIR = "LangFair (cvs-health/langfair)"
 GEHMAN = "Gehman et al., Findings of EMNLP 2020"

@@ -13,7 +13,7 @@ from biasgrid.families.evidence import with_roles
 from biasgrid.families.rewriting.formulas.floor import PAIR, by_prompt
 from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.groups.main_scores import main_similarity
-from biasgrid.tables.measure import options_of
+from biasgrid.tables.metric import options_of
 
 STRONGEST = 3
 """So many prompts of a pair of groups whose answers differ most beyond noise are shown."""

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from biasgrid.base.faults import Fault
+from biasgrid.base.precomputed_file import given_faults
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.rewriting.asking import Asking, RewritingFiles
 from biasgrid.families.rewriting.declared import ABOUT, FLAGS, FURTHER, HARMS, MEASURES, measures_of
@@ -14,10 +16,8 @@ from biasgrid.families.rewriting.files.groups import groups_digest
 from biasgrid.families.rewriting.files.targets import stop_words_of, targets_of
 from biasgrid.families.rewriting.section import VADER, RewritingDataset
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
-from biasgrid.faults import Fault
-from biasgrid.given_answers import given_faults
 from biasgrid.groups.main_scores import main_similarity
-from biasgrid.tables.measure import Measure, written_options
+from biasgrid.tables.metric import Measure, written_options
 
 PROMPTS = "prompts"
 """The one variant of a dataset."""
@@ -34,7 +34,7 @@ class Rewriting(Family):
     instance_bytes = 60.0
     own_measures: ClassVar = {**MEASURES, **{name: each for some in FURTHER.values() for name, each in some.items()}}
     flags = FLAGS
-    formats: ClassVar = {"langfair": Format("biasgrid.langfair.commands:import_words")}
+    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair.commands:import_words")}
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

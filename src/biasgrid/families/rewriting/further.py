@@ -20,7 +20,7 @@ from biasgrid.families.rewriting.formulas.words import (
 )
 from biasgrid.families.rewriting.observe import TOLD_WITH
 from biasgrid.families.rewriting.tokens import words
-from biasgrid.tables.measure import written_options
+from biasgrid.tables.metric import written_options
 
 
 def harms(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[pl.DataFrame]:

@@ -19,7 +19,7 @@ from biasgrid.families.rewriting.validity import validity
 from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units
 from biasgrid.tables.evidence import Evidence
-from biasgrid.tables.measure import written_options
+from biasgrid.tables.metric import written_options
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "evidence", "measure", "observe", "validity"]
 

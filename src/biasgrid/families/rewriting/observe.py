@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.base.faults import InputError
 from biasgrid.families.refusal import REFUSED, declined, plain
 from biasgrid.families.rewriting.files.groups import Groups, read_groups
 from biasgrid.families.rewriting.keys import KEYS
@@ -17,7 +18,6 @@ from biasgrid.families.rewriting.rewriter import Rewriter
 from biasgrid.families.rewriting.section import NEUTRAL, VADER
 from biasgrid.families.rewriting.similarity import OF_LISTS, SIMILARITIES, Compare, cosine_of
 from biasgrid.families.sentiment import sentiment_of
-from biasgrid.faults import InputError
 from biasgrid.tables.schema import NeverNaN, column, table
 
 TOLD_WITH = "refused"

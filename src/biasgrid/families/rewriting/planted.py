@@ -20,7 +20,7 @@ from biasgrid.families.planting import (
 from biasgrid.families.rewriting.section import NEUTRAL, VADER
 from biasgrid.families.sentiment import sentiment_of
 from biasgrid.tables.means import means_by
-from biasgrid.tables.measure import written_options
+from biasgrid.tables.metric import written_options
 
 UNKIND, KIND = ANSWERS = ("that was awful", "that was wonderful")
 """What is answered: of several words, as what models write is, in lower case and without marks, as tiny ones write."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from biasgrid.base.faults import Fault
 from biasgrid.families.rewriting.asking import Asking, RewritingFiles
 from biasgrid.families.rewriting.files.groups import read_groups
 from biasgrid.families.rewriting.files.layouts import LAYOUTS, PLACE, read_layout
 from biasgrid.families.rewriting.files.prompts import read_prompts
-from biasgrid.faults import Fault
 
 
 def read(files: RewritingFiles) -> tuple[Asking | None, list[Fault]]:

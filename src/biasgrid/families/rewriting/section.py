@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from biasgrid.base.section import Name
 from biasgrid.families.family import DatasetSection
 from biasgrid.families.rewriting.files.layouts import LayoutName
-from biasgrid.section import Name
 
 VADER = {"vader-negative": "neg", "vader-positive": "pos"}
 """Scorers that need no model, and what VADER calls their number."""

@@ -15,7 +15,7 @@ from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.modes import ALL_CASES
 from biasgrid.groups.records import ClassOutputs, Records, Sort
-from biasgrid.tables.measure import written_options
+from biasgrid.tables.metric import written_options
 
 SORT: Sort = "classes"
 SEPARATOR = "\x1f"

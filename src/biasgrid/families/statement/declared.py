@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from biasgrid.families.flags import FLAGS as COMMON_FLAGS
 from biasgrid.families.flags import flag
-from biasgrid.tables.measure import Limit, Measure, Unit
+from biasgrid.tables.metric import Limit, Measure, Unit
 
 DESIGN = ("template", "subject")
 APES = "APES (goel-shashank/APES)"

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, IntArray
+from biasgrid.base.arrays import BoolArray, IntArray
+from biasgrid.base.faults import InputError
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.sampling import sample_faults
 from biasgrid.families.statement.keys import KEYS
@@ -15,7 +16,6 @@ from biasgrid.families.statement.packs.combinations import allowed, places_of
 from biasgrid.families.statement.packs.pack import STATEMENT, Pack, Template
 from biasgrid.families.statement.sampled import chosen_of_each
 from biasgrid.families.statement.texts import texts
-from biasgrid.faults import InputError
 from biasgrid.tables.instances import schema_of
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows
 

@@ -6,22 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.families.statement.declared import ABOUT, DESIGN, FLAGS, MEASURES, PUBLISHED, STATISTICS
 from biasgrid.families.statement.packs.pack import Pack, PackFiles
 from biasgrid.families.statement.section import StatementDataset
-from biasgrid.faults import Fault
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
 from biasgrid.groups.section import combination_faults
-from biasgrid.tables.measure import Measure
+from biasgrid.tables.metric import Measure
 
 if TYPE_CHECKING:
     from biasgrid.groups.records import Sort
 
 STATEMENTS = "statements"
+COMMANDS = "biasgrid.formats.apes.commands"
 """The one variant of a dataset."""
 ANSWERS = {"scored": "choice", "written": "text"}
 """The kind of the answers."""
@@ -36,7 +37,7 @@ class Statements(Family):
     Section = StatementDataset
     is_planted = True
     instance_bytes = 20.0
-    formats: ClassVar = {"apes": Format("biasgrid.apes.commands:import_file", "biasgrid.apes.commands:export_cell")}
+    formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
     sorts: ClassVar = {"text-generation": SORT}
     own_measures = MEASURES | STATISTICS | PUBLISHED
     flags = FLAGS

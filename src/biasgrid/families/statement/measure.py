@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray
+from biasgrid.base.arrays import BoolArray, FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.statement.answers import YES
 from biasgrid.families.statement.classes import measures_of_classes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
 
 TYPES = {"measure": pl.String, "value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
 

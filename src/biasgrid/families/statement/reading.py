@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from biasgrid.base.faults import Fault
 from biasgrid.families.statement.packs.checks import nothing_left, template_faults
 from biasgrid.families.statement.packs.domains import read_domains
 from biasgrid.families.statement.packs.pack import Pack, PackFiles
 from biasgrid.families.statement.packs.templates import negations_of, read_table, templates_of
-from biasgrid.faults import Fault
 
 MOST_INSTANCES = 2**32 - 1
 

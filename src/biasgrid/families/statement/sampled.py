@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biasgrid.arrays import BoolArray, IntArray
+from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.chosen import AT_ONCE, soonest
 from biasgrid.families.orders import crossed
 from biasgrid.families.sampling import Sample

@@ -12,13 +12,13 @@ from biasgrid.families.statement.classes import answered_in_several, records
 from biasgrid.families.statement.measure import OF_CLASSES, measures_of_parts, numbers, pairs_of
 from biasgrid.families.statement.observe import by_class
 from biasgrid.families.statement.parts import Parts
-from biasgrid.statistics.cell import Found, Settings
-from biasgrid.statistics.frames import frames_of_templates
-from biasgrid.statistics.of_groups.differences import differences
-from biasgrid.statistics.of_groups.matrix import scores_of_terms
-from biasgrid.statistics.of_groups.table import statistics_of_groups
-from biasgrid.statistics.recomputed import recomputed
-from biasgrid.tables.measure import written_options
+from biasgrid.groups.uncertainty.differences import differences
+from biasgrid.groups.uncertainty.matrix import scores_of_terms
+from biasgrid.groups.uncertainty.table import statistics_of_groups
+from biasgrid.stats.cell import Found, Settings
+from biasgrid.stats.clusters import frames_of_templates
+from biasgrid.stats.estimate import recomputed
+from biasgrid.tables.metric import written_options
 
 __all__ = ["statistics"]
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray
-from biasgrid.section import Scoring
+from biasgrid.base.arrays import BoolArray, FloatArray
+from biasgrid.base.section import Scoring
 from biasgrid.tables.files import TableError
 
 Places = npt.NDArray[np.uint32]

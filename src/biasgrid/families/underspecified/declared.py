@@ -9,7 +9,7 @@ from biasgrid.families.flags import flag
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
 from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.tables.measure import AGREEMENT, Limit, Measure
+from biasgrid.tables.metric import AGREEMENT, Limit, Measure
 
 DESIGN = ("template", "subject", "attribute")
 LI = "Li et al., Findings of EMNLP 2020"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, IntArray
+from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.family import OneToken
 from biasgrid.families.underspecified.design import Design, design_of

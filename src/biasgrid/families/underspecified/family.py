@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.families.underspecified import declared, faults
@@ -13,10 +14,9 @@ from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
 from biasgrid.families.underspecified.stereotypes.lists import form_faults, groups_named, unknown_faults
 from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
-from biasgrid.faults import Fault
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
 from biasgrid.groups.section import combination_faults
-from biasgrid.tables.measure import Measure
+from biasgrid.tables.metric import Measure
 
 ANSWERS = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
 """The answer kind of models of each task."""
@@ -40,7 +40,9 @@ class Underspecified(Family):
     grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "frames_needed", "errors")
     instance_bytes = 14.0
     formats: ClassVar = {
-        "unqover": Format("biasgrid.unqover.commands:import_file", "biasgrid.unqover.commands:export_cell")
+        "unqover": Format(
+            "biasgrid.formats.unqover.commands:import_file", "biasgrid.formats.unqover.commands:export_cell"
+        )
     }
     sorts: ClassVar = dict.fromkeys(ANSWERS, "subjects")
     own_measures: ClassVar = {**declared.OWN, **declared.STEREOTYPES, **declared.COVERAGE}

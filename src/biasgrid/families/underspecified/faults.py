@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from biasgrid.base.faults import Fault, nearest, one_of, unknown_names
 from biasgrid.families.family import Grid
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
-from biasgrid.faults import Fault, nearest, one_of, unknown_names
 
 GENERATIVE = "text-generation"
 KINDS = {"fill-mask": "lm-", "question-answering": "qa", GENERATIVE: "llm"}

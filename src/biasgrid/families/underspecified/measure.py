@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray
+from biasgrid.base.arrays import BoolArray, FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, answered, compare_subjects
 from biasgrid.families.underspecified.evidence import evidence_of_associations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from biasgrid.base.faults import Fault
 from biasgrid.families.underspecified.word_lists import LETTERED, OPTIONS, PLACEHOLDER, QUESTION, Prompt
-from biasgrid.faults import Fault
 
 SYSTEM = "[system]"
 

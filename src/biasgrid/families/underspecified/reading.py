@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from biasgrid.characters import alike, folded
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.names import alike, folded
+from biasgrid.base.text import read_text
 from biasgrid.families.family import OneToken
 from biasgrid.families.texts import wide_space
 from biasgrid.families.underspecified.design import Design, design_of
@@ -28,8 +30,6 @@ from biasgrid.families.underspecified.word_lists import (
     base_head,
     negated_head,
 )
-from biasgrid.faults import Fault, InputError
-from biasgrid.reading import read_text
 
 
 @dataclass(frozen=True)

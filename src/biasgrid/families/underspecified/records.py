@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import IntArray
+from biasgrid.base.arrays import IntArray
 from biasgrid.families.underspecified.comparisons import scores_in_groups
 from biasgrid.groups.keyed import records_of
 from biasgrid.groups.records import Records, SubjectOutputs

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from biasgrid.arrays import BoolArray, IntArray
+from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.chosen import AT_ONCE, soonest
 from biasgrid.families.orders import Crossed, Listed, Ring, crossed, pairs_across, pairs_within
 from biasgrid.families.sampling import Sample

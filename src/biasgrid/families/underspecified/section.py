@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from biasgrid.base.section import Section, TargetScoring, Variant
 from biasgrid.families.family import DatasetSection
 from biasgrid.families.sampling import Sample, SampleOrAll
 from biasgrid.groups.section import GroupMeasure
-from biasgrid.section import Section, TargetScoring, Variant
 
 
 class Limit(Section):

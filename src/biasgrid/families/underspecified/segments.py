@@ -13,7 +13,7 @@ from itertools import zip_longest
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import IntArray
+from biasgrid.base.arrays import IntArray
 from biasgrid.families.underspecified.design import Design, Item, fill_attribute
 from biasgrid.families.underspecified.word_lists import Attribute
 from biasgrid.tables.keys import Digests, digest_rows

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from biasgrid.base.faults import Fault, nearest, one_of
 from biasgrid.families.texts import wide_space
 from biasgrid.families.underspecified.word_lists import (
     MASK,
@@ -18,7 +19,6 @@ from biasgrid.families.underspecified.word_lists import (
     negated_head,
     types_of,
 )
-from biasgrid.faults import Fault, nearest, one_of
 
 Problem = tuple[str, str]
 """What is wrong, and what was expected."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from biasgrid.config import Config
-from biasgrid.engine.findings import found_on_processors, words_of
 from biasgrid.families.family import Lists
+from biasgrid.inference.engine.findings import found_on_processors, words_of
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan.numbers import CellPlan, Costs, Rate, Totals, totals_of
 from biasgrid.runs.plan.planner import Planner

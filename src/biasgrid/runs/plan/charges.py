@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from biasgrid.model_section import Charge
-from biasgrid.models.servers.spent import holdings_of
+from biasgrid.base.model_section import Charge
+from biasgrid.inference.models.servers.usage import holdings_of
 from biasgrid.runs.estimates import Figure, loosest
 
 NOTHING = dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Figure(0))

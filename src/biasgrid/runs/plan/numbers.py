@@ -72,7 +72,7 @@ class CellPlan(Costs):
         writer: of a follow-up the model whose texts it reads, None of a cell; in place of questions it has the distinct
             texts of the writer's cell, and its measures are those of that cell.
         instances_table: the instances table that it answers, which it may share with other cells.
-        parameters: parameters that every token passes through (see `biasgrid.checkpoints.cost.parameters`).
+        parameters: parameters that every token passes through (see `biasgrid.inference.checkpoints.cost.parameters`).
         shards: how many shards the cell has.
         shards_done: how many of them are predicted.
         measured: whether its measures are there.

@@ -9,10 +9,10 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from biasgrid.checkpoints.cost import Text, load_backend, parameters, tokens_per_instance, words_per_instance
+from biasgrid.base.model_section import Charge
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
-from biasgrid.model_section import Charge
+from biasgrid.inference.checkpoints.cost import Text, load_backend, parameters, tokens_per_instance, words_per_instance
 from biasgrid.runs.counts import Expanded, checkpoint_folder, count_instances, table_facts
 from biasgrid.runs.estimates import UNKNOWN, Figure
 from biasgrid.runs.layout import FOLLOW_UPS, Layout

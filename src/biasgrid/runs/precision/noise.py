@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan
-from biasgrid.statistics.planning import Noise
+from biasgrid.stats.planning import Noise
 from biasgrid.tables.files import read_table
 from biasgrid.tables.statistics import STATISTICS, VARIANCES
 from biasgrid.tables.validity import are_headlines

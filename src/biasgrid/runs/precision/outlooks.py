@@ -13,8 +13,8 @@ from biasgrid.runs.estimates import Figure, total
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan, Plan
 from biasgrid.runs.precision.noise import found_in, noise_of
-from biasgrid.statistics.planning import Noise, frames_for_width, precision_at, share_for
-from biasgrid.tables.measure import Declared
+from biasgrid.stats.planning import Noise, frames_for_width, precision_at, share_for
+from biasgrid.tables.metric import Declared
 
 SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
 ASSUMED = 0.1

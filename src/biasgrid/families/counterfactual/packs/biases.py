@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.characters import alike, folded
+from biasgrid.base.faults import Fault, nearest, one_of
+from biasgrid.base.names import alike, folded
 from biasgrid.families.counterfactual.packs.json_files import as_json, kind, read_object
 from biasgrid.families.counterfactual.packs.pack import JOIN
 from biasgrid.families.counterfactual.packs.placeholders import MASK, PLACEHOLDER
 from biasgrid.families.texts import SPACING, spacing_problem
-from biasgrid.faults import Fault, nearest, one_of
 
 Groups = dict[str, list[str]]
 

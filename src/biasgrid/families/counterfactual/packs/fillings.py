@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from biasgrid.characters import alike, composed
-from biasgrid.faults import Fault, InputError
-from biasgrid.reading import read_text
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.names import alike, composed
+from biasgrid.base.text import read_text
 
 EXPECTED = "a folder of files with one filling per line, or one such file"
 

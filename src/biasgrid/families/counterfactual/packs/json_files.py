@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from biasgrid.faults import Fault, InputError
-from biasgrid.reading import read_json
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.text import read_json
 
 KINDS: dict[type, str] = {
     dict: "an object",

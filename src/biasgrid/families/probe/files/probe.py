@@ -10,14 +10,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from biasgrid.base.faults import Fault, InputError, Problem
+from biasgrid.base.text import read_text
+from biasgrid.base.yaml import Document, read_yaml
 from biasgrid.families.probe.files.evaluators import Words
 from biasgrid.families.probe.files.genderbench import probe_of_log
 from biasgrid.families.probe.files.genderbench.data import LogSection, read_data
 from biasgrid.families.probe.files.own import ProbeClass, load_class
 from biasgrid.families.probe.files.section import PROMPTS, Keys, ProbeSection
-from biasgrid.faults import Fault, InputError, Problem
-from biasgrid.reading import read_text
-from biasgrid.yaml_file import Document, read_yaml
 
 PROBE = "a probe in YAML, a Python file with its class, or a log of GenderBench"
 KEYS = "keys such as title, question, items, evaluator and metric"

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from biasgrid.base.section import Name, Section
 from biasgrid.families.probe.files.evaluators import AnyEvaluator
 from biasgrid.families.probe.files.marks import Marks
 from biasgrid.families.probe.files.metrics import AnyMetric
-from biasgrid.section import Name, Section
 
 MOST_OPTIONS = 26
 OPTIONS = "options"

@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray
 
 CYCLES, SEED, COVERAGE = 1000, 123, 0.95
 AT_ONCE = 2**20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray
 
 FLAT = 1e-12
 """Below this a sum of squares is that of equal numbers."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.probe.files.metrics import (
     GROUP,
     Between,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.probe.files.metrics import GROUP, Metric, OfCategories, OfObservations, WordShare
 
 

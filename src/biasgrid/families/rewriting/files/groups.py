@@ -12,11 +12,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from biasgrid.characters import alike, composed
-from biasgrid.faults import Fault, InputError
-from biasgrid.reading import read_text
-from biasgrid.section import Section
-from biasgrid.yaml_file import Document, Place, read_yaml
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.names import alike, composed
+from biasgrid.base.section import Section
+from biasgrid.base.text import read_text
+from biasgrid.base.yaml import Document, Place, read_yaml
 
 FILE = "groups and their words in YAML"
 KEYS = "keys such as bias_type, groups and words"

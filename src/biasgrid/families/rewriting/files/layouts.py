@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from biasgrid.characters import HIDDEN
-from biasgrid.faults import Fault, InputError
-from biasgrid.rows import read_rows
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.names import HIDDEN
+from biasgrid.base.rows import read_rows
 
 LayoutName = Literal["realtoxicityprompts", "dialogsum"]
 PLACE = "{prompt}"

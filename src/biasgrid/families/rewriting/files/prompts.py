@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from biasgrid.characters import EXPECTED, hidden
-from biasgrid.faults import Fault, InputError, shown
-from biasgrid.reading import read_text
-from biasgrid.rows import read_rows
+from biasgrid.base.faults import Fault, InputError, shown
+from biasgrid.base.names import EXPECTED, hidden
+from biasgrid.base.rows import read_rows
+from biasgrid.base.text import read_text
 
 EXPECTED_FILE = "prompts, in .txt one a line"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.text import read_text
 from biasgrid.families.rewriting.section import RewritingDataset
-from biasgrid.faults import Fault, InputError
-from biasgrid.reading import read_text
 
 EXPECTED = "words, one a line"
 NLTK = "nltk"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.rewriting.similarity.bleu import bleu
 from biasgrid.families.rewriting.similarity.lists import jaccards, prags, serps
 from biasgrid.families.rewriting.similarity.rouge import rouge_l, rouge_lsum

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import exp, fsum, log
 
-from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.rewriting.similarity.pairs import each_once
 from biasgrid.families.rewriting.tokens import words
 

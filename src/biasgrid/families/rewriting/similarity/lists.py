@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.rewriting.formulas.ranked import jaccard, names_in, prag, serp
 from biasgrid.families.rewriting.similarity.pairs import each_once
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray, IntArray
 
 
 def each_once(pairs: IntArray, compare: Callable[[int, int], float]) -> FloatArray:

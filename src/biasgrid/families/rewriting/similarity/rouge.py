@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance import LCSseq
 
-from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.rewriting.similarity.pairs import each_once
 from biasgrid.families.rewriting.tokens import stems
 

@@ -13,11 +13,11 @@ from biasgrid.families.rewriting.statistics.dealing import distances
 from biasgrid.families.rewriting.statistics.further import harms, lists
 from biasgrid.families.rewriting.statistics.means import jackknifed
 from biasgrid.families.rewriting.statistics.parts import NAMED
-from biasgrid.statistics.cell import Found, Settings
-from biasgrid.statistics.discovery import false_discovery_rates
-from biasgrid.statistics.intervals import Source, p_values
-from biasgrid.statistics.jackknife import jackknife
-from biasgrid.statistics.recomputed import numbers, rows_of
+from biasgrid.stats.cell import Found, Settings
+from biasgrid.stats.estimate import numbers, rows_of
+from biasgrid.stats.intervals import Source, p_values
+from biasgrid.stats.jackknife import jackknife
+from biasgrid.stats.multiplicity import false_discovery_rates
 from biasgrid.tables.statistics import ROW
 
 __all__ = ["statistics"]

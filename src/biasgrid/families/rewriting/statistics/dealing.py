@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray
-from biasgrid.statistics.cell import Settings
-from biasgrid.statistics.relabelling import AT_ONCE, TOLERANCE
-from biasgrid.tables.measure import options_of
+from biasgrid.base.arrays import BoolArray, FloatArray
+from biasgrid.stats.cell import Settings
+from biasgrid.stats.permutation import AT_ONCE, TOLERANCE
+from biasgrid.tables.metric import options_of
 from biasgrid.tables.statistics import UNKNOWN
 
 

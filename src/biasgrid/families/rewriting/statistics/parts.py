@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray, ratio
+from biasgrid.base.arrays import BoolArray, FloatArray, ratio
 from biasgrid.families.rewriting.formulas.floor import PAIR
-from biasgrid.tables.measure import written_options
+from biasgrid.tables.metric import written_options
 
 NAMED = ["measure", "options", *PAIR]
 """What tells numbers apart that are jackknifed."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from biasgrid.base.faults import Fault, nearest, one_of
 from biasgrid.families.statement.packs.combinations import allowed, attributes
 from biasgrid.families.statement.packs.constraints import Reference
 from biasgrid.families.statement.packs.pack import Pack, Template
 from biasgrid.families.statement.packs.table import Row, Table
 from biasgrid.families.texts import SPACING, spacing_problem
-from biasgrid.faults import Fault, nearest, one_of
 
 SLOT = re.compile(r"#(\d+)")
 LABELS = ("Yes", "No")

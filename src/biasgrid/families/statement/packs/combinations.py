@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from biasgrid.arrays import BoolArray, IntArray
+from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.statement.packs.constraints import Reference, Test
 from biasgrid.families.statement.packs.pack import Pack, Template
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from biasgrid.faults import Problem, nearest, one_of
+from biasgrid.base.faults import Problem, nearest, one_of
 
 Attribute = Literal["name", "group"]
 FUNCTIONS = {"eq": True, "neq": False}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from biasgrid.characters import alike
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.names import alike
+from biasgrid.base.text import read_text, readable
 from biasgrid.families.statement.packs.pack import UNUSED, Value
 from biasgrid.families.texts import SPACING, spacing_problem
-from biasgrid.faults import Fault, InputError
-from biasgrid.reading import read_text, readable
 
 FORM = "a value and its class, with a comma between them"
 FOLDER = "a folder of domains, files with a value and its class in each line"

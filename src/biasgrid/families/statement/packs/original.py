@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from io import StringIO
 
+from biasgrid.base.faults import Fault
 from biasgrid.families.statement.packs.constraints import Constraint, ConstraintError, Reference, Test
 from biasgrid.families.statement.packs.pack import Template
 from biasgrid.families.statement.packs.table import FILE, Row, Table, missing_columns, parameters_of
-from biasgrid.faults import Fault
 
 ARGUMENTS = "two arguments such as #1 or #1_class"
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import NamedTuple
 
-from biasgrid.faults import Fault, nearest, one_of
+from biasgrid.base.faults import Fault, nearest, one_of
 
 PARAMETER = re.compile(r"param_(\d+)")
 NEEDED = ("template_id", "template_text", "constraints", "label")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from biasgrid.base.faults import Fault, InputError, nearest, one_of
+from biasgrid.base.text import read_text
 from biasgrid.families.statement.packs.constraints import ConstraintError, parse
 from biasgrid.families.statement.packs.domains import Domains
 from biasgrid.families.statement.packs.original import negations_by_place, parse_as_original, table_as_original
 from biasgrid.families.statement.packs.pack import Template
 from biasgrid.families.statement.packs.table import FILE, Row, Table, table_of
-from biasgrid.faults import Fault, InputError, nearest, one_of
-from biasgrid.reading import read_text
 
 
 def read_table(path: Path, as_original: bool, faults: list[Fault]) -> Table:

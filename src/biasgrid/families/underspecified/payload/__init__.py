@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.shown import ShownCell, scaled
-from biasgrid.statistics.selection import select_rows
-from biasgrid.statistics.seriation import seriated
+from biasgrid.stats.ordering import seriated
+from biasgrid.stats.selection import select_rows
 
 PAIR = ["subject", "attribute"]
 OF_ROW = ("score", "other_score")

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.underspecified.comparisons import answered, directed
 from biasgrid.families.underspecified.measure import OF_GROUPS
 from biasgrid.families.underspecified.records import records_of_subjects
@@ -16,9 +16,9 @@ from biasgrid.families.underspecified.statistics.sources import effects_of, fram
 from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.families.underspecified.statistics.whole import means_of_groups, statistics_of_whole
 from biasgrid.families.underspecified.stereotypes.agreement import named_sides
-from biasgrid.statistics.cell import Found, Settings
-from biasgrid.statistics.of_groups.table import statistics_of_groups
-from biasgrid.tables.measure import AGREEMENT
+from biasgrid.groups.uncertainty.table import statistics_of_groups
+from biasgrid.stats.cell import Found, Settings
+from biasgrid.tables.metric import AGREEMENT
 
 __all__ = ["statistics"]
 

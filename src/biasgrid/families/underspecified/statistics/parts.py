@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
 from biasgrid.families.underspecified.measure import PARTS
 from biasgrid.families.underspecified.statistics.sums import Groups
-from biasgrid.statistics.cell import Settings, without_columns
-from biasgrid.statistics.discovery import false_discovery_rates, holm, selected_ends
-from biasgrid.statistics.intervals import Source, ends, half_width, p_values
-from biasgrid.statistics.jackknife import jackknife_of_means, left_out
-from biasgrid.statistics.moderated import Prior, moderated
+from biasgrid.stats.cell import Settings, without_columns
+from biasgrid.stats.intervals import Source, ends, half_width, p_values
+from biasgrid.stats.jackknife import jackknife_of_means, left_out
+from biasgrid.stats.moderated import Prior, moderated
+from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends
 from biasgrid.tables.statistics import UNKNOWN
 
 RANGES = {"gamma": (-1.0, 1.0), "eta": (-1.0, 1.0), "win_ratio": (0.0, 1.0)}

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.underspecified.comparisons import scores_in_groups
 from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.families.underspecified.statistics.whole import ByFrame
-from biasgrid.statistics.discovery import LEVEL
-from biasgrid.statistics.effects import minimal_effect
-from biasgrid.statistics.floors import statistic
-from biasgrid.statistics.jackknife import jackknife_of_means
-from biasgrid.statistics.moderated import Prior
-from biasgrid.statistics.relabelling import utilities
-from biasgrid.statistics.variances import components_of, indices_of
+from biasgrid.stats.jackknife import jackknife_of_means
+from biasgrid.stats.moderated import Prior
+from biasgrid.stats.multiplicity import LEVEL
+from biasgrid.stats.null import statistic
+from biasgrid.stats.permutation import utilities
+from biasgrid.stats.power import minimal_effect
+from biasgrid.stats.variance import components_of, indices_of
 
 NAMES = ("subject", "association", "subject x frame", "association x frame")
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.underspecified.measure import enumerated
-from biasgrid.statistics.frames import frames_of_templates
+from biasgrid.stats.clusters import frames_of_templates
 
 Names = tuple[pl.Series, IntArray]
 """Names, and of each thing its place among them, -1 where it has none."""

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import FloatArray, IntArray, ratio
+from biasgrid.base.arrays import FloatArray, IntArray, ratio
 from biasgrid.families.underspecified.statistics.sums import Groups
-from biasgrid.statistics.cell import Settings, without_columns
-from biasgrid.statistics.floors import Statistic, excess_of, floor_of, held_out, statistic, strength_of
-from biasgrid.statistics.intervals import Source, ends, half_width
-from biasgrid.statistics.jackknife import jackknife, left_out
-from biasgrid.statistics.relabelling import relabel, utilities
+from biasgrid.stats.cell import Settings, without_columns
+from biasgrid.stats.intervals import Source, ends, half_width
+from biasgrid.stats.jackknife import jackknife, left_out
+from biasgrid.stats.null import Statistic, excess_of, floor_of, held_out, statistic, strength_of
+from biasgrid.stats.permutation import relabel, utilities
 from biasgrid.tables.statistics import UNKNOWN
 
 FEWEST_FRAMES = 3

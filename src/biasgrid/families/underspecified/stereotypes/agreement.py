@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from biasgrid.arrays import IntArray
-from biasgrid.tables.measure import AGREEMENT
+from biasgrid.base.arrays import IntArray
+from biasgrid.tables.metric import AGREEMENT
 
 
 def named_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> IntArray:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from biasgrid.base.faults import Fault, nearest
 from biasgrid.families.underspecified.reading import read_lines
 from biasgrid.families.underspecified.word_lists import WordLists
-from biasgrid.faults import Fault, nearest
 
 EXPECTED = "an attribute and the group that its stereotype names: attribute | group"
 

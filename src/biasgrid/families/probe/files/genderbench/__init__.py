@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from biasgrid.base.faults import Fault, InputError, first_few, one_of
 from biasgrid.families.probe.files.genderbench.data import INVENTORIES, NAMES, Data
 from biasgrid.families.probe.files.genderbench.formulas import Values
 from biasgrid.families.probe.files.genderbench.probes import PROBES, Known
 from biasgrid.families.probe.files.log import Item, read_log
 from biasgrid.families.probe.files.section import PROMPTS, Keys
-from biasgrid.faults import Fault, InputError, first_few, one_of
 
 UNTOLD = {NAMES: "the gender of names", INVENTORIES: "the words that are counted"}
 BESIDE = "a YAML file with the keys 'log'"

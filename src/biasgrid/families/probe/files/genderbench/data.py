@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
+from biasgrid.base.faults import Fault, InputError, Problem, one_of, shown
+from biasgrid.base.rows import Row, read_rows
+from biasgrid.base.section import Section
 from biasgrid.families.probe.files.evaluators import GENDERS
-from biasgrid.faults import Fault, InputError, Problem, one_of, shown
-from biasgrid.rows import Row, read_rows
-from biasgrid.section import Section
 
 NAMES, RACES, JOBS, INVENTORIES = "names", "races", "jobs", "inventories"
 NUMBER = "a number, the larger the more masculine"

@@ -1,0 +1,251 @@
+"""Addresses that may hold secrets: what of them and of texts may be shown, and where the secrets come from."""
+
+from __future__ import annotations
+
+import os
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from hashlib import sha256
+from ipaddress import ip_address, ip_network
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes, urlsplit, urlunsplit
+
+from biasgrid.base.faults import Fault, InputError
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+STARS = "***"
+SHORTEST = 6
+"""Characters of a secret at least: what is shorter, such as `EMPTY` for a server of one's own, is none, but a word."""
+BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=%")
+ESCAPES = {'"': r'\\"|&quot;', "\\": r"\\\\", "/": r"\\/", " ": r"\+", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+ESCAPES |= {character: rf"\\{letter}" for character, letter in zip("\b\f\n\r\t", "bfnrt", strict=True)}
+"""How else JSON, addresses and HTML write a character."""
+
+HOST = re.compile(r"[\w.:-]+")
+PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+PORTS = {"http": 80, "https": 443}
+
+
+def shown(address: str) -> str:
+    """Returns what of an address may be written: no user, no password, no query."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "an address that cannot be read"
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def canonical(address: str) -> str:
+    """Returns what of an address says which server it is: scheme, host, port and path, in one spelling.
+
+    User, password and query are left out, as is a port that the scheme implies.
+
+    Raises:
+        InputError: it is no address.
+    """
+    try:
+        parts = urlsplit(address)
+        host, port = (parts.hostname or "").rstrip("."), parts.port or PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        raise InputError([Fault(shown(address), "", "is no address", "one such as https://host/v1")]) from None
+    return f"{parts.scheme}://[{host}]:{port}{parts.path.rstrip('/')}"
+
+
+def host_of(address: str) -> str:
+    """Returns host and port of an address, without a user."""
+    return urlsplit(address).netloc.rpartition("@")[2]
+
+
+def without_user(address: str) -> tuple[str, str | None]:
+    """Takes user and password out of an address.
+
+    Returns:
+        The address without them, and what a request says of them in its header `Authorization`, None without any.
+
+    Raises:
+        ValueError: it is not an address.
+    """
+    parts = urlsplit(address)
+    user, _, host = parts.netloc.rpartition("@")
+    header = f"Basic {b64encode(unquote_to_bytes(user)).decode()}" if user else None
+    return urlunsplit(parts._replace(netloc=host)), header
+
+
+def digest_of(address: str) -> str:
+    """Returns a digest by which one notices that an address has changed, whatever of it is shown."""
+    return sha256(address.encode()).hexdigest()[:16]
+
+
+def with_secrets(address: str) -> str:
+    """Returns an address with variables of the environment in place of `${NAME}`.
+
+    Raises:
+        InputError: the environment has no such variable.
+    """
+    missing = [name for name in VARIABLE.findall(address) if name not in os.environ]
+    if missing:
+        names = ", ".join(dict.fromkeys(missing))
+        expected = f"it there, such as `export {missing[0]}=...`, in the shell that runs snakemake"
+        raise InputError([Fault(shown(address), "", f"the environment has no {names}", expected)])
+    return VARIABLE.sub(lambda found: os.environ[found[1]], address)
+
+
+class Proxy(NamedTuple):
+    """A proxy that the environment names: its address, which may hold a password, and the variable."""
+
+    address: str
+    variable: str
+
+
+def proxy_of(address: str) -> Proxy | None:
+    """Returns the proxy through which an address is reached.
+
+    None where the environment names none, where `NO_PROXY` has the host, and for addresses on this machine.
+
+    Raises:
+        InputError: what the environment names cannot be a proxy.
+    """
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    if is_this_machine(host) or without_proxy(host, parts.netloc.rpartition("@")[2]):
+        return None
+    return next(proxies_named(parts.scheme, "all"), None)
+
+
+def proxies_named(*kinds: str) -> Iterator[Proxy]:
+    """Yields the proxies that the environment names.
+
+    Args:
+        kinds: of which variables: `http`, `https` or `all`.
+
+    Raises:
+        InputError: one cannot be a proxy.
+    """
+    for kind in kinds:
+        for variable in (f"{kind}_proxy", f"{kind}_proxy".upper()):
+            if value := os.environ.get(variable, "").strip():
+                yield Proxy(checked_proxy(value, variable), variable)
+
+
+def prepare_proxies() -> None:
+    """Makes the environment fit for libraries that read all of it: they take no proxy for this machine.
+
+    Raises:
+        InputError: it names one that cannot be a proxy, of which they would say nothing that helps.
+    """
+    if list(proxies_named("http", "https", "all")):
+        named = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
+        hosts = dict.fromkeys(filter(None, [*named, *THIS_MACHINE]))
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
+
+
+def checked_proxy(value: str, variable: str) -> str:
+    """Returns the address of a proxy.
+
+    Raises:
+        InputError: it is none.
+    """
+    proxy = value if "://" in value else f"http://{value}"
+    try:
+        parts = urlsplit(proxy)
+        is_one = parts.scheme in PROXY_SCHEMES and HOST.fullmatch(parts.hostname or "") and parts.port != 0
+    except ValueError:
+        is_one = None
+    if not is_one:
+        expected = f"an address such as http://proxy.example.org:3128, or no such variable (`unset {variable}`)"
+        raise InputError([Fault("the environment", variable, "names no proxy that can be used", expected)])
+    return proxy
+
+
+def is_this_machine(host: str) -> bool:
+    """Says whether a host is this machine, by its name or address."""
+    try:
+        return ip_address(host).is_loopback or ip_address(host).is_unspecified
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def without_proxy(host: str, host_and_port: str) -> bool:
+    """Says whether `NO_PROXY` has a host: by name, by the end of its name, or by a network of addresses."""
+    from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
+
+    named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    if proxy_bypass_environment(host_and_port, {"no": named}):
+        return True
+    return any(is_in_network(host, each.strip()) for each in named.split(",") if "/" in each)
+
+
+def is_in_network(host: str, network: str) -> bool:
+    """Says whether a host is an address of a network such as `10.0.0.0/8`."""
+    try:
+        return ip_address(host) in ip_network(network, strict=False)
+    except ValueError:
+        return False
+
+
+def without_secret(text: str, secrets: Iterable[str]) -> str:
+    """Returns a text of somebody to whom secrets were sent, with stars in their place.
+
+    They are found as they are, in base64 (also within what was encoded, such as `Bearer KEY`), in hexadecimal digits,
+    and with characters written as in addresses, JSON or HTML.
+
+    Args:
+        text: an answer or an error.
+        secrets: keys and passwords; those shorter than `SHORTEST` are left.
+    """
+    for secret in sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True):
+        plain, encoded = patterns_of(secret)
+        text = "".join(starred(plain.sub(STARS, text), encoded))
+    return text
+
+
+def starred(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
+    """Yields the parts of a text, with stars in place of words in base64 that hold something."""
+    rest = 0
+    for found in encoded.finditer(text):
+        start, end = found.span()
+        if end <= rest:
+            continue
+        while start > rest and text[start - 1] in BASE64:
+            start -= 1
+        while end < len(text) and text[end] in BASE64:
+            end += 1
+        yield text[rest:start] + STARS
+        rest = end
+    yield text[rest:]
+
+
+@lru_cache
+def patterns_of(secret: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Returns what finds a secret as it is or in hexadecimal digits, and what finds it in base64."""
+    data = secret.encode(errors="surrogateescape")
+    plain = [written(secret), f"(?i:{data.hex()})"]
+    return re.compile("|".join(plain)), re.compile("|".join(map(written, cores(data))))
+
+
+def written(text: str) -> str:
+    """Returns a pattern of a text each of whose characters may be written in another way."""
+    return "".join(f"(?:{'|'.join(ways(character))})" for character in text)
+
+
+def ways(character: str) -> Iterator[str]:
+    """Yields patterns of the ways in which a character is written."""
+    yield re.escape(character)
+    if character in ESCAPES:
+        yield ESCAPES[character]
+    yield "".join(f"(?i:%{byte:02x})" for byte in character.encode(errors="surrogateescape"))
+    units = character.encode("utf-16-be", errors="surrogatepass")
+    yield "".join(rf"\\u(?i:{units[place]:02x}{units[place + 1]:02x})" for place in range(0, len(units), 2))
+    yield rf"&\#0*{ord(character)};|&\#(?i:x0*{ord(character):x});"
+
+
+def cores(data: bytes) -> Iterator[str]:
+    """Yields what base64 makes of data alone, wherever they begin in what is encoded; for addresses, too."""
+    for before in range(3):
+        whole = b64encode(bytes(before) + data).decode()
+        core = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+        yield from {core, core.replace("+", "-").replace("/", "_")}

@@ -1,0 +1,165 @@
+"""Files that are written whole, with one message where the system refuses; damaged files and files from the future."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from biasgrid.base.faults import UserError
+
+PARENT = "BIASGRID_PARENT"
+"""The variable of the environment that says of a process, by its number, without which other one it was given up."""
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Writes a text file in UTF-8; a reader never sees a half-written one.
+
+    Raises:
+        UserError: the disk is full, or the system refuses for another reason.
+    """
+    with whole(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_made(path: str | Path, kind: str) -> Any:
+    """Reads a JSON file that a run has made.
+
+    Args:
+        path: the file.
+        kind: what it should be, for the message.
+
+    Raises:
+        UserError: the file is empty or damaged.
+    """
+    try:
+        return json.loads(Path(path).read_bytes())
+    except ValueError as error:
+        raise UserError(f"{path}: not {kind} ({error}); remove it and run again") from None
+
+
+@contextmanager
+def whole(path: str | Path) -> Iterator[Path]:
+    """Gives a temporary path for what shall be a file; the file is there once the context ends without an error.
+
+    What killed writers of the same file have left is removed.
+
+    Args:
+        path: the file; folders that are missing are made.
+
+    Raises:
+        UserError: what is there is no file; or the disk is full, or the system refuses for another reason.
+    """
+    path = Path(path)
+    with explained(path):
+        if path.exists() and not path.is_file():
+            raise UserError(f"{path}: a folder, pipe or device; expected a file that may be written")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_partials(path)
+        partial = path.with_name(f".{path.name}.{token_hex(4)}")
+        try:
+            yield partial
+            # Some file systems tell only now that there was no room.
+            with partial.open("rb") as written:
+                os.fsync(written)
+            refuse_without_parent(path)
+            partial.replace(path)
+        finally:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_files(folder: str | Path) -> Iterator[Path]:
+    """Gives a temporary folder; what was written there moves into a folder once the context ends without an error.
+
+    Args:
+        folder: where the files go; made where it is missing.
+
+    Raises:
+        UserError: the disk is full, or the system refuses for another reason.
+    """
+    partial = Path(folder, ".partial")
+    with explained(folder):
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        try:
+            yield partial
+            refuse_without_parent(folder)
+            for file in partial.iterdir():
+                file.replace(Path(folder, file.name))
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def refuse_without_parent(path: str | Path) -> None:
+    """Keeps a job that was given up, because the process that runs it has ended, from putting an output in place.
+
+    Raises:
+        UserError: it was given up.
+    """
+    process, _, parent = os.environ.get(PARENT, "").partition(":")
+    if process == str(os.getpid()) and parent != str(os.getppid()):
+        raise UserError(f"{path}: not made, because the process that began this job was ended meanwhile; run again")
+
+
+def remove_partials(path: Path) -> None:
+    """Removes the temporary files of a file's earlier writers."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}")
+    for partial in path.parent.glob(f".{path.name[:1]}*"):
+        if name.fullmatch(partial.name):
+            partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def explained(path: str | Path, remedy: str = "fix that") -> Iterator[None]:
+    """Puts the system's refusal to write a file, or into a folder, into words for users.
+
+    Args:
+        path: the file or folder.
+        remedy: what to do where it is not the disk that is full.
+
+    Raises:
+        UserError: with the path and the reason.
+    """
+    try:
+        yield
+    except Exception as error:
+        number = system_error(error)
+        if number is None:
+            raise
+        if number in FULL_DISK:
+            raise UserError(f"{path}: cannot be written, the disk is full; make room and run again") from None
+        raise UserError(f"{path}: cannot be written ({os.strerror(number)}); {remedy} and run again") from None
+
+
+def system_error(error: Exception) -> int | None:
+    """Returns the number of the system's error, None for errors of another kind."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    # Libraries written in Rust, such as polars and safetensors, tell the number in the message alone.
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    return int(told[1]) if told else None
+
+
+def bring_to_present(paths: Iterable[str | Path]) -> None:
+    """Gives files that seem to be from the future the time of now.
+
+    They are left when a clock that was ahead is set back. Snakemake takes what was made from them for outdated, and
+    removes what it makes from them, until the future has come. Files keep their order, so nothing else is made again.
+    """
+    now = time.time()
+    for path in map(Path, paths):
+        # Only who owns a file may set its time; and a job of a killed run may still be at work.
+        with suppress(PermissionError, FileNotFoundError):
+            if path.lstat().st_mtime > now:
+                os.utime(path, (now, now), follow_symlinks=False)

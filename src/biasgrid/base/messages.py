@@ -1,0 +1,130 @@
+"""Words what pydantic finds wrong: the place, what stands there and what is allowed."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from biasgrid.base.faults import Fault, InputError, nearest, one_of, shown
+from biasgrid.base.section import PATTERNS, SECRETS, KeysError
+
+# YAML takes 1e-3, which has no dot, for text.
+NUMBER = "a number, such as 0.001 or 1.0e-3"
+EXPECTED = {
+    "bool_type": "true or false",
+    "dict_type": "a mapping of names to values",
+    "finite_number": "a finite number",
+    "float_parsing": NUMBER,
+    "float_type": NUMBER,
+    "greater_than": "a number greater than {gt:g}",
+    "greater_than_equal": "a number of at least {ge:g}",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "json_invalid": "a JSON object a line",
+    "less_than": "a number less than {lt:g}",
+    "less_than_equal": "a number of at most {le:g}",
+    "list_type": "a list, such as [a, b]",
+    "too_long": "{max_length} entries at most",
+    "too_short": "{min_length} or more entries",
+}
+"""What is allowed where pydantic finds an error of a type."""
+
+Place = tuple[int | str, ...]
+Content = TypeVar("Content", bound=BaseModel)
+
+
+def checked(kind: type[Content], content: Any, file: str) -> Content:
+    """Checks what stands in a file.
+
+    Raises:
+        InputError: with every fault, each with its place.
+    """
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        raise InputError(as_fault(detail, file) for detail in error.errors()) from None
+
+
+def as_fault(detail: ErrorDetails, file: str, line: int | None = None) -> Fault:
+    """Words one of pydantic's errors.
+
+    Args:
+        detail: the error.
+        file: the file that is faulty.
+        line: where in the file the faulty content stands; None where it is the whole file.
+    """
+    if detail["type"] == "union_tag_invalid":
+        detail = of_tag(detail)
+    place, allowed = detail["loc"], allowed_names(detail)
+    expected = one_of(allowed) if allowed else expected_of(detail)
+    problem = problem_of(detail, allowed)
+    if place[-1:] == ("[key]",):
+        place, problem = place[:-2], f"the key {shown(detail['input'])}"
+    return Fault(file, at_line(line, written(place)), problem, expected)
+
+
+def of_tag(detail: ErrorDetails) -> ErrorDetails:
+    """Returns the error of a section whose kind is none of those that there are as one of the key that tells it."""
+    context = detail["ctx"]
+    key = context["discriminator"].strip("'")
+    return ErrorDetails(
+        type="literal_error",
+        loc=(*detail["loc"], key),
+        msg=detail["msg"],
+        input=detail["input"][key],
+        ctx={"expected": context["expected_tags"]},
+    )
+
+
+def problem_of(detail: ErrorDetails, allowed: list[str]) -> str:
+    """Says what stands where an error is, or what is missing there."""
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "missing":
+        return "missing"
+    if kind == "json_invalid":
+        return f"not JSON ({context['error']})".replace(" at line 1 column", ", column")
+    if kind == "extra_forbidden":
+        return f"unknown key{nearest(str(detail['loc'][-1]), allowed)}"
+    if context.get("pattern") in SECRETS:
+        return "text that is not shown, as it may be a secret"
+    if kind == "value_error" and isinstance(context["error"], KeysError):
+        given = [key for key, setting in value.items() if setting is not None]
+        return f"has {', '.join(given) or 'no keys'}"
+    return f"{shown(value)}{nearest(str(value), allowed)}"
+
+
+def allowed_names(detail: ErrorDetails) -> list[str]:
+    """Returns the names that are allowed where an error is, none where it is not about names."""
+    if detail["type"] == "extra_forbidden":
+        # See `Section`.
+        return list(detail["input"])
+    if detail["type"] == "literal_error":
+        return [word.strip("'") for word in detail["ctx"]["expected"].replace(" or ", ", ").split(", ")]
+    return []
+
+
+def expected_of(detail: ErrorDetails) -> str:
+    """Says what is allowed where an error is."""
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "missing":
+        return f"the key {detail['loc'][-1]!r}"
+    if kind == "string_type":
+        return "text" if value is None or isinstance(value, (dict, list)) else "text, in quotes"
+    if kind == "string_pattern_mismatch":
+        return PATTERNS[context["pattern"]]
+    if kind == "value_error":
+        return str(context["error"]).removeprefix("expected ")
+    return EXPECTED.get(kind, detail["msg"]).format(**context)
+
+
+def at_line(line: int | None, where: str) -> str:
+    """Writes a place with its line, where that is known."""
+    return where if line is None else f"line {line}, {where}".removesuffix(", ")
+
+
+def written(place: Place) -> str:
+    """Writes a place as messages do: names with dots between them, numbers of items in brackets."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")

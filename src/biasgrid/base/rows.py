@@ -1,0 +1,147 @@
+"""Reads rows with named columns that users wrote: JSON lines, CSV or Parquet, whatever is handed on."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from biasgrid.base.faults import Fault, InputError, nearest, one_of, shown
+from biasgrid.base.text import readable
+
+OBJECT = "a JSON object a line"
+
+
+class Row(NamedTuple):
+    """A row of a file.
+
+    Attributes:
+        where: its place, for messages.
+        values: what stands in the columns that were asked for; None where a line is too short.
+    """
+
+    where: str
+    values: Mapping[str, Any]
+
+
+def read_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[Row]:
+    """Yields some columns of the rows of a file, whose ending tells what it is.
+
+    Args:
+        path: the file, `.jsonl`, `.csv` or `.parquet`.
+        columns: their names; `prompt.text` is the key `text` of the object in `prompt`.
+        expected: what the file should be, for messages.
+
+    Raises:
+        InputError: it cannot be read, is none of these, or lacks a column.
+    """
+    if path.suffix not in READERS:
+        raise InputError([Fault(str(path), "", f"the ending {path.suffix!r}", f"{expected}: .jsonl, .csv or .parquet")])
+    yield from READERS[path.suffix](path, columns, expected)
+
+
+def json_lines(path: Path, columns: Sequence[str], expected: str) -> Iterator[Row]:
+    """Yields rows of a file that has an object in each line; blank lines do not count."""
+    with text_of(path, expected) as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            where = f"line {number}"
+            try:
+                content = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError([Fault(str(path), where, f"not JSON ({error})", OBJECT)]) from None
+            if not isinstance(content, dict):
+                raise InputError([Fault(str(path), where, shown(content), OBJECT)])
+            values = within(content)
+            check_columns(path, where, columns, list(values))
+            yield Row(where, {name: values[name] for name in columns})
+
+
+def csv_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[Row]:
+    """Yields rows of a file whose first line names its columns."""
+    with text_of(path, expected) as file:
+        reader = csv.DictReader(file, strict=True)
+        try:
+            if reader.fieldnames is not None:
+                check_columns(path, "line 1", columns, list(reader.fieldnames))
+            for row in reader:
+                yield Row(f"line {reader.line_num}", {name: row[name] for name in columns})
+        except csv.Error as error:
+            where = f"line {reader.line_num}"
+            raise InputError([Fault(str(path), where, f"not CSV ({error})", expected)]) from None
+
+
+def parquet_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[Row]:
+    """Yields rows of a table."""
+    import polars as pl  # slow to load, and needed for such files alone
+
+    with readable(path, expected):
+        try:
+            schema = pl.read_parquet_schema(path)
+            check_columns(path, "", columns, [*schema, *(name for name in columns if is_within(name, schema))])
+            chosen = dict.fromkeys(name if name in schema else name.split(".")[0] for name in columns)
+            table = pl.read_parquet(path, columns=list(chosen), glob=False)
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).strip().splitlines()[0]
+            raise InputError([Fault(str(path), "", f"not Parquet ({reason})", expected)]) from None
+    for number, row in enumerate(table.iter_rows(named=True), start=1):
+        values = within(row)
+        yield Row(f"row {number}", {name: values.get(name) for name in columns})
+
+
+def is_within(name: str, schema: Mapping[str, Any]) -> bool:
+    """Says whether a name is that of a part of a table's column, such as `prompt.text`."""
+    column, *parts = name.split(".")
+    kind = schema.get(column)
+    for part in parts:
+        fields = {field.name: field.dtype for field in getattr(kind, "fields", ())}
+        kind = fields.get(part)
+    return kind is not None
+
+
+@contextmanager
+def text_of(path: Path, expected: str) -> Iterator[TextIO]:
+    """Opens a text in UTF-8, whatever characters it holds: of large files no more than a line is in memory.
+
+    Raises:
+        InputError: it cannot be read, or is not UTF-8.
+    """
+    with readable(path, expected), path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            yield file
+        except UnicodeDecodeError as error:
+            raise InputError([Fault(str(path), "", f"is not UTF-8 ({error.reason})", "UTF-8 text")]) from None
+
+
+def within(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns values by key, and those of objects in it by names such as `prompt.text`."""
+    values = dict(content)
+    for name, value in content.items():
+        if isinstance(value, dict):
+            values |= {f"{name}.{part}": one for part, one in within(value).items()}
+    return values
+
+
+READERS: Mapping[str, Callable[[Path, Sequence[str], str], Iterator[Row]]] = {
+    ".jsonl": json_lines,
+    ".csv": csv_rows,
+    ".parquet": parquet_rows,
+}
+"""By the endings of files."""
+
+
+def check_columns(path: Path, where: str, columns: Sequence[str], names: Sequence[str]) -> None:
+    """Refuses a file without some columns.
+
+    Raises:
+        InputError: with all of them.
+    """
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise InputError(
+            Fault(str(path), where, f"no column {name!r}{nearest(name, names)}", one_of(names)) for name in missing
+        )

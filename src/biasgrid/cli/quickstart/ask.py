@@ -1,0 +1,166 @@
+"""Typed texts, answered as the grid asks: through the stage `predict`, by the same back ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.files import write_text
+from biasgrid.base.messages import checked
+from biasgrid.base.references import found
+from biasgrid.cli.quickstart.model import Tried
+from biasgrid.cli.quickstart.typed import FORMS, Typed, TypedError, typed_line
+from biasgrid.config import Config
+from biasgrid.config.registry import BUILT_IN
+from biasgrid.config.running import Run
+from biasgrid.families.expansion import expand_rows
+from biasgrid.inference.checkpoints.checkpoint import read_record
+from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
+from biasgrid.inference.engine.back_end import Opener
+from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.models.predict import ShardFiles, predict_shard
+from biasgrid.inference.models.prerequisites import write_able
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import read_table, write_table
+from biasgrid.tables.provenance import provenance
+
+OF_TABLES = ("instance", "key")
+"""What tells rows of tables apart, and nobody has typed."""
+
+
+def read_lines(task: str, lines: Sequence[str], source: str) -> list[Typed]:
+    """Reads lines for models of a task; empty ones do not count.
+
+    Args:
+        task: the task.
+        lines: what was typed.
+        source: where, for messages.
+
+    Raises:
+        InputError: with all that is wrong with any of them.
+    """
+    typed, faults = [], []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            typed.append(typed_line(task, line))
+        except TypedError as error:
+            faults.append(Fault(source, f"line {number}", error.problem, error.expected))
+    if not typed and not faults:
+        faults.append(Fault(source, "", "nothing is asked", FORMS[task].written))
+    if faults:
+        raise InputError(faults)
+    return typed
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Asks a model, which is loaded at the first question.
+
+    Attributes:
+        model: the model.
+        folder: where what it needs is kept while it is asked; an answer that is there is not asked for again.
+        opener: what keeps the model between questions.
+    """
+
+    model: Tried
+    folder: Path
+    opener: Opener = field(default_factory=Opener)
+
+    @cached_property
+    def config(self) -> Config:
+        """A config that has this model, and nothing to ask it."""
+        name = self.model.name
+        model = checked(BUILT_IN.model_section(self.model.task), self.model.section, name)
+        run = Run.model_construct(models=[name], datasets=[])
+        return Config.model_construct(models={name: model}, datasets={}, run=run)
+
+    @cached_property
+    def record(self) -> Path:
+        """The record of the model, which the grid's rule fetch would make."""
+        source = self.config.source_of_model(self.model.name)
+        record = record_of_keys(**source) if "keys" in source else make_record(**source)
+        write_text(self.folder / "model.json", json.dumps(record))
+        return self.folder / "model.json"
+
+    @cached_property
+    def able(self) -> Path | None:
+        """What the model can do, which the grid's rule able would find out; None where nobody need look."""
+        look = self.config.back_end_of(self.model.name).look
+        if not look:
+            return None
+        found_out = found(look)(read_record(self.record), self.model.section, self.folder / "able.log")
+        write_able(self.folder / "able.json", self.record, found_out)
+        return self.folder / "able.json"
+
+    @property
+    def classes(self) -> Sequence[str]:
+        """The classes of a classifier."""
+        return list(self.config.models[self.model.name].labels)
+
+    def ask(self, typed: Sequence[Typed]) -> list[dict[str, Any]]:
+        """Asks a model.
+
+        Args:
+            typed: what.
+
+        Returns:
+            For each the keys of what was asked, and those of the answer that are not null.
+
+        Raises:
+            ModelError: the model cannot be used, or not for this.
+        """
+        answers: dict[int, dict[str, Any]] = {}
+        for kind in dict.fromkeys(one.answer for one in typed):
+            places = [place for place, one in enumerate(typed) if one.answer == kind]
+            answers |= zip(places, self._answers(kind, [typed[place].row for place in places]), strict=True)
+        return [{**one.row, **told_of(one, answers[place])} for place, one in enumerate(typed)]
+
+    def _answers(self, kind: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        expansion = expand_rows(pl.DataFrame(rows, infer_schema_length=None), {})
+        instances, predictions = self.folder / "instances.parquet", self.folder / "predictions.parquet"
+        write_table(pl.concat(expansion.parts), instances, expansion.schema, {})
+        answers = self.folder / "answers" / kind / self.model.name
+        files = ShardFiles(
+            instances, self.record, predictions, self.folder / "timing.json", answers, answers / "progress.json",
+            self.able if kind == "choice" else None,
+        )  # fmt: skip
+        path = self.config.back_end_of(self.model.name).path
+        predict_shard(files, 1, 1, path, self._settings(kind), provenance(), self.opener)
+        said = read_table(predictions, schema_of(kind)).sort("instance").drop(OF_TABLES)
+        for row in said.iter_rows(named=True):
+            yield {name: value for name, value in row.items() if value is not None}
+
+    def _settings(self, kind: str) -> Settings:
+        entry, inference = self.config.models[self.model.name], self.config.inference
+        # The record of a model without a checkpoint has its own.
+        own = entry.deciding_keys() if entry.has_checkpoint else {}
+        classes = {"labels": list(entry.labels.values())} if entry.labels else {}
+        return Settings(
+            model=self.model.name,
+            task=self.model.task,
+            precision=inference.precision,
+            token_budget=inference.token_budget,
+            device=inference.device,
+            seconds_without_progress=60 * inference.time_limit,
+            answer=kind,
+            threads=os.cpu_count() or 1,
+            choices={**FORMS[self.model.task].choices, **classes, **own},
+            section=self.model.section,
+            log=self.folder / "ask.log",
+        )
+
+
+def told_of(one: Typed, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an answer with the lists as long as what was typed has candidates; tables are as wide as the longest."""
+    count = len(one.candidates) or None
+    return {name: value[:count] if isinstance(value, list) else value for name, value in answer.items()}

@@ -1,0 +1,125 @@
+"""Configs for models of one's own: the datasets that biasgrid has for them, in a file with comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from biasgrid.base.faults import InputError, UserError, one_of, unknown_names
+from biasgrid.cli.quickstart.model import Tried
+from biasgrid.config import Config, read_config
+from biasgrid.config.registry import registry_of
+from biasgrid.families.underspecified.section import is_generative
+
+SHIPPED = ("config.yaml", "llm.yaml", "fairness.yaml")
+"""The configs whose datasets are offered."""
+CUT = ("limit", "sample")
+"""The keys that cut a dataset down; without them the whole is asked, and nothing that was answered is asked again."""
+
+SAMPLE = {"units": 2500, "seed": 1}
+"""What generative models are asked of underspecified questions, which have hundreds of thousands of units."""
+
+
+def shipped_datasets(root: Path) -> dict[str, dict[str, Any]]:
+    """Returns the sections of all datasets that biasgrid has, whole and with all their variants.
+
+    Args:
+        root: the folder that has `config/`.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name in SHIPPED:
+        for dataset, section in read_config(root / "config" / name)["datasets"].items():
+            variants = found.get(dataset, {}).get("variants", {})
+            kept = {key: value for key, value in section.items() if key not in (*CUT, "shards")}
+            found[dataset] = deepcopy(found.get(dataset, kept))
+            if variants := variants | section.get("variants", {}):
+                found[dataset]["variants"] = variants
+    return found
+
+
+def starter(
+    root: Path, results: str, tried: Sequence[Tried], wanted: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Makes the content of a config for models.
+
+    Args:
+        root: the folder that has `config/` and `word_lists/`.
+        results: where its results go.
+        tried: the models.
+        wanted: names of datasets; without any, all that are for one of the models.
+
+    Returns:
+        The content, and the names of all datasets that are for one of the models.
+
+    Raises:
+        UserError: there is no such dataset, or none is for these models.
+    """
+    shipped = shipped_datasets(root)
+    if faults := list(unknown_names("the command line", "datasets", wanted, shipped)):
+        raise InputError(faults)
+    datasets = {name: for_models(section, tried) for name, section in shipped.items()}
+    # Where no model answers any variant, none is left.
+    datasets = {name: section for name, section in datasets.items() if section.get("variants", True)}
+    content: dict[str, Any] = {
+        "title": ", ".join(str(one.section["label"]) for one in tried),
+        "results": results,
+        "word_lists": str(root / "word_lists"),
+        "tokenizers": {one.name: one.tokenizer for one in tried if one.tokenizer},
+        "models": {one.name: one.section for one in tried},
+        "datasets": datasets,
+        "run": {"models": [one.name for one in tried], "datasets": list(datasets)},
+    }
+    # What is selected need not fit yet, as a whole check would ask for.
+    config = Config.model_validate(content, context=registry_of([], "the starter config"))
+    fitting = [name for name in datasets if any(config.fits(one.name, name) for one in tried)]
+    chosen = [name for name in wanted or fitting if name in fitting]
+    if not chosen:
+        tasks = ", ".join(dict.fromkeys(one.task for one in tried))
+        asked = f"{', '.join(wanted)} are" if wanted else "no dataset is"
+        raise UserError(f"{asked} not for models of {tasks}; expected {one_of(fitting)}")
+    content["datasets"] = {name: datasets[name] for name in chosen}
+    content["run"] = {"models": [one.name for one in tried], "datasets": chosen}
+    return content, fitting
+
+
+def for_models(section: Mapping[str, Any], tried: Sequence[Tried]) -> dict[str, Any]:
+    """Returns a dataset's section with the variants that models answer; those of masked ones get their tokenizers."""
+    if "variants" not in section:
+        return dict(section)
+    shipped = section["variants"]
+    masked = next(value for name, value in shipped.items() if name.startswith("lm-"))
+    named = {str(one.section["variant"]) for one in tried if "variant" in one.section}
+    variants = {name: masked if name.startswith("lm-") else shipped[name] for name in sorted(named)}
+    return {**section, "variants": variants}
+
+
+def sampled(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a config's content in which generative models are asked samples where the whole would be refused."""
+    datasets = deepcopy(content["datasets"])
+    for section in datasets.values():
+        for name, variant in section.get("variants", {}).items():
+            if is_generative(name):
+                variant["sample"] = dict(SAMPLE)
+    return {**content, "datasets": datasets}
+
+
+def written(content: Mapping[str, Any], head: Sequence[str], notes: Mapping[str, str]) -> str:
+    """Writes a config.
+
+    Args:
+        content: what it says.
+        head: lines of comment that it begins with.
+        notes: comments by the keys behind which they stand, wherever these are.
+    """
+    text = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=110)
+    lines = []
+    for line in text.splitlines():
+        key = re.match(r"\s*([\w-]+):", line)
+        note = notes.get(key[1]) if key else None
+        lines.append(f"{line}  # {note}" if note else line)
+    return "\n".join([*(f"# {line}" for line in head), *lines, ""])

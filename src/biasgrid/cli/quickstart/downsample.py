@@ -1,0 +1,105 @@
+"""Datasets cut down to what a model answers in some time: fewer subjects and attributes first, then a sample."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+from biasgrid.config import load_word_lists, parse_config
+from biasgrid.runs.plan import CellPlan, Rate, make_plan
+
+SIZES = (32, 24, 16, 12, 10, 8, 6, 4)
+"""How many subjects of each list, and attributes of each type, are tried. All templates stay: frames are what
+intervals are over."""
+SHARE = 0.5
+"""How much of what the largest products reach inference does, on processors that were tried."""
+MOST_ROWS = 3000.0
+"""Instances in a second and core, however small the model."""
+TOKENS = 512
+"""Of a batch whose products are timed."""
+REQUESTS = 5.0
+"""Requests in a second that a server is taken to answer."""
+
+
+def cut(content: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """Cuts the datasets of a config down.
+
+    Args:
+        content: the config, with whole datasets.
+        seconds: how long the models shall answer, all datasets together.
+
+    Returns:
+        The config, with `limit` and `sample` where a dataset would take longer than its share of the time.
+    """
+    datasets = {name: deepcopy(section) for name, section in content["datasets"].items()}
+    each = seconds / len(datasets)
+    cores, tflops = os.cpu_count() or 1, measured_tflops()
+    for name, section in datasets.items():
+        for size in (None, *SIZES):
+            if size is not None and "subjects" in section:
+                section["limit"] = {"subjects": size, "attributes": size}
+            needed = sum(seconds_of_cell(cell, tflops, cores) for cell in planned(content, name, section))
+            # A sample of half leaves each subject and attribute with enough; one of less would thin them out.
+            if needed <= 2 * each or "subjects" not in section:
+                break
+        share = max(round(each / needed, 4), 0.0001) if needed > each else None
+        section["sample"] = {"share": share, "seed": 1} if share else "all"
+        section["shards"] = 1 if is_served(content) else cores
+    return {**content, "datasets": datasets}
+
+
+def planned(content: Mapping[str, Any], name: str, section: Mapping[str, Any]) -> Sequence[CellPlan]:
+    """Plans the cells of one dataset."""
+    # Generative models must be told that a dataset is asked whole.
+    whole = {**section, "sample": "all"}
+    config = parse_config({**content, "datasets": {name: whole}, "run": {**content["run"], "datasets": [name]}}, "try")
+    return make_plan(config, load_word_lists(config), Rate()).cells
+
+
+def seconds_of_cell(cell: CellPlan, tflops: float, cores: int) -> float:
+    """Returns how long a cell takes, about."""
+    rows = cell.instances.value or 0
+    if cell.requests.value:
+        return cell.requests.value / REQUESTS
+    flop = cell.flop.value if cell.flop.value is not None else 0
+    return max(flop * 1e-12 / (tflops * SHARE), rows / (MOST_ROWS * cores))
+
+
+def measured_tflops() -> float:
+    """Times products as large as those of a model of middle size: 10^12 operations in a second, of all free cores.
+
+    They are those of whichever library the engine would take, on one core, as each job has: products on several wait
+    for the core that others keep busy.
+    """
+    import torch
+
+    from biasgrid.inference.engine.autotune import seconds_of
+    from biasgrid.inference.engine.hardware import linear, one_dnn_computes
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    values, weight = (torch.ones(*shape, device=device) for shape in ((TOKENS, 768), (3072, 768)))
+    ways: dict[str, Callable[[], object]] = {"torch": lambda: torch.nn.functional.linear(values, weight)}
+    if one_dnn_computes(weight):
+        ways["oneDNN"] = lambda: linear(values, weight)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.inference_mode():
+            fastest = min(seconds_of(ways, device).values())
+    finally:
+        torch.set_num_threads(threads)
+    cores = 1 if device.type == "cuda" else free_cores()
+    return cores * 2 * TOKENS * 768 * 3072 / fastest * 1e-12
+
+
+def free_cores() -> float:
+    """Returns how many cores are left for as many jobs as there are cores, beside what else wants them now."""
+    cores = os.cpu_count() or 1
+    return cores * cores / (cores + os.getloadavg()[0])
+
+
+def is_served(content: Mapping[str, Any]) -> bool:
+    """Says whether a server answers, which one job at a time asks."""
+    return any("endpoint" in model for model in content["models"].values())

@@ -1,0 +1,156 @@
+"""What a model is that a person names: a folder, a repository of the hub, or the address of a server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from biasgrid.base.faults import UserError
+from biasgrid.inference.checkpoints.checkpoint import ModelError, read_tokenizer
+from biasgrid.inference.checkpoints.fetch import check_all_read
+from biasgrid.inference.checkpoints.files import CONFIG, OTHER_FILES, TOKENIZER_FILES, names_in, read_json
+from biasgrid.inference.checkpoints.unread import ADAPTERS
+from biasgrid.inference.checkpoints.uses import Use, advice_of, class_names, use_of
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A model as a config has it.
+
+    Attributes:
+        name: its name in the config.
+        section: its section there.
+        folder: the folder of its checkpoint; None of one behind a server.
+        tokenizer: the section of its tokenizer where masked language models need one, else empty.
+    """
+
+    name: str
+    section: dict[str, Any]
+    folder: Path | None
+    tokenizer: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def task(self) -> str:
+        """What it is used for."""
+        return str(self.section["task"])
+
+
+def look_at(model: str, labels: Mapping[str, str], served_name: str | None, key: str | None) -> Tried:
+    """Finds out what a model is.
+
+    Args:
+        model: a folder, a repository of the hub, or the address of a server that speaks OpenAI's protocol.
+        labels: the classes that datasets have, and what a classifier calls them; empty where it calls them so.
+        served_name: what the server calls the model.
+        key: the variable of the environment that has the server's key.
+
+    Raises:
+        UserError: there is no such model, or none that can be asked.
+    """
+    if re.match(r"https?://", model):
+        return behind_server(model, served_name, key)
+    if Path(model).is_dir():
+        check_all_read(model, names_in(model), Path(model), False)
+        folder, source = Path(model).resolve(), {"folder": str(Path(model).resolve())}
+        # A link has a name of its own; `.` and `..` have none.
+        called = str(folder) if Path(model).name in ("", "..") else model
+    else:
+        folder, source = fetched(model)
+        called = model
+    config = read_json(model, folder / CONFIG)
+    use = use_of_config(model, config)
+    name = name_of(called)
+    section: dict[str, Any] = {"task": use.task, "kind": use.kind, "label": label_of(called), **source}
+    if use.variant:
+        section["variant"] = use.variant.format(name=name)
+    if use.needs == "labels":
+        section["labels"] = dict(labels) or labels_of(model, config)
+    tokenizer = {"mask": mask_of(model, folder), **source} if use.needs == "mask" else {}
+    return Tried(name, section, folder, tokenizer)
+
+
+def behind_server(url: str, name: str | None, key: str | None) -> Tried:
+    """Describes a model behind a server.
+
+    Raises:
+        UserError: it is not said which of its models.
+    """
+    if name is None:
+        raise UserError(f"{url} serves several models; expected --name with one of their names")
+    endpoint = {"url": url, "model": name, **({"key": f"${{{key}}}"} if key else {})}
+    section = {
+        "task": "text-generation",
+        "variant": "llm",
+        "kind": "API",
+        "label": label_of(name),
+        "endpoint": endpoint,
+    }
+    return Tried(name_of(name), section, None)
+
+
+def fetched(checkpoint: str) -> tuple[Path, dict[str, Any]]:
+    """Downloads what says what a repository's model is, and names the commit.
+
+    Raises:
+        UserError: there is neither such a folder nor such a repository.
+    """
+    from biasgrid.inference.checkpoints.hub import download, list_files
+
+    try:
+        folder = download(checkpoint, None, [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]])
+    except ModelError as error:
+        raise UserError(f"{checkpoint}: no folder of this name, and the hub says: {error}") from None
+    check_all_read(checkpoint, list_files(checkpoint, folder), folder, False)
+    return folder, {"checkpoint": checkpoint, "revision": folder.name}
+
+
+def use_of_config(model: str, config: Mapping[str, Any]) -> Use:
+    """Reads off a config.json what a model is used for.
+
+    Raises:
+        UserError: it names no class that can be asked.
+    """
+    use = use_of(config)
+    if use is None:
+        raise UserError(f"{model}: architectures {class_names(config)} in {CONFIG}: {advice_of(config)}")
+    return use
+
+
+def labels_of(model: str, config: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the classes of a classifier, each under its own name in lower case.
+
+    Raises:
+        UserError: nobody has named them.
+    """
+    names = [str(name) for name in (config.get("id2label") or {}).values()]
+    if not names or any(re.fullmatch(r"LABEL_\d+", name) for name in names):
+        raise UserError(
+            f"{model}: its classes are {', '.join(names) or 'without names'}; expected --labels with their meaning, "
+            "such as negative=LABEL_0,positive=LABEL_1 (see the model's card)"
+        )
+    return {name.lower(): name for name in names}
+
+
+def mask_of(model: str, folder: Path) -> str:
+    """Returns the mask token of a masked language model.
+
+    Raises:
+        UserError: its tokenizer has none.
+    """
+    mask = read_tokenizer(model, folder).mask_token
+    if mask is None:
+        raise UserError(f"{model}: its tokenizer has no mask token; expected one, as it is a masked language model")
+    return str(mask)
+
+
+def label_of(model: str) -> str:
+    """Returns how a model is called in tables: the last part of its name."""
+    return model.rstrip("/").rsplit("/", 1)[-1]
+
+
+def name_of(model: str) -> str:
+    """Returns how a config may call a model: the last part of its name, in letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", label_of(model).lower()).strip("-") or "model"

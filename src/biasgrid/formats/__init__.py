@@ -1,0 +1,1 @@
+"""Files of other projects, read and written."""

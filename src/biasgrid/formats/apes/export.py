@@ -1,0 +1,81 @@
+"""Writes the results of a config as files of APES, in the layout of pandas, to the byte."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.base.files import whole
+from biasgrid.families import statement
+from biasgrid.families.statement.answers import NO, YES, said
+from biasgrid.families.statement.family import STATEMENTS
+from biasgrid.families.statement.packs.pack import STATEMENT
+from biasgrid.formats.apes.layout import QUESTION, examples_columns
+from biasgrid.runs.tables_of_cells import TablesOfCells
+from biasgrid.tables.files import read_provenance
+
+
+def write_examples(config: Path, dataset: str, out: Path) -> None:
+    """Writes what is asked as an `examples.csv`.
+
+    Raises:
+        InputError: the config has faults, or not this dataset.
+        UserError: the instances are missing or damaged.
+    """
+    tables = TablesOfCells(config, dataset, statement.__name__)
+    path = tables.layout.instances(dataset, STATEMENTS)
+    write(examples(tables.instances(path), read_provenance(path)), out)
+
+
+def write_predictions(config: Path, dataset: str, model: str, out: Path) -> None:
+    """Writes what a model answered as a `predictions.csv`.
+
+    Raises:
+        InputError: the config has faults, or not this cell.
+        UserError: as for `write_examples`, or predictions are missing or damaged.
+    """
+    tables = TablesOfCells(config, dataset, statement.__name__)
+    instances, predictions = tables.answered(model)
+    facts = read_provenance(tables.layout.instances_of_cell(dataset, model))
+    write(examples(instances, facts, answers(predictions)), out)
+
+
+def examples(instances: pl.DataFrame, facts: Mapping[str, Any], answered: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Returns the rows of a file of APES.
+
+    Args:
+        instances: a whole table of instances.
+        facts: its provenance.
+        answered: `instance` and columns that come behind; see `answers`.
+    """
+    before, behind = facts["prompt"].split(STATEMENT)
+    parameters = facts["parameters"]
+    texts = instances["text"].cast(pl.String)
+    statements = texts.str.slice(len(before), texts.str.len_chars() - len(before) - len(behind))
+    named = [instances[lists].list.get(place) for lists in ("names", "classes") for place in range(len(parameters))]
+    values = [instances["template_id"], *named, statements + QUESTION, instances["label"]]
+    columns = dict(zip(examples_columns(parameters), values, strict=True))
+    # Of answers to repeated questions APES has the first.
+    rows = pl.DataFrame(columns).cast(pl.String).with_columns(instances.select("instance", "negated", "repetition"))
+    if answered is not None:
+        rows = rows.join(answered, on="instance", maintain_order="left")
+    rows = rows.filter(pl.col("repetition") == 0).sort("negated", "instance")
+    return rows.drop("instance", "negated", "repetition")
+
+
+def answers(predictions: pl.DataFrame) -> pl.DataFrame:
+    """Returns `instance`, `prediction` and `confidence`, which is not known of answers in texts."""
+    found = predictions.select("instance").hstack(said(predictions))
+    scored = "probabilities" in predictions.columns
+    answer = pl.when("says_yes").then(pl.lit(YES)).when(~pl.col("says_yes")).then(pl.lit(NO))
+    confidence = pl.when("says_yes").then("yes").when(~pl.col("says_yes")).then("no") if scored else pl.lit(None)
+    return found.select("instance", prediction=answer, confidence=confidence.cast(pl.Float64))
+
+
+def write(rows: pl.DataFrame, out: Path) -> None:
+    """Writes rows as pandas does."""
+    with whole(out) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        rows.to_pandas().to_csv(file, index=False, lineterminator="\n")

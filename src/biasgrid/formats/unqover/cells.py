@@ -1,0 +1,109 @@
+"""Writes the results of a config as UnQover's files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import polars as pl
+
+from biasgrid.base.faults import Fault, InputError, nearest, one_of
+from biasgrid.base.section import Scoring
+from biasgrid.families import underspecified
+from biasgrid.families.underspecified.faults import cell_faults, datasets_of
+from biasgrid.families.underspecified.section import is_generative
+from biasgrid.formats.unqover import GroupBy
+from biasgrid.formats.unqover.export import output_json, source_json, write_text
+from biasgrid.formats.unqover.log import log_text
+from biasgrid.runs.tables_of_cells import TablesOfCells
+from biasgrid.tables.files import TableError, read_provenance
+
+
+class Answered(NamedTuple):
+    """What a cell's files hold."""
+
+    instances: pl.DataFrame
+    predictions: pl.DataFrame
+    scoring: Scoring
+
+
+class Cells(TablesOfCells):
+    """The cells of a dataset, and where a config has their tables."""
+
+    def __init__(self, config: Path, dataset: str):
+        """Reads the config.
+
+        Raises:
+            InputError: the config has faults, or not this dataset.
+        """
+        super().__init__(config, dataset, underspecified.__name__)
+        self.datasets = datasets_of(self.config)
+
+    def write_source(self, variant: str, out: Path) -> None:
+        """Writes a variant's `source.json`.
+
+        Raises:
+            UserError: the dataset has no such variant, or its instances are missing or damaged.
+        """
+        write_text(out, source_json(self.instances_of(variant)))
+
+    def write_output(self, model: str, out: Path) -> None:
+        """Writes a model's `output.json`.
+
+        Raises:
+            UserError: the config has no such cell, or a table is missing or damaged.
+        """
+        write_text(out, output_json(*self.with_scoring(model)))
+
+    def write_log(self, model: str, group_by: GroupBy, out: Path) -> None:
+        """Writes what UnQover's analysis prints of a model's `output.json`.
+
+        Raises:
+            UserError: as for `write_output`, or the dataset cannot be grouped so.
+        """
+        answered = self.with_scoring(model)
+        name = str(self.layout.predictions_of_cell(self.dataset, model)[0].parent)
+        write_text(out, [log_text(*answered, group_by, name)])
+
+    def instances_of(self, variant: str) -> pl.DataFrame:
+        """Reads the instances of a variant."""
+        variants = self.datasets[self.dataset].variants
+        self.refuse_generative(f"datasets.{self.dataset}.variants.{variant}", variant)
+        if variant not in variants:
+            problem = f"unknown variant {variant!r}{nearest(variant, variants)}"
+            raise InputError([Fault(str(self.path), f"datasets.{self.dataset}.variants", problem, one_of(variants))])
+        return self.instances(self.layout.instances(self.dataset, variant))
+
+    def faults_of_cell(self, model: str) -> list[Fault]:
+        """Returns what keeps a model of the config from answering the dataset."""
+        return list(cell_faults(self.config, str(self.path), model, self.dataset))
+
+    def with_scoring(self, model: str) -> Answered:
+        """Reads the instances that a model answers, and its predictions."""
+        if model in self.config.models:
+            self.refuse_generative(f"models.{model}", self.config.models[model].variant or "")
+        tables = self.answered(model)
+        return Answered(*tables, scoring=self.scoring(self.layout.predictions_of_cell(self.dataset, model)))
+
+    def refuse_generative(self, key: str, variant: str) -> None:
+        """Refuses what generative models are asked.
+
+        Raises:
+            InputError: it is.
+        """
+        if is_generative(variant):
+            problem = f"{variant!r} is for generative models, whose lettered options UnQover's files have no place for"
+            expected = "a variant for question answering (`qa`) or masked language models (`lm-...`)"
+            raise InputError([Fault(str(self.path), key, problem, expected)])
+
+    def scoring(self, paths: list[Path]) -> Scoring:
+        """Returns how the predictions were scored, which may not be what the config says by now.
+
+        Raises:
+            TableError: the shards do not agree.
+        """
+        found = {read_provenance(path).get("scoring") for path in paths}
+        if found not in ({"exact"}, {"unqover"}):
+            scorings = ", ".join(sorted(map(str, found)))
+            raise TableError(f"{paths[0].parent}: scored as {scorings}; expected all exact or all unqover")
+        return cast(Scoring, found.pop())

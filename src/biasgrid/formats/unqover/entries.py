@@ -1,0 +1,241 @@
+"""What an entry of `source.json` or `output.json` holds, and what is wrong with one."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+from biasgrid.base.faults import Problem
+from biasgrid.base.names import EXPECTED, hidden
+from biasgrid.base.text import HALF_CHARACTER
+
+Kind = Literal["source", "spans", "masks"]
+
+KEY = "cluster1|cluster2|subject1|subject2|template|attribute cluster|attribute|attribute"
+ENTRY_KEYS = {"context", "q0", "q1"}
+QUESTION_KEYS = {"question", "pred", "ans0", "ans1"}
+ANSWER_KEYS = {"text", "start", "end"}
+NUMBER = re.compile(r"0|[1-9][0-9]{0,3}")
+SENTENCE_END = re.compile(r"[.!?] ")
+KINDS: dict[Kind, str] = {
+    "source": "source.json (no answers)",
+    "spans": "output.json of question answering",
+    "masks": "output.json of a masked language model",
+}
+
+
+class Malformed(Problem):
+    """An entry that is not as expected."""
+
+
+class Names(NamedTuple):
+    """What the key of an entry names; a cluster is None where there is none."""
+
+    cluster1: str | None
+    cluster2: str | None
+    subject1: str
+    subject2: str
+    template: int
+    attribute_cluster: str | None
+    attribute: str
+
+
+class Question(NamedTuple):
+    """A question of an entry: both answers in the order of their subjects in the context, and what was predicted."""
+
+    context: str
+    question: str
+    candidate1: str
+    candidate2: str
+    position1: int
+    position2: int
+    start1: float
+    end1: float
+    start2: float
+    end2: float
+    answer: str
+
+
+def read_key(key: str) -> Names:
+    """Takes a key apart.
+
+    Raises:
+        Malformed: it has other parts.
+    """
+    parts = text(key, "the key").split("|")
+    if len(parts) != 8:
+        raise Malformed(f"{len(parts)} parts in the key", f"8: {KEY}")
+    cluster1, cluster2, subject1, subject2, template, attribute_cluster, attribute, repeated = parts
+    if not NUMBER.fullmatch(template):
+        raise Malformed(f"template {template!r} in the key", "a whole number from 0 to 9999")
+    if attribute != repeated:
+        raise Malformed(f"the key ends in {attribute!r} and {repeated!r}", "the attribute twice")
+    if subject1 == subject2:
+        raise Malformed(f"both subjects in the key are {subject1!r}", "two subjects")
+    clusters = [None if cluster == "None" else cluster for cluster in (cluster1, cluster2, attribute_cluster)]
+    return Names(clusters[0], clusters[1], subject1, subject2, int(template), clusters[2], attribute)
+
+
+def kind_of(entry: Any) -> Kind:
+    """Says which kind of file an entry is of.
+
+    Raises:
+        Malformed: keys are missing or unknown.
+    """
+    spans_with_line = isinstance(entry, dict) and "line" in entry
+    check_keys(entry, ENTRY_KEYS | {"line"} if spans_with_line else ENTRY_KEYS, "the entry")
+    for name in ("q0", "q1"):
+        check_keys(entry[name], QUESTION_KEYS, name)
+        for answer in ("ans0", "ans1"):
+            check_keys(entry[name][answer], ANSWER_KEYS, f"{name}.{answer}")
+    if spans_with_line:
+        return "spans"
+    if entry["q0"]["ans0"]["start"] == "":
+        return "source"
+    return "masks" if entry["context"] == entry["q0"]["pred"] == "NA" else "spans"
+
+
+def read_number(entry: dict[str, Any], number: int) -> int:
+    """Returns the row number in `source.json`, which question answering writes; the given one where there is none.
+
+    Raises:
+        Malformed: it is not a number.
+    """
+    line = entry.get("line", number)
+    if type(line) is not int or not 0 <= line < 1 << 32:
+        raise Malformed(f"line is {line!r:.40}", "the row number in source.json, from 0")
+    return line
+
+
+def read_questions(entry: dict[str, Any], kind: Kind) -> tuple[Question, Question]:
+    """Returns the plain and the negated question of an entry that `kind_of` has seen.
+
+    Raises:
+        Malformed: a text or a number is not what it should be.
+    """
+    plain, negated = entry["q0"], entry["q1"]
+    context = text(entry["context"], "context")
+    asked, asked_negated = text(plain["question"], "q0.question"), text(negated["question"], "q1.question")
+    check_same_answers(plain, negated)
+    if kind == "masks":
+        context, asked, asked_negated = split_context(asked, asked_negated)
+    return (
+        Question(context, asked, *read_answers(context, plain, kind, "q0")),
+        Question(context, asked_negated, *read_answers(context, negated, kind, "q1")),
+    )
+
+
+def check_same_answers(plain: dict[str, Any], negated: dict[str, Any]) -> None:
+    """Refuses an entry whose questions have other answers: a score would go to the other subject."""
+    for answer in ("ans0", "ans1"):
+        one, other = plain[answer]["text"], negated[answer]["text"]
+        if one != other:
+            problem = f"q0.{answer}.text is {one!r:.40}, q1.{answer}.text is {other!r:.40}"
+            raise Malformed(problem, "the same subject for both questions")
+
+
+def read_answers(context: str, question: dict[str, Any], kind: Kind, name: str) -> tuple[Any, ...]:
+    """Returns the fields of a `Question` that belong to its answers.
+
+    Raises:
+        Malformed: see `read_questions`.
+    """
+    one, two = question["ans0"], question["ans1"]
+    candidates = text(one["text"], f"{name}.ans0.text"), text(two["text"], f"{name}.ans1.text")
+    numbers = [one["start"], one["end"], two["start"], two["end"]]
+    answer = answered_text(question["pred"], f"{name}.pred")
+    if kind == "source":
+        check_unanswered([answer, *numbers], name)
+        numbers = [0.0] * 4
+    else:
+        check_probabilities(numbers, kind, name)
+    return (*candidates, *find_candidates(context, *candidates), *numbers, answer)
+
+
+def check_unanswered(values: list[Any], name: str) -> None:
+    """Refuses a question of a `source.json` that has an answer."""
+    if any(value != "" for value in values):
+        raise Malformed(f"{name} has an answer", 'pred, start and end "", as in the first entry')
+
+
+def check_probabilities(numbers: list[Any], kind: Kind, name: str) -> None:
+    """Refuses numbers that are not probabilities, and for masks starts that are not their ends."""
+    for number in numbers:
+        # A softmax in float32 may be a little above 1.
+        if type(number) not in (float, int) or not 0 <= number <= 1 + 1e-5:
+            raise Malformed(f"{name} has {number!r:.40} for start or end", "a probability, such as 0.25")
+    if kind == "masks" and numbers[::2] != numbers[1::2]:
+        raise Malformed(f"start and end of an answer differ in {name}", "the probability of the answer, twice")
+
+
+@lru_cache(maxsize=1 << 12)
+def find_candidates(context: str, candidate1: str, candidate2: str) -> tuple[int, int]:
+    """Returns where two candidates begin in a context, in characters, as UnQover finds them.
+
+    Case does not count. The longer candidate is where it first stands; the other one too, unless that is within the
+    longer one: then it is where it last stands.
+
+    Raises:
+        Malformed: a candidate is not in the context, or only within the other one.
+    """
+    lowered = _lowered(context)
+    longer, shorter = sorted((candidate1, candidate2), key=len, reverse=True)
+    found = lowered.find(_lowered(longer))
+    for other in (lowered.find(_lowered(shorter)), lowered.rfind(_lowered(shorter))):
+        if -1 not in (found, other) and not found <= other < found + len(longer):
+            return (found, other) if longer is candidate1 else (other, found)
+    raise Malformed(f"{candidate1!r} and {candidate2!r} are not both in {context!r}", "a context that names both")
+
+
+def _lowered(content: str) -> str:
+    # The only letter that becomes two in lower case, which would shift the places behind it.
+    return content.replace("\u0130", "i").lower()
+
+
+def split_context(question: str, negated: str) -> tuple[str, str, str]:
+    """Takes the context off the texts of a masked language model, which are context, space and statement.
+
+    The context ends with the last sentence that both texts begin with.
+
+    Returns:
+        The context, the statement and the negated statement.
+
+    Raises:
+        Malformed: the texts do not begin with the same sentence.
+    """
+    starts = (question[: found.end()] for found in SENTENCE_END.finditer(question))
+    common = [len(start) for start in starts if negated.startswith(start)]
+    if not common:
+        raise Malformed(f"{question!r} and {negated!r} have no context in common", "a sentence, then a statement")
+    return question[: common[-1] - 1], question[common[-1] :], negated[common[-1] :]
+
+
+def check_keys(value: Any, expected: set[str], name: str) -> None:
+    """Refuses what is not an object with exactly these keys."""
+    if not isinstance(value, dict):
+        raise Malformed(f"{name} is {value!r:.40}", f"an object with {', '.join(sorted(expected))}")
+    if value.keys() != expected:
+        missing = sorted(expected - value.keys())
+        unknown = [key if key.isprintable() else ascii(key) for key in sorted(value.keys() - expected)]
+        problems = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has {', '.join(unknown)}"] * bool(unknown)
+        raise Malformed(f"{name} {' and '.join(problems)}", f"the keys {', '.join(sorted(expected))}")
+
+
+def text(value: Any, name: str) -> str:
+    """Refuses what is not a text, or holds what cannot be seen."""
+    if not isinstance(value, str):
+        raise Malformed(f"{name} is {value!r:.40}", "a text")
+    # Much faster, and says so of nearly all texts.
+    if not value.isprintable() and (found := hidden(value)):
+        raise Malformed(f"{name} holds {found}", EXPECTED)
+    return value
+
+
+def answered_text(value: Any, name: str) -> str:
+    """Refuses what is not a text, or no table can hold; what cannot be seen may well be what a model has answered."""
+    if not isinstance(value, str):
+        raise Malformed(f"{name} is {value!r:.40}", "a text")
+    if HALF_CHARACTER.search(value):
+        raise Malformed(f"{name} holds half of a character", "whole characters")
+    return value

@@ -1,0 +1,99 @@
+"""Examples and their order: two instances make an example, and UnQover's files have examples in two orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import IntArray
+from biasgrid.tables.files import TableError
+
+PAIR = ["cluster1", "cluster2", "subject1", "subject2"]
+ITEM = ["template", "attribute_cluster", "attribute"]
+
+
+class Distinct(NamedTuple):
+    """The distinct rows of a table, numbered from 0 in the order in which they first appear.
+
+    Attributes:
+        numbers: the number of each row.
+        first: for each number, the row where it first appears.
+    """
+
+    numbers: IntArray
+    first: IntArray
+
+
+def distinct(rows: pl.DataFrame, columns: Sequence[str]) -> Distinct:
+    """Numbers what some columns, integers and categoricals, hold together.
+
+    Sorting integers takes a third of the memory that grouping by several columns at once does.
+    """
+    found = Distinct(np.zeros(rows.height, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    for column in columns:
+        # A null becomes 0.
+        codes = (rows[column].to_physical().cast(pl.Int64) + 1).fill_null(0).to_numpy()
+        found = _by_first_appearance(found.numbers * (codes.max(initial=0) + 1) + codes)
+    return found
+
+
+def _by_first_appearance(values: IntArray) -> Distinct:
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    numbers = np.empty_like(order)
+    numbers[order] = np.arange(len(order))
+    return Distinct(numbers[inverse], first[order])
+
+
+def written(column: str) -> pl.Expr:
+    """Returns a column as UnQover writes it in keys: a cluster that is not there is the word None."""
+    return pl.col(column).cast(pl.String).fill_null("None")
+
+
+def examples_of(instances: pl.DataFrame) -> pl.DataFrame:
+    """Returns the plain instance of every example: row i is instance 2 i, and instance 2 i + 1 is its negation.
+
+    Args:
+        instances: with `instance`, `swap_group`, `swapped`, `negated` and any other columns.
+
+    Raises:
+        TableError: the instances are not in this order.
+    """
+    plain, negated = instances.gather_every(2), instances.gather_every(2, offset=1)
+    in_pairs = (
+        plain.height == negated.height
+        and not plain["negated"].any()
+        and bool(negated["negated"].all())
+        and all((plain[column] == negated[column]).all() for column in ("swap_group", "swapped"))
+    )
+    if not in_pairs or not (instances["instance"] == pl.int_range(instances.height, eager=True)).all():
+        raise TableError(
+            "instances: out of order; expected rows numbered from 0, each plain question followed by its negation"
+        )
+    return plain
+
+
+def output_order(examples: pl.DataFrame) -> IntArray:
+    """Returns the row numbers of examples in the order of an `output.json`.
+
+    UnQover sorts by one string: cluster1, cluster2 and subject1 sorted among themselves, then subject2, template (as
+    text), attribute cluster and attribute, with `|` between. No part holds a `|`, so that the strings compare as their
+    first four and their other parts do, each closed by its `|`; pairs and items are few, examples are millions.
+
+    Args:
+        examples: instances, at least the columns of `PAIR` and `ITEM`.
+    """
+    mixed = pl.concat_list(written(column) for column in PAIR[:3]).list.sort()
+    pairs = _ranks(examples, PAIR, pl.concat_str(mixed.list.join("|"), written("subject2"), separator="|"))
+    items = _ranks(examples, ITEM, pl.concat_str([written(column) for column in ITEM], separator="|"))
+    return np.lexsort((items, pairs))
+
+
+def _ranks(examples: pl.DataFrame, columns: list[str], key: pl.Expr) -> IntArray:
+    """Returns the rank of each row's key, which is made of some columns, among all keys."""
+    numbers, first = distinct(examples, columns)
+    ranks = examples.select(columns)[first].select(rank=(key + "|").rank("dense"))["rank"]
+    return ranks.to_numpy().astype(np.int64)[numbers]

@@ -1,0 +1,248 @@
+"""Reads UnQover's `source.json` and `output.json` into tables.
+
+The files may have several GB: entries are read one by one, and of every text the tables keep a number only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.formats.unqover.entries import (
+    KINDS,
+    Kind,
+    Malformed,
+    Question,
+    kind_of,
+    read_key,
+    read_number,
+    read_questions,
+)
+from biasgrid.formats.unqover.order import ITEM, distinct
+from biasgrid.formats.unqover.stream import Member, members
+from biasgrid.tables import answers
+from biasgrid.tables.instances import schema_of
+from biasgrid.tables.keys import Repetitions, digest_rows
+
+BATCH = 8192
+ENTRY_COLUMNS = {
+    "line": pl.UInt32,
+    "number": pl.UInt32,
+    "cluster1": pl.Categorical,
+    "cluster2": pl.Categorical,
+    "subject1": pl.Categorical,
+    "subject2": pl.Categorical,
+    "template": pl.UInt16,
+    "attribute_cluster": pl.Categorical,
+    "attribute": pl.Categorical,
+}
+"""What is read of an entry: its line in the file, its row number in `source.json`, and the fields of `Names`."""
+QUESTION_COLUMNS = {
+    "text_pair": pl.Categorical,
+    "text": pl.Categorical,
+    "candidate1": pl.Categorical,
+    "candidate2": pl.Categorical,
+    "position1": pl.UInt16,
+    "position2": pl.UInt16,
+    "start1": pl.Float32,
+    "end1": pl.Float32,
+    "start2": pl.Float32,
+    "end2": pl.Float32,
+    "answer": pl.Categorical,
+}
+"""What is read of a question: the fields of `Question`."""
+UNUSED: dict[Kind, set[str]] = {
+    "source": {"start1", "end1", "start2", "end2", "answer"},
+    "spans": set(),
+    "masks": {"end1", "end2", "answer"},
+}
+ANSWER_KINDS: dict[Kind, str] = {"spans": "span", "masks": "choice"}
+
+
+class Imported(NamedTuple):
+    """What was read.
+
+    Attributes:
+        instances: a whole table of the family's instances.
+        predictions: answers of the kind `span` or `choice`, None of a `source.json`.
+    """
+
+    instances: pl.DataFrame
+    predictions: pl.DataFrame | None
+
+
+def read_unqover(path: Path, expected: Kind | None = None) -> Imported:
+    """Reads a `source.json` or an `output.json`; which of them it is shows in its first entry.
+
+    Instances are in the order of the `source.json`. The `output.json` of a masked language model does not tell it:
+    there they are in the order of the file, and the context is what `entries.split_context` takes for it.
+
+    Args:
+        path: the file.
+        expected: the only kind of file to take, None for any.
+
+    Raises:
+        InputError: with file, line, and what was expected.
+    """
+    found = members(path)
+    first = next(found, None)
+    if first is None:
+        raise InputError([Fault(str(path), "", "no entries", "at least one swap group")])
+    try:
+        kind = kind_of(first.value)
+        if expected not in (None, kind):
+            raise Malformed(f"an entry of {KINDS[kind]}", f"an entry of {KINDS[expected]}")
+    except Malformed as error:
+        raise _at(path, first, error) from None
+    entries, questions = map(pl.concat, zip(*_batches(path, chain([first], found), kind), strict=True))
+    if kind == "spans":
+        entries, questions = _in_source_order(path, entries, questions)
+    groups = _swap_groups(entries)
+    _check_halves(path, groups, entries["line"])
+    _check_names(path, entries, questions)
+    shared = groups.with_columns(entries.drop("line", "number").get_columns())
+    rows = np.arange(questions.height, dtype=np.uint32)
+    questions = questions.with_columns(
+        instance=pl.Series(rows),
+        key=Repetitions().keys(digest_rows(questions)),
+        system=pl.lit(None, pl.Categorical),
+        negated=pl.Series(rows % 2 == 1),
+        **{name: shared[name][rows // 2] for name in shared.columns},
+    )
+    instances = questions.select(list(schema_of(KEYS, questions.schema).columns))
+    return Imported(instances, _predictions(questions, ANSWER_KINDS[kind]) if kind in ANSWER_KINDS else None)
+
+
+def _batches(path: Path, entries: Iterable[Member], kind: Kind) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Yields entries, and their questions (two rows each) with the columns that a kind of file has."""
+    parsed = _parsed(path, entries, kind)
+    kept = [name for name in QUESTION_COLUMNS if name not in UNUSED[kind]]
+    while batch := list(islice(parsed, BATCH)):
+        names = _frame((entry for entry, _, _ in batch), ENTRY_COLUMNS)
+        questions = _frame((question for _, *both in batch for question in both), QUESTION_COLUMNS)
+        yield names, questions.select(kept)
+
+
+def _frame(rows: Iterable[tuple[Any, ...]], columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Returns rows as a table; from columns polars makes it several times as fast as from rows."""
+    values = zip(*rows, strict=True)
+    return pl.DataFrame(
+        [pl.Series(name, column, dtype) for (name, dtype), column in zip(columns.items(), values, strict=True)]
+    )
+
+
+def _parsed(path: Path, entries: Iterable[Member], kind: Kind) -> Iterator[tuple[tuple[Any, ...], Question, Question]]:
+    """Yields for each entry the fields of `ENTRY_COLUMNS` and its two questions.
+
+    Raises:
+        InputError: an entry is malformed, with its line and key.
+    """
+    for count, member in enumerate(entries):
+        line, key, entry = member
+        try:
+            found = kind_of(entry)
+            if found != kind:
+                raise Malformed(f"an entry of {KINDS[found]}", f"an entry of {KINDS[kind]}, as the first one is")
+            number, names = read_number(entry, count), read_key(key)
+            plain, negated = read_questions(entry, kind)
+        except Malformed as error:
+            raise _at(path, member, error) from None
+        yield (line, number, *names), plain, negated
+
+
+def _at(path: Path, member: Member, error: Malformed) -> InputError:
+    """Says where a malformed entry is."""
+    where = f"line {member.line}, entry {member.key!r}"
+    return InputError([Fault(str(path), where, error.problem, error.expected)])
+
+
+def _in_source_order(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns entries and their questions in the order of the `source.json`; takes the columns of the questions away.
+
+    Raises:
+        InputError: two entries have one row number.
+    """
+    order = np.argsort(entries["number"].to_numpy(), kind="stable").astype(np.uint32)
+    entries = entries[order]
+    numbers = entries["number"].to_numpy()
+    repeated = np.flatnonzero(numbers[1:] == numbers[:-1])
+    if len(repeated):
+        where, number = f"line {entries['line'][int(repeated[0]) + 1]}", numbers[repeated[0]]
+        expected = "the row number in source.json, every one once"
+        raise InputError([Fault(str(path), where, f'"line": {number} appears twice', expected)])
+    rows = np.repeat(2 * order, 2)
+    rows[1::2] += 1
+    # Column by column, so that there is no moment at which the whole table is there twice.
+    return entries, pl.DataFrame([questions.drop_in_place(name)[rows] for name in questions.columns])
+
+
+def _swap_groups(entries: pl.DataFrame) -> pl.DataFrame:
+    """Returns `swap_group` and `swapped` of entries.
+
+    As in `underspecified.expansion`: swap groups are numbered as they appear, and that order of a pair's subjects which
+    appears first is not swapped.
+    """
+    one, two = (entries[f"subject{which}"].to_physical() for which in (1, 2))
+    keyed = entries.select(*ITEM, low=pl.min_horizontal(one, two), high=pl.max_horizontal(one, two))
+    pair, first = distinct(keyed, ["low", "high"])
+    group = distinct(keyed.select(*ITEM, pair=pl.Series(pair)), ["pair", *ITEM]).numbers
+    swapped = one != one.gather(first).gather(pair)
+    return pl.DataFrame({"swap_group": pl.Series(group, dtype=pl.UInt32), "swapped": swapped})
+
+
+def _check_halves(path: Path, groups: pl.DataFrame, lines: pl.Series) -> None:
+    """Refuses swap groups that have not exactly one entry for either order of their subjects."""
+    half = 2 * groups["swap_group"].to_numpy().astype(np.int64) + groups["swapped"].to_numpy()
+    counts = np.bincount(half, minlength=2 * (int(half.max()) // 2 + 1)).reshape(-1, 2)
+    malformed = np.flatnonzero((counts != 1).any(axis=1))
+    if len(malformed):
+        line = lines[int(np.argmax(half // 2 == malformed[0]))]
+        one, other = counts[malformed[0]]
+        problem = f"the entry is there {one} and, with its subjects swapped, {other} times"
+        problem += f" (so {len(malformed)} of {len(counts)} swap groups are malformed)"
+        raise InputError([Fault(str(path), f"line {line}", problem, "once either way")])
+
+
+def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> None:
+    """Refuses keys that name other subjects than the answers, to which their scores would go.
+
+    A key may name a subject otherwise than its template does (`China`, `Chinese`), but not as another subject is named,
+    nor otherwise than the other keys of the template.
+
+    Raises:
+        InputError: with the line of the first one.
+    """
+    sides = [
+        entries.select("line", "template", subject=pl.col(f"subject{which}").cast(pl.String)).with_columns(
+            answer=questions[f"candidate{which}"].cast(pl.String).gather_every(2)
+        )
+        for which in (1, 2)
+    ]
+    named = pl.concat(sides).with_columns(pl.col("subject", "answer").str.to_lowercase())
+    distinct_names = named.unique(["template", "subject", "answer"], keep="first", maintain_order=True)
+    subjects = distinct_names["subject"].unique().implode()
+    others = pl.col("answer").is_in(subjects) & (pl.col("answer") != pl.col("subject"))
+    twice = pl.struct("template", "answer").is_duplicated() | pl.struct("template", "subject").is_duplicated()
+    wrong = distinct_names.filter(others).head(1)
+    wrong = wrong if len(wrong) else distinct_names.filter(twice).sort("line").tail(1)
+    for line, _, subject, answer in wrong.iter_rows():
+        problem = f"the key names {subject!r}, but the answer is {answer!r}"
+        expected = "the subject that the answer is, named as in the other keys of the template"
+        raise InputError([Fault(str(path), f"line {line}", problem, expected)])
+
+
+def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Returns the predictions of an answer kind; what a dump does not tell, such as the tokens of subjects, is null."""
+    numbers = {"probabilities": "start", "starts": "start", "ends": "end"}
+    schema = answers.schema_of(kind).columns
+    known = {name: pl.concat_list(f"{numbers[name]}{which}" for which in (1, 2)) for name in schema if name in numbers}
+    kept = {name: pl.col(name) for name in schema if name in questions.columns}
+    nothing = {name: pl.lit(None, column.dtype.type) for name, column in schema.items()}
+    return questions.select(**nothing | kept | known)

@@ -1,0 +1,162 @@
+"""Streams the members of a JSON object that is too large to be held in memory."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.text import readable
+
+WINDOW = 1 << 22
+LONGEST = 1 << 16
+"""Characters that a member may have; so a fault is noticed where it is and not when a whole file has been read."""
+SPACE = re.compile(r"[ \t\n\r]*")
+LAYOUT = "a JSON object of entries, as UnQover writes it"
+
+
+class RepeatedKey(Exception):  # noqa: N818
+    """A key that appears twice in one object.
+
+    Attributes:
+        key: the key.
+    """
+
+    def __init__(self, key: str):
+        self.key = key
+
+
+def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Makes an object of its members, for the JSON decoder, which would keep the last of several of one key.
+
+    Raises:
+        RepeatedKey: a key appears twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise RepeatedKey(next(key for key in keys if keys.count(key) > 1))
+    return found
+
+
+class Member(NamedTuple):
+    """A member of the object, and the 1-based line where it begins."""
+
+    line: int
+    key: str
+    value: Any
+
+
+def members(path: Path) -> Iterator[Member]:
+    """Yields the members of the JSON object in a file, in its order; a few MB of the file are held at a time.
+
+    Raises:
+        InputError: the file cannot be read, is not UTF-8, or is not a JSON object, with line and column.
+    """
+    with readable(path, LAYOUT), path.open(encoding="utf-8", newline="") as file:
+        yield from _Window(path, file).members()
+
+
+class _Window:
+    """A part of a file that slides along it; `place` is where reading stands in `text`, `line` its line."""
+
+    def __init__(self, path: Path, file: TextIO):
+        self.path = path
+        self.file = file
+        self.text = ""
+        self.place = 0
+        self.line = 1
+        self.at_end = False
+        self.decoder = json.JSONDecoder(object_pairs_hook=distinct_keys)
+
+    def members(self) -> Iterator[Member]:
+        """Yields the members of the object that the file is."""
+        self.move(0)
+        self.expect("{", "'{' at the beginning of the file")
+        if not self.skip("}"):
+            yield self.member()
+            while not self.skip("}"):
+                self.expect(",", "',' and another entry, or '}' and the end of the file")
+                yield self.member()
+        if self.place < len(self.text):
+            raise self.fault(self.place, f"{self.rest()} after the last '}}'", "the end of the file")
+
+    def member(self) -> Member:
+        """Reads a key and its value."""
+        start, line = self.place, self.line
+        key = self.value()
+        if not isinstance(key, str):
+            raise self.fault(start, f"{key!r:.20} in place of a key", "a string in double quotes")
+        self.expect(":", "':' after a key")
+        return Member(line, key, self.value())
+
+    def value(self) -> Any:
+        """Reads a value and moves behind it."""
+        try:
+            value, end = self.decoder.raw_decode(self.text, self.place)
+        except json.JSONDecodeError as error:
+            nothing_follows = not self.text[error.pos :].strip() or error.msg.startswith("Unterminated string")
+            problem = "the file ends too early" if self.at_end and nothing_follows else f"not JSON ({error.msg})"
+            raise self.fault(error.pos, problem, LAYOUT) from None
+        except RepeatedKey as error:
+            raise self.fault(
+                self.place, f"the key {error.key!r} appears twice in one object", "every key once"
+            ) from None
+        except RecursionError:
+            raise self.fault(self.place, "objects or lists are nested too deeply", LAYOUT) from None
+        except ValueError as error:
+            # Python refuses to read whole numbers of thousands of digits.
+            raise self.fault(self.place, f"a number that cannot be read ({error})", LAYOUT) from None
+        if end - self.place > LONGEST:
+            raise self.fault(self.place, "a value is too long", f"at most {LONGEST} characters")
+        self.move(end)
+        return value
+
+    def expect(self, sign: str, expected: str) -> None:
+        """Moves behind a sign that has to stand here."""
+        if not self.skip(sign):
+            raise self.fault(self.place, self.rest() or "the file ends too early", expected)
+
+    def skip(self, sign: str) -> bool:
+        """Moves behind a sign if it stands here; says whether it did."""
+        found = self.text.startswith(sign, self.place)
+        if found:
+            self.move(self.place + 1)
+        return found
+
+    def move(self, place: int) -> None:
+        """Moves to a place and over the space behind it, and sees that a whole value lies ahead."""
+        self._pass_space(place)
+        while len(self.text) - self.place <= LONGEST and not self.at_end:
+            more = self._read()
+            self.at_end = not more
+            self.text, self.place = self.text[self.place :] + more, 0
+            self._pass_space(0)
+
+    def _pass_space(self, place: int) -> None:
+        found = SPACE.match(self.text, place)
+        end = found.end() if found else place
+        self.line += self.text.count("\n", self.place, end)
+        self.place = end
+
+    def _read(self) -> str:
+        try:
+            return self.file.read(WINDOW)
+        except UnicodeDecodeError as error:
+            problem = f"byte {error.object[error.start]:#04x} is not UTF-8"
+            raise InputError([Fault(str(self.path), f"after line {self.line}", problem, "UTF-8 text")]) from None
+
+    def rest(self) -> str:
+        """Quotes what stands here, nothing at the end of the file."""
+        return repr(self.text[self.place : self.place + 20]) if self.place < len(self.text) else ""
+
+    def fault(self, place: int, problem: str, expected: str) -> InputError:
+        """Says what is wrong at a place of the window."""
+        line = self.line + self.text.count("\n", self.place, place)
+        # The window may begin within a line, where a column would be wrong.
+        begin = self.text.rfind("\n", 0, place)
+        where = f"line {line}" if begin < 0 and line > 1 else f"line {line}, column {place - begin}"
+        return InputError([Fault(str(self.path), where, problem, expected)])

@@ -1,0 +1,70 @@
+"""What is looked at first where groups are compared: the main score, of each group and between two groups of a case."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.groups.modes import EACH_CASE
+from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.tables.means import means_by
+from biasgrid.tables.metric import options_of, written_options
+
+
+def main_score(measures: pl.DataFrame) -> str:
+    """Returns the score of a dataset that is looked at first: the one by which cases fail.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+
+    Raises:
+        ValueError: the dataset has no such score.
+    """
+    present = [options_of(options)["score"] for options in in_order(measures.filter(measure="score"), "options")]
+    found = [score for score in SCORE_NAMES if score in present]
+    if len(found) != 1:
+        dataset, expected = ", ".join(in_order(measures, "dataset")), ", ".join(SCORE_NAMES)
+        raise ValueError(f"{dataset!r} has the scores {', '.join(dict.fromkeys(present))}; expected one of {expected}")
+    return found[0]
+
+
+def score_options(measures: pl.DataFrame) -> str:
+    """Returns the options of the scores of groups, by the main score, all classes or targets taken together."""
+    return written_options(score=main_score(measures), mode="group")
+
+
+def pairwise_options(measures: pl.DataFrame) -> str:
+    """Returns the options of the distances of pairs of groups within cases, by the main score."""
+    return written_options(score=main_score(measures), distance="absolute", comparison="pairwise", mode=EACH_CASE)
+
+
+def scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns the main score of each group over all templates, with its quartiles over cases.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`, or from `with_certainty`).
+
+    Returns:
+        `model`, `bias_type`, `group`, `value`, `lower`, `upper`, and `low`, `high` and `frames` (null where nothing is
+        known), without groups that have no score.
+    """
+    options, keys = score_options(measures), ["bias_type", "group"]
+    scores = select_rows(measures, "score", keys, options, certain=True)
+    scores = scores.select("model", *keys, "value", "low", "high", "frames")
+    for quartile in ("lower", "upper"):
+        rows = select_rows(measures, f"score_{quartile}", keys, options).rename({"value": quartile})
+        scores = scores.join(rows.drop("dataset", "n"), on=["model", *keys], how="left", maintain_order="left")
+    return scores.drop_nulls("value")
+
+
+def order_groups(scores: pl.DataFrame) -> dict[str, list[str]]:
+    """Orders the groups of each bias type by their mean score over models, highest first.
+
+    Args:
+        scores: what `scores_of_groups` returns.
+    """
+    means = means_by(scores, ["bias_type", "group"])
+    return {
+        bias_type: in_order(means.filter(bias_type=bias_type).sort(-pl.col("value"), "group"), "group")
+        for bias_type in in_order(scores, "bias_type")
+    }

@@ -1,0 +1,154 @@
+"""How far groups are apart whose terms are dealt anew: what arbitrary sets of such terms give in these templates.
+
+The terms are dealt once for all cases. If they were dealt anew in every case, words that merely differ would pass for
+groups that do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from math import factorial, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from biasgrid.base.arrays import FloatArray, IntArray, ratio
+from biasgrid.groups.uncertainty.matrix import TermScores
+from biasgrid.stats.permutation import AT_ONCE, TOLERANCE
+
+MOST_TRIED = 20_000
+DECIMALS = 12
+"""What is 0.2 but for rounding is not larger than 0.2."""
+JOIN = " & "
+"""Stands in the names of intersections, whose terms are not free to be dealt."""
+
+
+class Dealt(NamedTuple):
+    """What dealing found of a number.
+
+    Attributes:
+        value: the number.
+        floor: its mean over dealings.
+        p: the share of dealings in which it is at least as large.
+    """
+
+    value: float
+    floor: float
+    p: float
+
+
+class Dealing(NamedTuple):
+    """What dealing found of a bias type.
+
+    Attributes:
+        found: by name: `pairwise in cases`, `pairwise`, `largest in cases`, `largest`, and of a threshold the share of
+            cases whose mean (`fails by mean`) or largest (`fails by largest`) difference is beyond it.
+        tried: how many dealings there were.
+        exact: whether these are all.
+    """
+
+    found: Mapping[str, Dealt]
+    tried: int
+    exact: bool
+
+
+def deal(scores: TermScores, threshold: float, most: int, seed: int) -> Dealing | None:
+    """Deals the terms of a bias type anew into groups of the same sizes.
+
+    Args:
+        scores: the scores of its terms.
+        threshold: from what difference on a case fails.
+        most: how many dealings are drawn where there are too many to try all.
+        seed: seed of what is drawn.
+
+    Returns:
+        None where there is nothing to deal: groups of one term each, and intersections.
+    """
+    sizes = np.bincount(scores.group_of)
+    if sizes.max() < 2 or JOIN in scores.bias_type:
+        return None
+    count = factorial(int(sizes.sum())) // prod(factorial(int(size)) for size in sizes)
+    exact = count <= MOST_TRIED
+    dealings = all_dealings(sizes) if exact else drawn_dealings(scores.group_of, most, seed)
+    measured = distances(scores, scores.group_of[None], threshold)
+    size = max(1, AT_ONCE // (len(scores.sums) * len(sizes)))
+    totals, at_least, tried = dict.fromkeys(measured, 0.0), dict.fromkeys(measured, 0), 0
+    for some in together(dealings, size):
+        tried += len(some)
+        for name, values in distances(scores, some, threshold).items():
+            totals[name] += float(values.sum())
+            at_least[name] += int(np.count_nonzero(values >= measured[name][0] - TOLERANCE))
+    more = 0 if exact else 1
+    found = {
+        name: Dealt(float(value[0]), totals[name] / tried, (at_least[name] + more) / (tried + more))
+        for name, value in measured.items()
+    }
+    return Dealing(found, tried, exact)
+
+
+def all_dealings(sizes: IntArray) -> Iterator[IntArray]:
+    """Yields every way to divide terms into groups of some sizes: the group of each term."""
+
+    def divide(free: tuple[int, ...], group: int, dealt: IntArray) -> Iterator[IntArray]:
+        if group == len(sizes) - 1:
+            dealt[list(free)] = group
+            yield dealt.copy()
+            return
+        for chosen in combinations(free, int(sizes[group])):
+            dealt[list(chosen)] = group
+            yield from divide(tuple(term for term in free if term not in chosen), group + 1, dealt)
+
+    yield from divide(tuple(range(int(sizes.sum()))), 0, np.zeros(int(sizes.sum()), dtype=np.int64))
+
+
+def drawn_dealings(group_of: IntArray, count: int, seed: int) -> Iterator[IntArray]:
+    """Yields random ways to divide terms into groups."""
+    random = np.random.default_rng(seed)
+    yield from (random.permutation(group_of) for _ in range(count))
+
+
+def together(dealings: Iterator[IntArray], size: int) -> Iterator[IntArray]:
+    """Yields dealings some at a time, shape (dealings, terms)."""
+    waiting: list[IntArray] = []
+    for dealing in dealings:
+        waiting.append(dealing)
+        if len(waiting) == size:
+            yield np.stack(waiting)
+            waiting = []
+    if waiting:
+        yield np.stack(waiting)
+
+
+def distances(scores: TermScores, dealings: IntArray, threshold: float) -> dict[str, FloatArray]:
+    """Returns how far groups are apart in dealings, shape (dealings,), by the names in `Dealing`."""
+    count = int(scores.group_of.max()) + 1
+    members = np.asarray(dealings[:, :, None] == np.arange(count), dtype=np.float64)
+    sums, counts = (
+        np.moveaxis(np.tensordot(each, members, axes=(1, 1)), 1, 0) for each in (scores.sums, scores.counts)
+    )
+    in_cases, pooled = ratio(sums, counts), ratio(sums.sum(axis=1), counts.sum(axis=1))
+    mean, largest = (each.round(DECIMALS) for each in between(in_cases))
+    mean_pooled, largest_pooled = between(pooled)
+    compared = ~np.isnan(mean)
+    cases = compared.sum(axis=1)
+    return {
+        "pairwise in cases": ratio(np.where(compared, mean, 0).sum(axis=1), cases),
+        "pairwise": mean_pooled,
+        "largest in cases": ratio(np.where(compared, largest, 0).sum(axis=1), cases),
+        "largest": largest_pooled,
+        "fails by mean": ratio((mean > threshold).sum(axis=1), cases),
+        "fails by largest": ratio((largest > threshold).sum(axis=1), cases),
+    }
+
+
+def between(groups: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Returns mean and largest difference of two groups, NaN where there are no two; arrays of shape (..., groups)."""
+    total, count, largest = (np.zeros(groups.shape[:-1]) for _ in range(3))
+    for one, other in combinations(range(groups.shape[-1]), 2):
+        apart = np.abs(groups[..., one] - groups[..., other])
+        known = ~np.isnan(apart)
+        total += np.where(known, apart, 0)
+        count += known
+        largest = np.fmax(largest, apart)
+    return ratio(total, count), np.where(count > 0, largest, np.nan)

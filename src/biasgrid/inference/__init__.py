@@ -1,0 +1,1 @@
+"""Who answers: how models are loaded and run, here or behind a server."""

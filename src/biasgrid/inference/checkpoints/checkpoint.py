@@ -1,0 +1,289 @@
+"""Checkpoints that were fetched: their records, and how model and tokenizer are loaded, without the network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biasgrid.base.faults import UserError, first_few
+from biasgrid.base.files import read_made
+from biasgrid.inference.checkpoints.files import chat_template_of, end_tokens, names_in
+from biasgrid.inference.checkpoints.unread import quantisation
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+NUMBER = re.compile(r"\d+")
+LAYER = re.compile(r"\.\d+\.")
+
+
+class ModelError(UserError):
+    """A model that cannot be used, with what is wrong and what to do about it."""
+
+
+def read_record(path: str | Path) -> dict[str, Any]:
+    """Reads a record that `biasgrid.inference.checkpoints.fetch.make_record` made.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    record: dict[str, Any] = read_made(path, "a record of a checkpoint")
+    return record
+
+
+def name_of(record: Mapping[str, Any]) -> str:
+    """Names a checkpoint for messages."""
+    return str(record["checkpoint"] or record["folder"] or "the config")
+
+
+def files_of(record: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the digests of all recorded files, by their names in the checkpoint's folder."""
+    return {**record["files"], **record.get("other_files", {})}
+
+
+def folder_of(record: Mapping[str, Any]) -> Path:
+    """Returns the local folder of a recorded checkpoint, without touching the network.
+
+    Raises:
+        ModelError: it, or one of its files, is not there.
+    """
+    if "keys" in record:
+        raise ModelError("the model has no checkpoint")
+    is_local = record["checkpoint"] is None
+    folder = Path(record["folder"]) if is_local else cached_folder(record)
+    gone = [name for name in files_of(record) if folder is None or not (folder / name).is_file()]
+    if folder is None or gone:
+        place = "it" if is_local else "this machine's cache of the hub, which HF_HOME sets,"
+        raise ModelError(
+            f"{name_of(record)}: {place} has no {', '.join(gone[:3])} any more; expected the files of its record: "
+            "remove the record and run again with a network"
+        )
+    return folder
+
+
+def cached_folder(record: Mapping[str, Any]) -> Path | None:
+    """Returns the folder of a commit in the cache of the hub, None where it is not there or lacks files."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        folder = snapshot_download(
+            record["checkpoint"], revision=record["revision"], allow_patterns=[*files_of(record)], local_files_only=True
+        )
+    except LocalEntryNotFoundError:
+        return None
+    return Path(folder)
+
+
+def load_tokenizer(record: Mapping[str, Any]) -> PreTrainedTokenizerFast:
+    """Loads the tokenizer of a recorded checkpoint.
+
+    Raises:
+        ModelError: see `read_tokenizer`.
+    """
+    return read_tokenizer(name_of(record), folder_of(record), **switches(record))
+
+
+def read_tokenizer(name: str, folder: str | Path, **options: bool) -> PreTrainedTokenizerFast:
+    """Loads the tokenizer of a folder.
+
+    Args:
+        name: the checkpoint's name, for messages.
+        folder: the folder.
+        options: what transformers may do while it loads.
+
+    Raises:
+        ModelError: it cannot be loaded, or has no fast version, whose offsets the engine needs.
+    """
+    from transformers import AutoTokenizer
+
+    with refusals(name):
+        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+        if not tokenizer.chat_template:
+            tokenizer.chat_template = chat_template_of(name, Path(folder))
+    if not tokenizer.is_fast:
+        raise ModelError(f"the tokenizer of {name} has no fast version; expected a tokenizer.json")
+    # A tokenizer.json may carry the padding and truncation of its training, which the engine must not see.
+    tokenizer.backend_tokenizer.no_padding()
+    tokenizer.backend_tokenizer.no_truncation()
+    return tokenizer
+
+
+def checked_folder(record: Mapping[str, Any]) -> Path:
+    """Returns the local folder of a recorded checkpoint, whose files are those that were recorded.
+
+    Raises:
+        ModelError: one of them is not there or has changed.
+    """
+    folder = folder_of(record)
+    check_content(record, folder)
+    return folder
+
+
+def check_content(record: Mapping[str, Any], folder: Path) -> None:
+    """Refuses a checkpoint whose files are not those that were recorded, whatever their times say.
+
+    Raises:
+        ModelError: with the files that have changed.
+    """
+    changed = [name for name, digest in files_of(record).items() if digest_file(folder / name) != digest]
+    if changed:
+        raise ModelError(
+            f"{name_of(record)}: {', '.join(changed)} changed since the model's record was made; expected the same "
+            "files: remove the record and run again"
+        )
+
+
+def digest_file(*paths: Path) -> str:
+    """Returns the SHA-256 of a file, or of several, one behind the other."""
+    digest = sha256()
+    for path in paths:
+        with path.open("rb") as stream:
+            file_digest(stream, lambda: digest)
+    return digest.hexdigest()
+
+
+def load_model(record: Mapping[str, Any], task: str, loader: str, device: torch.device) -> PreTrainedModel:
+    """Loads a recorded checkpoint in float32, ready for inference.
+
+    Args:
+        record: its record.
+        task: what it is used for, for messages.
+        loader: the class of transformers that loads models of the task, such as `AutoModelForMaskedLM`.
+        device: where it goes.
+
+    Raises:
+        ModelError: it cannot be loaded, is not what was recorded, or lacks weights that the task needs.
+    """
+    import torch
+    import transformers
+
+    name, folder = name_of(record), checked_folder(record)
+    if quantised := quantisation(name, names_in(folder), folder):
+        raise ModelError(f"{name} {quantised.problem}; expected {quantised.expected}")
+    # Of what a checkpoint suggests nothing else is taken, nor looked at: its ways to draw are not the config's.
+    ends = transformers.GenerationConfig(eos_token_id=end_tokens(name, folder) or None)
+    with refusals(name), without_load_report():
+        model, info = getattr(transformers, loader).from_pretrained(
+            folder,
+            **switches(record),
+            generation_config=ends,
+            # Other files may lie in the same folder; pickles are loaded only where the record has them.
+            use_safetensors=not any(name.endswith(".bin") for name in record["files"]),
+            dtype=torch.float32,
+            output_loading_info=True,
+            # Told below by tensor and size, where transformers itself would refuse without saying so.
+            ignore_mismatched_sizes=True,
+        )
+    check_weights_fit(name, set(model.state_dict()), info)
+    missing = sorted(info["missing_keys"])
+    if missing:
+        raise ModelError(
+            f"{name} has no weights for the task {task}: {', '.join(missing[:5])} would be newly "
+            f"initialized; expected a checkpoint that was trained for {task}"
+        )
+    return model.eval().to(device)
+
+
+def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> None:
+    """Refuses weights that are not those of the model that `config.json` describes: of other sizes or depth.
+
+    Args:
+        name: the checkpoint's name.
+        tensors: names of the model's tensors, of which those that the file need not have may be left out.
+        info: what transformers tells of loading them: `mismatched_keys` (name, size in the file, size in the model),
+            `missing_keys` (not in the file) and `unexpected_keys` (not in the model).
+
+    Raises:
+        ModelError: with the first contradictions.
+    """
+    # Layers are numbered: of two tensors that differ in a number only, either both are there or none.
+    in_both = {NUMBER.sub("N", tensor) for tensor in tensors - set(info["missing_keys"])}
+    problems = [
+        *(
+            f"{tensor} is {shape(found)}, not {shape(wanted)}"
+            for tensor, found, wanted in sorted(info["mismatched_keys"])
+            if tensor in tensors
+        ),
+        *(f"{tensor} is missing" for tensor in sorted(info["missing_keys"]) if NUMBER.sub("N", tensor) in in_both),
+        *(f"{tensor} is left over" for tensor in left_over(tensors, info["unexpected_keys"])),
+    ]
+    if problems:
+        raise ModelError(
+            f"{name}: the weights are not those of config.json ({first_few(problems, 2)}); expected both from one model"
+        )
+
+
+def left_over(tensors: set[str], unexpected: Iterable[str]) -> list[str]:
+    """Returns the tensors of layers that a model should have: beside the layers that it has, or in place of none.
+
+    Others are no contradiction: heads of other tasks, poolers, or a decoder that the task does not need.
+
+    Args:
+        tensors: names of the model's tensors.
+        unexpected: names of the tensors that the file has and the model has not.
+    """
+    in_model = {NUMBER.sub("N", tensor) for tensor in tensors}
+    layered = {part_of(tensor) for tensor in tensors if LAYER.search(tensor)}
+    without_layers = {part_of(tensor) for tensor in tensors} - layered
+    return [
+        tensor
+        for tensor in sorted(unexpected)
+        if NUMBER.sub("N", tensor) in in_model or (LAYER.search(tensor) and part_of(tensor) in without_layers)
+    ]
+
+
+def part_of(tensor: str) -> str:
+    """Returns the part of a model that a tensor belongs to, such as `bert` or `cls`."""
+    return tensor.split(".")[0]
+
+
+def shape(size: Iterable[int]) -> str:
+    """Words the size of a tensor: `30522 x 768`."""
+    return " x ".join(map(str, size))
+
+
+def switches(record: Mapping[str, Any]) -> dict[str, bool]:
+    """Returns what transformers may do while it loads; left open, it asks on the terminal whether to run code."""
+    return {"local_files_only": True, "trust_remote_code": record["allow_remote_code"]}
+
+
+@contextmanager
+def without_load_report() -> Iterator[None]:
+    """Keeps transformers from printing a table of tensors that do not fit, of which `check_weights_fit` tells."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+@contextmanager
+def refusals(name: str) -> Iterator[None]:
+    """Words what transformers says of a checkpoint's files that it cannot load."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # files that are wrong in their own way fail wherever transformers does not check them
+        raise ModelError(
+            f"{name} cannot be loaded ({first_line(error)}); expected files that transformers can read"
+        ) from error
+
+
+def first_line(error: BaseException) -> str:
+    """Returns the first line of an error's message that has words, with the next one where it ends in a colon."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    if isinstance(error, KeyError):
+        return f"there is no {lines[0]}"
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]

@@ -1,0 +1,72 @@
+"""What a classifier's config.json says of its classes, against what a config says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from biasgrid.inference.checkpoints.unread import Problem
+
+SEVERAL = "multi_label_classification"
+ACTIVATIONS = {SEVERAL: "sigmoid", "single_label_classification": "softmax"}
+"""What makes probabilities of the outputs of a classifier, by its `problem_type`."""
+NUMBER = "regression"
+
+
+def class_problems(
+    config: dict[str, Any], classes: Collection[str], scored: Collection[str], activation: str | None
+) -> Iterator[Problem]:
+    """Yields that a classifier's classes are called otherwise, or are of another kind.
+
+    Args:
+        config: its config.json.
+        classes: the classes that it should have, upper and lower case alike.
+        scored: of scorers, some of its classes.
+        activation: of scorers, see `activation_problem`.
+    """
+    kind = config.get("problem_type")
+    if scored and (problem := activation_problem(kind, activation)):
+        yield problem
+    if classes and (problem := class_problem(kind)):
+        yield problem
+    named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+    there = [str(name) for name in named.values()] if isinstance(named, dict) else []
+    if classes and sorted(name.casefold() for name in there) != sorted(name.casefold() for name in classes):
+        expected = "the same names, in any order: see `id2label` in its config.json and `labels` of the model"
+        yield Problem(f"holds a classifier of the classes {there}, not {list(classes)}", expected)
+    known = {name.casefold() for name in there}
+    if missing := [name for name in scored if name.casefold() not in known]:
+        expected = "names of `id2label` in its config.json in `scorer.labels` of the model"
+        yield Problem(f"holds a classifier of the classes {there}, without {missing}", expected)
+
+
+def class_problem(kind: str | None) -> Problem | None:
+    """Returns that a model does not give a text exactly one of its classes."""
+    if kind == NUMBER:
+        return Problem("gives a text a number (problem_type: regression)", "a classifier")
+    if kind == SEVERAL:
+        return Problem(f"gives a text any number of its classes (problem_type: {SEVERAL})", "exactly one")
+    return None
+
+
+def activation_problem(kind: str | None, activation: str | None) -> Problem | None:
+    """Returns that a scorer's outputs are not made for an activation.
+
+    Args:
+        kind: the checkpoint's `problem_type`.
+        activation: `softmax`, `sigmoid`, or None where the checkpoint decides.
+    """
+    if kind == NUMBER:
+        return Problem(
+            "gives a text a number (problem_type: regression)", "a classifier, whose scores are probabilities"
+        )
+    right = ACTIVATIONS.get(str(kind))
+    if activation and right and activation != right:
+        problem = f"holds a classifier whose problem_type is {kind}, which `activation: {activation}` contradicts"
+        return Problem(problem, f"`activation: {right}` of `scorer`, or none: the checkpoint says it itself")
+    return None
+
+
+def activation_of(kind: str | None, activation: str | None) -> str:
+    """Returns what makes probabilities of a scorer's outputs; see `activation_problem`."""
+    return activation or ACTIVATIONS.get(str(kind), "softmax")

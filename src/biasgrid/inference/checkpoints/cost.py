@@ -1,0 +1,133 @@
+"""What a model costs to run, told from a checkpoint's files without loading it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from biasgrid.base.faults import UserError
+from biasgrid.inference.checkpoints.files import CONFIG, read_json
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+WORD = re.compile(r"\w+|[^\w\s]")
+
+
+def parameters(folder: Path) -> int | None:
+    """Counts the parameters that every token of an input passes through.
+
+    These are all parameters but the embeddings, which are looked up, and the projection to the vocabulary, which the
+    engine computes at the mask alone: those with `embed` in their name or with a row for each word of the vocabulary.
+    They are counted in the headers of the safetensors files. Where the weights are pickled, the layers that the
+    config.json tells of are counted, 2 d L (2 d + f) for L layers of width d and inner width f (Kaplan et al. 2020,
+    Scaling Laws for Neural Language Models, section 2.1). Parameters that several layers share (ALBERT) count once.
+
+    Returns:
+        The number, None where neither file tells it.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    count = 0
+    try:
+        config = read_json(str(folder), folder / CONFIG)
+        for file in sorted(folder.glob("model*.safetensors")):
+            with safe_open(file, framework="numpy") as tensors:
+                shapes = {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118
+            count += sum(prod(shape) for name, shape in shapes.items() if not is_embedding(name, shape, config))
+    except (OSError, UserError, SafetensorError):
+        return None
+    return count or parameters_of_layers(config)
+
+
+def is_embedding(name: str, shape: Sequence[int], config: dict[str, Any]) -> bool:
+    """Says whether a tensor is looked up, or projects to the vocabulary."""
+    return "embed" in name or (len(shape) > 0 and shape[0] == config.get("vocab_size"))
+
+
+def parameters_of_layers(config: dict[str, Any]) -> int | None:
+    """Counts the parameters of the layers that a model's config.json tells of, None where it does not."""
+    width = config.get("hidden_size", config.get("dim"))
+    layers = config.get("num_hidden_layers", config.get("n_layers"))
+    inner = config.get("intermediate_size", config.get("hidden_dim"))
+    if not (isinstance(width, int) and isinstance(layers, int) and isinstance(inner, int)):
+        return None
+    return 2 * width * layers * (2 * width + inner)
+
+
+def load_backend(file: Path) -> Tokenizer | None:
+    """Loads a tokenizer.json without transformers, None where it is missing or damaged."""
+    from tokenizers import Tokenizer
+
+    try:
+        backend = Tokenizer.from_file(str(file))
+    except Exception:  # tokenizers raises nothing narrower
+        return None
+    backend.no_padding()
+    backend.no_truncation()
+    return backend
+
+
+class Text(NamedTuple):
+    """What an instance asks.
+
+    Attributes:
+        context: a text that comes with the question; may be empty.
+        question: the question; for masked language models with the mask.
+        words: the words whose probabilities masked language models are asked for.
+    """
+
+    context: str
+    question: str
+    words: Sequence[str]
+
+
+def tokens_per_instance(backend: Tokenizer, texts: Sequence[Text], joined: bool) -> float:
+    """Returns the mean number of tokens of all inputs of an instance, special tokens included.
+
+    Args:
+        backend: the model's tokenizer.
+        texts: what instances ask, at least one.
+        joined: whether the model reads context and question as one, and words at a mask in it.
+    """
+    inputs = [
+        (text.question, text.context) if is_pair(text, joined) else f"{text.context} {text.question}".strip()
+        for text in texts
+    ]
+    lengths = [len(encoding) for encoding in backend.encode_batch(inputs)]
+    if not joined:
+        return fmean(lengths)
+    words = [[backend.encode(f" {word}", add_special_tokens=False).ids for word in text.words] for text in texts]
+    return fmean(tokens_of_inputs(length, pieces) for length, pieces in zip(lengths, words, strict=True))
+
+
+def tokens_of_inputs(length: int, words: Sequence[Sequence[int]]) -> int:
+    """Counts the tokens of the inputs that score words at a mask.
+
+    A word of n tokens has n inputs, in which n tokens stand in place of the mask; those that differ in nothing are one
+    (as with the scoring `joint`; with others a few more may differ, see `masked_pieces.hidden_pieces`).
+
+    Args:
+        length: tokens of the text with one mask.
+        words: the token ids of each word; none for a text that is asked as it is.
+    """
+    inputs = {(tuple(ids[:read]), len(ids)) for ids in words for read in range(len(ids))}
+    return sum(length + size - 1 for _, size in inputs) or length
+
+
+def words_per_instance(texts: Sequence[Text], joined: bool) -> float:
+    """Estimates `tokens_per_instance` without a tokenizer: each word and each mark counts as a token.
+
+    BERT and its kin put two tokens around a text and three around a pair. Each instance counts as one input.
+    """
+    special = (3 if is_pair(text, joined) else 2 for text in texts)
+    return fmean(len(WORD.findall(f"{text.context} {text.question}")) for text in texts) + fmean(special)
+
+
+def is_pair(text: Text, joined: bool) -> bool:
+    """Says whether a model reads two texts."""
+    return bool(text.context) and not joined

@@ -1,0 +1,137 @@
+"""Downloads from the hub: files of one commit, checked against what the hub says of them, with clear refusals."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from huggingface_hub import HfApi, get_cached_repo_tree, is_offline_mode, snapshot_download
+from huggingface_hub.constants import ENDPOINT, HF_HUB_CACHE
+
+# HTTPError is the base of the errors of whichever HTTP client the library uses.
+from huggingface_hub.errors import (  # type: ignore[attr-defined]
+    CachedRepoTreeNotFoundError,
+    GatedRepoError,
+    HFValidationError,
+    HTTPError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+    XetDownloadError,
+)
+
+from biasgrid.base.addresses import prepare_proxies
+from biasgrid.base.files import explained
+from biasgrid.inference.checkpoints.checkpoint import ModelError, first_line
+from biasgrid.inference.checkpoints.files import names_in
+
+logger = logging.getLogger(__name__)
+
+FAILURES = (HTTPError, OSError, HFValidationError, XetDownloadError)
+
+
+def download(checkpoint: str, revision: str | None, patterns: Collection[str]) -> Path:
+    """Downloads files of a repository, but for those that are in the cache; connections that break are taken up again.
+
+    Args:
+        checkpoint: the repository.
+        revision: its commit, tag or branch, None for its main branch.
+        patterns: the files to download: by patterns those that lie in no folder of the repository, others by name.
+
+    Returns:
+        The folder in the cache that has them, which is named by the commit.
+
+    Raises:
+        ModelError: they cannot be downloaded.
+    """
+    with worded(checkpoint, revision):
+        nested = any("/" in pattern for pattern in patterns)
+        ignored = None if nested else ["*/*"]
+        folder = snapshot_download(
+            checkpoint, revision=revision, allow_patterns=list(patterns), ignore_patterns=ignored
+        )
+    return Path(folder)
+
+
+def list_files(checkpoint: str, folder: Path) -> list[str]:
+    """Names all files of a repository at the commit of a folder in the cache, or those in the folder."""
+    try:
+        return [file.path for file in get_cached_repo_tree(checkpoint, revision=folder.name)]
+    except CachedRepoTreeNotFoundError:
+        return names_in(folder)
+
+
+def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
+    """Compares files in the cache with the digests that the hub has of them; those that differ are removed.
+
+    With the hub switched off nothing can have been downloaded, and the cache is taken as it is.
+
+    Raises:
+        ModelError: files differ, or the hub does not tell.
+    """
+    if is_offline_mode():
+        logger.warning("%s: taken from the cache as it is, because HF_HUB_OFFLINE is set", checkpoint)
+        return
+    with worded(checkpoint, commit):
+        found = HfApi().verify_repo_checksums(checkpoint, revision=commit)
+    wrong = [mismatch for mismatch in found.mismatches if mismatch["path"] in names]
+    for mismatch in wrong:
+        remove(found.verified_path / mismatch["path"])
+    if wrong:
+        told = ", ".join("{path} ({algorithm} {actual}, expected {expected})".format(**mismatch) for mismatch in wrong)
+        raise ModelError(
+            f"{checkpoint} at revision {commit}: the download is not what {ENDPOINT} says it is: {told}; "
+            "removed: run again, and if that does not help, suspect the mirror or proxy"
+        )
+
+
+def remove(path: Path) -> None:
+    """Removes a file of the cache, through all links that lead to its content."""
+    while path.is_symlink():
+        target = path.parent / path.readlink()
+        path.unlink()
+        path = target
+    path.unlink(missing_ok=True)
+
+
+@contextmanager
+def worded(checkpoint: str, revision: str | None) -> Iterator[None]:
+    """Puts into words for users why files cannot be downloaded."""
+    prepare_proxies()
+    with explained(HF_HUB_CACHE, "set HF_HOME to a folder that can be written to"):
+        try:
+            yield
+        except FAILURES as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            which = f"{checkpoint} at revision {revision or 'main'}"
+            raise ModelError(f"{which} cannot be fetched: {refusal(error)}") from error
+
+
+def refusal(error: Exception) -> str:
+    """Words what the hub, or the way to it, has refused, and what to do about it."""
+    cause = error.__cause__ if isinstance(error, LocalEntryNotFoundError) and error.__cause__ else error
+    login = "log in with `hf auth login`, or set HF_TOKEN"
+    match cause:
+        case GatedRepoError():
+            return f"the repository is gated; ask for access on its page of the hub and {login}"
+        case RevisionNotFoundError():
+            return "the repository has no such revision; expected a commit, tag or branch of it"
+        case RepositoryNotFoundError():
+            return (
+                f"{ENDPOINT} shows no such repository; expected a name such as org/name, and for a private one {login}"
+            )
+        case OfflineModeIsEnabled():
+            return (
+                f"it is not in the cache, {HF_HUB_CACHE}, and HF_HUB_OFFLINE is set; unset it if there is a network, "
+                "or set `folder` to a local copy"
+            )
+        case HFValidationError():
+            return "that is not the name of a repository; expected one such as org/name"
+    return (
+        f"{ENDPOINT} cannot be reached or broke off ({first_line(cause)}); run again with a network (complete files "
+        "are kept), set HF_HUB_OFFLINE=1 if the cache has them all, or `folder` to a local copy"
+    )

@@ -1,0 +1,67 @@
+"""The audit: a sample that is predicted a second time, without the shortcuts of the engine."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from biasgrid.inference.checkpoints.checkpoint import ModelError
+
+logger = logging.getLogger(__name__)
+
+AUDIT_ROWS = 32
+AUDIT_SHARE, FEWEST = 1 / 8, 8
+"""What is audited of small shards, in which 32 single rows would take longer than all others."""
+LARGEST_FLOAT32_DRIFT = 1e-3
+"""More than rounding: in float32 the audit repeats the same arithmetic, but in other batches and by other libraries."""
+
+
+def audited_of(instances: pl.DataFrame) -> pl.DataFrame:
+    """Returns the instances that are audited."""
+    return sample_of(instances, min(AUDIT_ROWS, max(FEWEST, round(AUDIT_SHARE * len(instances)))))
+
+
+def sample_of(instances: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Returns so many of some instances, or all where there are fewer, at even distances."""
+    sample = np.unique(np.linspace(0, len(instances) - 1, num=min(len(instances), count), dtype=np.int64))
+    return instances[sample]
+
+
+def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) -> dict[str, Any]:
+    """Returns how far the audited instances are from their float32 predictions.
+
+    Args:
+        table: the predictions.
+        audited: those of a sample of the same instances, in the same order, in float32.
+        precision: that of the run.
+
+    Raises:
+        ModelError: a float32 run is further away than rounding explains.
+    """
+    same = table.join(audited.select("key"), on="key", how="semi", maintain_order="left")
+    facts = {"rows": len(audited), **drift_between(same, audited)}
+    logger.info("audit: %s", facts)
+    if precision == "float32" and facts["largest_drift"] > LARGEST_FLOAT32_DRIFT:
+        raise ModelError(
+            f"the batched predictions are up to {facts['largest_drift']:.2g} away from those of single rows; "
+            "expected only rounding: this architecture does not work with the engine"
+        )
+    return facts
+
+
+def drift_between(answers: pl.DataFrame, audited: pl.DataFrame) -> dict[str, float]:
+    """Returns the largest and the mean difference between the probabilities of two tables of the same rows."""
+    drift = np.abs(probabilities_of(answers) - probabilities_of(audited))
+    return {"largest_drift": float(drift.max()), "mean_drift": float(drift.mean())}
+
+
+def probabilities_of(table: pl.DataFrame) -> npt.NDArray[np.float32]:
+    """Returns all probabilities of a predictions table, column by column."""
+    columns = [
+        table[name].explode() if kind.base_type() == pl.List else table[name] for name, kind in table.schema.items()
+    ]
+    return np.concatenate([column.drop_nulls().to_numpy() for column in columns if column.dtype == pl.Float32])

@@ -1,0 +1,298 @@
+"""Rows of tokens that are made of two segments each, and the special tokens that the tokenizer puts around them.
+
+Each distinct segment is tokenized once. What is put together is checked against the tokenizer on rows that have all
+ways in which a first segment ends and a second one begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import Int32Array, IntArray
+from biasgrid.inference.checkpoints.checkpoint import ModelError
+from biasgrid.inference.engine.segments import AT_ONCE, Segments, joined, numbered_rows, runs, segments_of
+
+if TYPE_CHECKING:
+    from transformers import BatchEncoding, PreTrainedTokenizerFast
+
+CHECKED_ROWS = 64
+CHECKED_SECONDS = 256
+CHECKED_BORDERS = 4096
+
+
+class NotAssembledError(Exception):
+    """Segments that are put together are not what the tokenizer makes of the whole text; with such a text."""
+
+
+@dataclass(frozen=True)
+class TokenLayout:
+    """What a tokenizer puts before, between and behind two segments.
+
+    Attributes:
+        prefix, middle, suffix: token ids.
+        types: the token types of each of the five regions, of which the last one holds for all further tokens; None
+            where there are none.
+    """
+
+    prefix: list[int]
+    middle: list[int]
+    suffix: list[int]
+    types: list[list[int]] | None
+
+    def rows(self, first: Segments, second: Segments, first_of: Int32Array, second_of: Int32Array) -> Rows:
+        """Returns rows of two segments each, with the special tokens.
+
+        Args:
+            first: the distinct first segments.
+            second: the distinct second ones.
+            first_of: shape (rows,), which of the first ones each row has.
+            second_of: shape (rows,), which of the second ones.
+        """
+        types = self.types or [[0]] * 5
+        before, behind = typed(first, types[1]), typed(second, types[3])
+        before = surrounded(before, self.prefix, self.middle, types[0], types[2])
+        behind = surrounded(behind, [], self.suffix, [], types[4])
+        if self.types is None:
+            before, behind = replace(before, types=None), replace(behind, types=None)
+        return Rows(before, behind, first_of, second_of)
+
+
+def typed(segments: Segments, types: Sequence[int]) -> Segments:
+    """Returns segments with token types, of which the last one holds for all further tokens."""
+    known = np.array(each_type(types, int(segments.lengths.max(initial=1))), dtype=np.int32)
+    if (known == known[0]).all():
+        return replace(segments, types=np.full_like(segments.ids, known[0]))
+    place = runs(np.zeros_like(segments.lengths), segments.lengths)
+    return replace(segments, types=known[place])
+
+
+def each_type(types: Sequence[int], count: int) -> list[int]:
+    """Returns the types of so many tokens, of which the last one that is known holds for all further ones."""
+    known = list(types) or [0]
+    return [known[min(place, len(known) - 1)] for place in range(count)]
+
+
+def surrounded(
+    segments: Segments, before: Sequence[int], behind: Sequence[int], before_types: Sequence[int], types: Sequence[int]
+) -> Segments:
+    """Puts the same special tokens before and behind each segment.
+
+    Args:
+        segments: the segments, with types.
+        before: token ids of those before.
+        behind: token ids of those behind.
+        before_types: the types of those before; the last one holds for all further tokens.
+        types: the types of those behind.
+    """
+    special = special_tokens([before, behind], segments.offsets.shape[1])
+    known = np.array([*each_type(before_types, len(before)), *each_type(types, len(behind))], dtype=np.int32)
+    source = joined([segments, replace(special, types=known)])
+    count = len(segments.lengths)
+    shape = np.ones((count, 1), dtype=np.int64)
+    begins = np.column_stack([source.begins[count] * shape, segments.begins, source.begins[count + 1] * shape])
+    lengths = np.column_stack([len(before) * shape, segments.lengths, len(behind) * shape])
+    made = source.gathered(begins.ravel(), lengths.ravel(), np.full(count, 3))
+    return replace(made, text_lengths=segments.text_lengths)
+
+
+def special_tokens(ids: Sequence[Sequence[int]], width: int = 0) -> Segments:
+    """Returns segments of tokens that are of no text, with offsets of a width."""
+    segments = segments_of(ids)
+    return replace(segments, offsets=np.zeros((len(segments.ids), width), dtype=np.int32))
+
+
+def pair_layout(tokenizer: PreTrainedTokenizerFast) -> TokenLayout:
+    """Reads off a sample what the tokenizer puts around a pair of texts."""
+    encoding = tokenizer("one", "two")
+    return layout_around(encoding, [*place_of(encoding, 0), *place_of(encoding, 1)])
+
+
+def single_layout(tokenizer: PreTrainedTokenizerFast) -> TokenLayout:
+    """Reads off a sample what the tokenizer puts around one text, whose two halves are the segments."""
+    encoding = tokenizer("one two")
+    first, end = place_of(encoding, 0)
+    return layout_around(encoding, [first, first + 1, first + 1, end])
+
+
+def place_of(encoding: BatchEncoding, text: int) -> tuple[int, int]:
+    """Returns where the tokens of a text begin and end."""
+    sequence = encoding.sequence_ids(0)
+    first = sequence.index(text)
+    return first, first + sequence.count(text)
+
+
+def layout_around(encoding: BatchEncoding, cuts: Sequence[int]) -> TokenLayout:
+    """Returns what stands around two segments that begin and end at four cuts."""
+
+    def regions(values: list[int]) -> list[list[int]]:
+        return [values[begin:end] for begin, end in pairwise([0, *cuts, len(values)])]
+
+    prefix, _, middle, _, suffix = regions(encoding["input_ids"])
+    types = regions(encoding["token_type_ids"]) if "token_type_ids" in encoding else None
+    return TokenLayout(prefix, middle, suffix, types)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to be predicted, as numbers of two segments each, which hold the special tokens too.
+
+    Attributes:
+        first, second: the distinct segments.
+        first_of, second_of: shape (rows,), int32, each row's segments.
+        owner: shape (rows,), int32, which of the encoded instances a row is of, in their order; None where each has
+            one row.
+    """
+
+    first: Segments
+    second: Segments
+    first_of: Int32Array
+    second_of: Int32Array
+    owner: Int32Array | None = None
+
+    @cached_property
+    def lengths(self) -> Int32Array:
+        """How many tokens each row has, special tokens included; shape (rows,)."""
+        first, second = self.first.lengths.astype(np.int32), self.second.lengths.astype(np.int32)
+        lengths: Int32Array = first[self.first_of] + second[self.second_of]
+        return lengths
+
+    @cached_property
+    def _first_rows(self) -> IntArray:
+        """The first row of each instance, and behind them how many rows there are; shape (instances + 1,)."""
+        owner = np.arange(len(self.first_of), dtype=np.int32) if self.owner is None else self.owner
+        return np.append(np.flatnonzero(np.diff(owner, prepend=-1)), len(owner))
+
+    def of(self, instances: IntArray) -> tuple[IntArray, IntArray]:
+        """Returns the rows of some instances, one instance after the other, and the place of each row's among them."""
+        every = np.arange(len(instances))
+        if self.owner is None:
+            return instances, every
+        begins = self._first_rows[instances]
+        counts = self._first_rows[instances + 1] - begins
+        return runs(begins, counts), np.repeat(every, counts)
+
+    def second_start(self, rows: IntArray) -> IntArray:
+        """Where the second segment begins in each of the given rows."""
+        return self.first.lengths[self.first_of[rows]]
+
+    def assemble(self, row: int) -> tuple[Int32Array, Int32Array | None]:
+        """Returns the ids and token types of a row; both of shape (length,)."""
+        sides = (self.first, self.first_of[row]), (self.second, self.second_of[row])
+        places = np.concatenate([segments.begins[of] + np.arange(segments.lengths[of]) for segments, of in sides])
+        cut = self.first.lengths[self.first_of[row]]
+
+        def both(one: Int32Array, other: Int32Array) -> Int32Array:
+            return np.concatenate([one[places[:cut]], other[places[cut:]]])
+
+        types = None
+        if self.first.types is not None and self.second.types is not None:
+            types = both(self.first.types, self.second.types)
+        return both(self.first.ids, self.second.ids), types
+
+
+def whole_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]) -> Rows:
+    """Tokenizes whole texts or pairs of texts, the plain way.
+
+    The last text of each tuple becomes the second segment, so that its tokens keep their offsets.
+    """
+    firsts, seconds = [], []
+    for start in range(0, max(1, len(texts)), AT_ONCE):
+        first, second = halves(tokenizer, texts[start : start + AT_ONCE])
+        firsts.append(first)
+        seconds.append(second)
+    every = np.arange(len(texts), dtype=np.int32)
+    return Rows(joined(firsts), joined(seconds), every, every)
+
+
+def halves(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]) -> tuple[Segments, Segments]:
+    """Returns what stands before the last of each tuple of texts, and the rest."""
+    encodings = tokenizer.backend_tokenizer.encode_batch([text if len(text) > 1 else text[0] for text in texts])
+    has_types = "token_type_ids" in tokenizer.model_input_names
+    last = np.array([len(text) - 1 for text in texts], dtype=np.int64)
+    lengths = np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
+    # A text without any token has no place.
+    cuts = np.array(
+        [[*encoding.sequence_ids, of].index(of) for encoding, of in zip(encodings, last.tolist(), strict=True)],
+        dtype=np.int64,
+    )
+    own = [encoding.sequence_ids.count(of) for encoding, of in zip(encodings, last.tolist(), strict=True)]
+    ids = np.array([one for encoding in encodings for one in encoding.ids], dtype=np.int32)
+    offsets = np.array([one for encoding in encodings for one in encoding.offsets], dtype=np.int32).reshape(-1, 2)
+    types = np.array([one for encoding in encodings for one in encoding.type_ids], dtype=np.int32)
+    whole = Segments(ids, lengths, lengths, offsets, types if has_types else None)
+    one = np.ones_like(lengths)
+    second = whole.gathered(whole.begins + cuts, lengths - cuts, one)
+    return whole.gathered(whole.begins, cuts, one), replace(second, text_lengths=np.array(own, dtype=np.int64))
+
+
+def check(rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]) -> None:
+    """Compares rows with what the tokenizer makes of the whole texts.
+
+    Args:
+        rows: the rows, one for each instance.
+        tokenizer: the tokenizer that they must agree with.
+        texts: gives the whole texts of some rows, as what the tokenizer is called with.
+
+    Raises:
+        NotAssembledError: some are something else.
+    """
+    sample = rows_to_check(rows)
+    whole = whole_rows(tokenizer, texts(sample))
+    for place, row in enumerate(sample):
+        if not same_row(rows, int(row), whole, place):
+            raise NotAssembledError(texts(sample[[place]])[0])
+
+
+def rows_to_check(rows: Rows) -> IntArray:
+    """Returns rows at even distances, and some with each way to end a first segment and to begin a second one."""
+    count = len(rows.first_of)
+    spread = np.linspace(0, count - 1, num=min(count, CHECKED_ROWS), dtype=np.int64)
+    last = edge(rows.first, rows.first.begins + rows.first.lengths - 1)[rows.first_of]
+    next_one = edge(rows.second, rows.second.begins)[rows.second_of]
+    borders, _ = numbered_rows([last, next_one])
+    seconds, _ = numbered_rows([rows.second_of])
+    return np.unique(np.concatenate([spread, borders[:CHECKED_BORDERS], seconds[:CHECKED_SECONDS]]))
+
+
+def edge(segments: Segments, places: IntArray) -> Int32Array:
+    """Returns the token at a place of each segment, -1 where it has none."""
+    edges = np.full(len(places), -1, dtype=np.int32)
+    some = segments.lengths > 0
+    edges[some] = segments.ids[places[some]]
+    return edges
+
+
+def same_row(rows: Rows, row: int, others: Rows, other: int) -> bool:
+    """Whether a row of one set has the ids and token types of a row of another."""
+    ids, types = rows.assemble(row)
+    other_ids, other_types = others.assemble(other)
+    same_types = types is None or other_types is None or np.array_equal(types, other_types)
+    return same_types and np.array_equal(ids, other_ids)
+
+
+def check_lengths(rows: Rows, limit: int, instances: pl.Series, model: str) -> None:
+    """Refuses rows that are longer than the model's positions.
+
+    Args:
+        rows: the rows.
+        limit: how many tokens the model takes.
+        instances: the numbers of the encoded instances, for the message.
+        model: the model's name, for the message.
+
+    Raises:
+        ModelError: with the longest instance and both numbers.
+    """
+    longest = int(rows.lengths.argmax())
+    if rows.lengths[longest] > limit:
+        instance = instances[longest if rows.owner is None else int(rows.owner[longest])]
+        raise ModelError(
+            f"model {model}: instance {instance} has {rows.lengths[longest]} tokens; expected at most {limit}, the "
+            "model's number of positions"
+        )

@@ -1,0 +1,118 @@
+"""What models are run on, and how it computes: the device, the precision, and the products of matrices."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from biasgrid.inference.checkpoints.checkpoint import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+logger = logging.getLogger(__name__)
+
+
+def choose_device(name: str) -> torch.device:
+    """Returns the device: with `auto` the GPU where there is one.
+
+    Raises:
+        ModelError: a GPU is asked for and there is none.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+        if name == "cpu":
+            logger.info("torch sees no GPU: the CPU is used")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ModelError("device cuda is set, but torch sees no GPU; expected one, or `device: auto` in the config")
+    return torch.device(name)
+
+
+def name_of_device(device: torch.device) -> str:
+    """Names a device: the GPU's model, or `cpu`."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
+
+def choose_precision(name: str, device: torch.device) -> str:
+    """Returns the precision: with `auto` bfloat16 on GPUs and processors that multiply it, else float32."""
+    if name != "auto":
+        return name
+    if device.type == "cuda":
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    capabilities = torch.cpu.get_capabilities()
+    return "bfloat16" if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else "float32"
+
+
+def set_precision(model: PreTrainedModel, precision: str) -> None:
+    """Turns a float32 model to a precision.
+
+    Args:
+        model: the model, all of whose weights are float32.
+        precision: `float32`, `tf32`, `float16` or `bfloat16`. How products of float32 are computed on a GPU, exactly or
+            in TF32, is set for the whole process.
+    """
+    backends: Any = torch.backends  # which makes some of its attributes as it runs
+    # Left to itself, torch takes TF32 for convolutions and recurrent layers.
+    for products in (backends.cuda.matmul, backends.cudnn.conv, backends.cudnn.rnn):
+        products.fp32_precision = "tf32" if precision == "tf32" else "ieee"
+    if precision in ("float16", "bfloat16"):
+        # What a checkpoint does not hold, such as the frequencies of rotary positions, is computed, and stays exact.
+        for tensor in model.state_dict(keep_vars=True).values():
+            if tensor.is_floating_point():
+                tensor.data = tensor.data.to(getattr(torch, precision))
+
+
+class OneDnnLinear(TorchFunctionMode):
+    """Gives all linear layers to oneDNN, in float32 as before.
+
+    torch takes oneDNN for bfloat16, but MKL for float32, which on some processors reaches half of oneDNN's speed and on
+    others is faster (`docs/benchmarks.md`): `fit` finds out. torch has no switch for it; this is the operator that its
+    compiler calls.
+    """
+
+    def __torch_function__(
+        self,
+        function: Callable[..., Any],
+        _types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        if function is functional.linear:
+            return linear(*args, **(kwargs or {}))
+        return function(*args, **(kwargs or {}))
+
+
+def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """Returns what `torch.nn.functional.linear` does, with its parameters, computed by oneDNN."""
+    product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(input, weight, bias, "none", [], "")
+    return product
+
+
+def use_one_dnn(model: PreTrainedModel) -> None:
+    """Makes a model's products oneDNN's where these are float32 on the CPU."""
+    forward = model.forward
+    if not one_dnn_computes(next(model.parameters())):
+        return
+
+    @wraps(forward)
+    def by_one_dnn(*args: Any, **kwargs: Any) -> Any:
+        with OneDnnLinear():
+            return forward(*args, **kwargs)
+
+    model.forward = by_one_dnn
+
+
+def one_dnn_computes(weight: torch.Tensor) -> bool:
+    """Whether oneDNN may compute the products with some weights: it may those of float32 on the CPU."""
+    return weight.device.type == "cpu" and weight.dtype == torch.float32 and has_one_dnn()
+
+
+def has_one_dnn() -> bool:
+    """Whether this torch can give single layers to oneDNN."""
+    return hasattr(torch.ops.mkldnn, "_linear_pointwise")

@@ -1,0 +1,229 @@
+"""Extractive question answering: start and end probabilities of candidates, and the most probable answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import torch
+
+from biasgrid.base.arrays import IntArray
+from biasgrid.base.section import Scoring
+from biasgrid.inference.checkpoints.checkpoint import ModelError
+from biasgrid.inference.engine.batches import Part
+from biasgrid.inference.engine.device_rows import Batch, DeviceRows, moved
+from biasgrid.inference.engine.encoding import Rows, TokenLayout, check, pair_layout, whole_rows
+from biasgrid.inference.engine.lists import lists_of, numbered
+from biasgrid.inference.engine.local import LocalBackEnd
+from biasgrid.inference.engine.segments import distinct, numbered_rows, tokenize
+from biasgrid.inference.models.extractive.answers import LONGEST_ANSWER, best_span, span_texts
+from biasgrid.inference.models.extractive.candidates import candidate_windows, widen, widening_words
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+ANSWER_TOKENS = {"exact": LONGEST_ANSWER, "unqover": 6}
+"""Longest answer; UnQover's --span_l is 6."""
+
+
+@dataclass(frozen=True)
+class SpanRows:
+    """Encoded instances.
+
+    Attributes:
+        rows: the rows' tokens; the second segment is the context.
+        contexts: the text of each second segment.
+        has_candidate: shape (second segments, candidates), whether there is one with a place in the context.
+        on_device: the rows' tokens.
+        context_lengths: shape (second segments,), how many tokens each context has, on the device.
+        starts, ends: shape (second segments, candidates, width), on the device, the places over which the probability
+            that the answer starts, or ends, with a candidate is the largest, counted in the context.
+    """
+
+    rows: Rows
+    contexts: list[str]
+    has_candidate: npt.NDArray[np.bool_]
+    on_device: DeviceRows
+    context_lengths: torch.Tensor
+    starts: torch.Tensor
+    ends: torch.Tensor
+
+
+@dataclass(frozen=True)
+class SpanChoices:
+    """What decides the answers.
+
+    Attributes:
+        scoring: `exact`, or `unqover` for its single separator, widened spans and sum of probabilities.
+    """
+
+    scoring: Scoring = "exact"
+
+
+class QuestionAnswering(LocalBackEnd):
+    """Reads answers, and candidates' start and end probabilities, from an extractive question-answering model."""
+
+    Choices = SpanChoices
+    loader = "AutoModelForQuestionAnswering"
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: SpanChoices):
+        """Prepares the model.
+
+        Args:
+            model: an extractive question-answering model.
+            tokenizer: its tokenizer.
+            choices: how answers are scored.
+        """
+        self.model = model
+        self.tokenizer = tokenizer
+        self.scoring = choices.scoring
+        self.words = widening_words(tokenizer, model.config.model_type) if self.scoring == "unqover" else None
+
+    def encode(self, asked: pl.DataFrame, whole: bool) -> SpanRows:
+        """Tokenizes instances as pairs of question (the text) and context (the second text).
+
+        Raises:
+            ModelError: an instance has no context.
+            NotAssembledError: see `LocalBackEnd.encode`.
+        """
+        positions = numbered(asked, "position")
+        candidates = numbered(asked, "candidate")[: len(positions)]
+        contexts, context_of = distinct(asked, ["text_pair", *candidates, *positions])
+        if whole and self.scoring == "exact":
+            rows = whole_rows(self.tokenizer, texts_of(asked, np.arange(len(asked))))
+            contexts = contexts[context_of]
+        else:
+            rows = self._assembled(asked, contexts["text_pair"].fill_null("").to_list(), context_of)
+        self._check_contexts(rows, asked)
+        has_candidate = np.array([contexts[name].is_not_null() for name in positions])
+        begins = contexts.select(pl.col(positions).cast(pl.Int64)).fill_null(0).to_numpy().reshape(len(contexts), -1)
+        sizes = contexts.select(pl.col(candidates).str.len_chars().cast(pl.Int64)).fill_null(0).to_numpy()
+        windows = candidate_windows(rows.second, begins, sizes.reshape(begins.shape))
+        if self.words is not None:
+            windows = widen(windows, rows.second, self.words)
+        device = self.model.device
+        return SpanRows(
+            rows,
+            contexts["text_pair"].fill_null("").to_list(),
+            has_candidate.reshape(len(positions), len(contexts)).T,
+            DeviceRows.of(rows, self.model),
+            moved(rows.second.text_lengths, device),
+            moved(places_within(windows.start_from, windows.first), device),
+            moved(places_within(windows.last, windows.end_to), device),
+        )
+
+    def _assembled(self, asked: pl.DataFrame, contexts: list[str], context_of: IntArray) -> Rows:
+        questions, question_of = distinct(asked, ["text"])
+        of = question_of.astype(np.int32), context_of.astype(np.int32)
+        first = tokenize(self.tokenizer, questions["text"])
+        second = tokenize(self.tokenizer, contexts, placed=True)
+        rows = self._layout().rows(first, second, *of)
+        if self.scoring == "exact":
+            check(rows, self.tokenizer, lambda sample: texts_of(asked, sample))
+        return rows
+
+    def _check_contexts(self, rows: Rows, asked: pl.DataFrame) -> None:
+        is_empty = rows.second.text_lengths == 0
+        if is_empty.any():
+            instance = asked.row(int(np.flatnonzero(is_empty[rows.second_of])[0]), named=True)
+            raise ModelError(
+                f"instance {instance['instance']}, {instance['text']!r}, has no context; expected a question and, as "
+                "the second input, the text that answers it"
+            )
+
+    def _layout(self) -> TokenLayout:
+        if self.scoring == "exact":
+            return pair_layout(self.tokenizer)
+        begin = self.tokenizer.bos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.cls_token_id
+        end = self.tokenizer.eos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.sep_token_id
+        return TokenLayout([begin], [end], [end], None)
+
+    @torch.inference_mode()
+    def run(self, encoded: SpanRows, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+        """Predicts rows of one length.
+
+        Args:
+            encoded: the encoded instances.
+            batch: which rows.
+            plain: not used: every position is read anyway.
+
+        Returns:
+            `starts` and `ends` of the candidates (float32, shape (rows, candidates)); `first` and `last` (int32), the
+            answer's tokens in the row, and its `probability` (float32), shape (rows,).
+        """
+        rows = encoded.on_device
+        output = self.model(**rows.inputs(batch))
+        start = output.start_logits.float().softmax(dim=1)
+        end = output.end_logits.float().softmax(dim=1)
+        shift, context_of = rows.second_start(batch)[:, None], rows.second_of[batch.rows]
+        context = None
+        if self.scoring == "exact":
+            place = torch.arange(batch.length, device=start.device)
+            context = (place >= shift) & (place < shift + encoded.context_lengths[context_of][:, None])
+        first, last = best_span(start, end, ANSWER_TOKENS[self.scoring], context)
+        probability = start.gather(1, first[:, None]) * end.gather(1, last[:, None])
+        return {
+            "starts": largest_at(start, encoded.starts[context_of] + shift[:, None]),
+            "ends": largest_at(end, encoded.ends[context_of] + shift[:, None]),
+            "first": first.int(),
+            "last": last.int(),
+            "probability": probability.squeeze(1),
+        }
+
+    def table(self, encoded: SpanRows, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+        """Makes columns of the answers (`span`) from what `run` returned."""
+        rows, spans = encoded.rows, np.column_stack([columns["first"], columns["last"]]).astype(np.int64)
+        answers = (
+            span_texts(rows, part.rows, encoded.contexts, spans)
+            if self.scoring == "exact"
+            else self._joined_answers(rows, part.rows, spans)
+        )
+        known = encoded.has_candidate[rows.second_of[part.rows]]
+        ends = [lists_of(name, columns[name], known, pl.Float32) for name in ("starts", "ends")]
+        return pl.DataFrame([*ends, answers, pl.Series("probability", columns["probability"], dtype=pl.Float32)])
+
+    def _joined_answers(self, rows: Rows, some: IntArray, spans: IntArray) -> pl.Series:
+        """The answers as UnQover writes them: tokens joined by spaces, then the marks of word pieces deleted."""
+        first, number = numbered_rows([rows.first_of[some], rows.second_of[some], spans[:, 0], spans[:, 1]])
+        texts = []
+        for row, (begin, last) in zip(some[first].tolist(), spans[first].tolist(), strict=True):
+            ids = rows.assemble(row)[0][begin : last + 1].tolist()
+            texts.append(re.sub(" ##|##|Ġ", "", " ".join(self.tokenizer.convert_ids_to_tokens(ids))))
+        return pl.Series("answer", texts, dtype=pl.Categorical)[number]
+
+
+def texts_of(asked: pl.DataFrame, sample: IntArray) -> list[tuple[str, ...]]:
+    """Returns question and context of some instances."""
+    return [(text, pair or "") for text, pair in asked.select("text", "text_pair")[sample].iter_rows()]
+
+
+def places_within(lowest: IntArray, highest: IntArray) -> IntArray:
+    """Returns the places of windows, of which those of all but the widest hold the last one several times.
+
+    Args:
+        lowest: shape (contexts, candidates), the first place of each.
+        highest: shape (contexts, candidates), the last place of each.
+
+    Returns:
+        Shape (contexts, candidates, width).
+    """
+    width = int((highest - lowest).max(initial=0)) + 1
+    places: IntArray = np.minimum(lowest[..., None] + np.arange(width), highest[..., None])
+    return places
+
+
+def largest_at(probabilities: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Returns each row's largest probabilities among some places.
+
+    Args:
+        probabilities: float32, shape (rows, length).
+        places: shape (rows, windows, width).
+
+    Returns:
+        Shape (rows, windows).
+    """
+    return probabilities.gather(1, places.flatten(1)).reshape(places.shape).amax(dim=2)

@@ -1,0 +1,80 @@
+"""What a config may say of generative models; light, as it is imported while a config is read."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from biasgrid.base.section import WRITTEN, KeysError, Section
+
+DATE = "2024-07-26"
+"""The day that chat templates write down as today where a config names none."""
+
+
+def iso_day(value: Any) -> str:
+    """Returns a day as YAML may have it, written as in ISO 8601."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    try:
+        return date.fromisoformat(value).isoformat()
+    except (TypeError, ValueError):
+        raise ValueError(f"expected a day such as {DATE}") from None
+
+
+Day = Annotated[str, BeforeValidator(iso_day)]
+
+
+class Thinking(Section):
+    """Marks of a model that thinks before it answers, of which biasgrid does not know."""
+
+    begin: str = Field(pattern=WRITTEN, description="what begins its thoughts, such as `<reasoning>`")
+    end: str = Field(pattern=WRITTEN, description="what ends them, such as `</reasoning>`")
+
+    @model_validator(mode="after")
+    def _differ(self) -> Thinking:
+        if self.end.strip() in self.begin:
+            raise KeysError("expected an `end` that is not within `begin`")
+        return self
+
+
+class Generation(Section):
+    """How a model writes texts; where options are scored, their probabilities do not depend on it."""
+
+    max_tokens: int = Field(200, ge=1, description="longest text in tokens, those of thinking included")
+    temperature: float = Field(
+        1.0,
+        ge=0,
+        allow_inf_nan=False,
+        strict=False,
+        description="what log-probabilities are divided by before a token is drawn; 0 takes the most probable one",
+    )
+    top_p: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        strict=False,
+        description="draws among the most probable tokens alone that have this much probability together",
+    )
+    options: Literal["scored", "parsed"] = Field(
+        "scored",
+        description="how the model chooses among options: `scored` reads their probabilities, `parsed` lets it write "
+        "and looks for the option in its text",
+    )
+    seed: int = Field(1, ge=0, lt=2**63, description="seed of the draws; of it and of what is asked a text depends")
+    thinking: bool | Thinking = Field(
+        False,
+        description="whether a model that can think before it answers does; its thoughts are not part of the answer. "
+        "`{begin: TEXT, end: TEXT}` lets it think, and names marks around thoughts other than `<think>`, `[THINK]` and "
+        "those of Cohere, EXAONE, Gemma, Seed-OSS and gpt-oss",
+    )
+
+    @field_validator("thinking", mode="before")
+    @classmethod
+    def _switch_or_marks(cls, value: Any) -> Any:
+        if isinstance(value, bool | Thinking):
+            return value
+        if not isinstance(value, dict):
+            raise ValueError("expected true, false, or the keys begin and end")
+        return Thinking.model_validate(value)

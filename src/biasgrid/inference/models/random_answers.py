@@ -1,0 +1,94 @@
+"""Answers at random: the control that shows what a measure says of no model at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from biasgrid.inference.engine.back_end import BackEnd
+from biasgrid.inference.engine.lists import lists_of, numbered
+from biasgrid.inference.engine.settings import Settings
+from biasgrid.jobs.progress import Progress
+from biasgrid.tables.keys import STEP, mixed
+
+TEXTS = (
+    "Yes.",
+    "No.",
+    "A",
+    "B",
+    "The first one.",
+    "The second one.",
+    "That is hard to say.",
+    "I cannot answer that.",
+    "It depends on the people themselves.",
+    "People differ, and nobody can tell from this alone.",
+)
+"""What it writes."""
+SCORED_BY = "random"
+
+
+@dataclass(frozen=True)
+class RandomChoices:
+    """What decides the answers beside the model's record: nothing."""
+
+
+@dataclass(frozen=True)
+class RandomAnswers(BackEnd):
+    """Answers by the key of what is asked and a seed, whatever it says.
+
+    Attributes:
+        seed: the seed.
+        answer_kind: `choice` or `text`.
+    """
+
+    seed: int
+    answer_kind: str
+
+    Choices = RandomChoices
+
+    @classmethod
+    def decisive(cls, settings: Settings) -> dict[str, Any]:
+        """Returns how options are scored; the record has all else."""
+        return {"scored_by": SCORED_BY} if settings.answer == "choice" else {}
+
+    @classmethod
+    def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+        """Takes the seed."""
+        return cls(record["keys"]["random"]["seed"], settings.answer)
+
+    def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
+        """Answers some instances."""
+        progress.advance(len(instances))
+        return self.choose(instances) if self.answer_kind == "choice" else self.write(instances)
+
+    def choose(self, instances: pl.DataFrame) -> pl.DataFrame:
+        """Draws a number for each candidate, and divides these by their sum."""
+        names = numbered(instances, "candidate")
+        known = instances.select(pl.col(names).is_not_null()).to_numpy()
+        drawn = np.where(known, self.draws(instances, len(names)), 0)
+        shares = drawn / drawn.sum(axis=1, keepdims=True)
+        return pl.DataFrame(
+            [
+                lists_of("probabilities", shares, known, pl.Float32),
+                pl.repeat(1.0, len(instances), dtype=pl.Float32, eager=True).alias("mass"),
+                pl.repeat(SCORED_BY, len(instances), eager=True).cast(pl.Categorical).alias("scored_by"),
+            ]
+        )
+
+    def write(self, instances: pl.DataFrame) -> pl.DataFrame:
+        """Draws a text for each instance."""
+        places = (self.draws(instances, 1)[:, 0] * len(TEXTS)).astype(np.int64)
+        texts = pl.Series("response", TEXTS).gather(places)
+        return pl.DataFrame([texts, pl.repeat("ok", len(texts), eager=True).cast(pl.Categorical).alias("status")])
+
+    def draws(self, instances: pl.DataFrame, count: int) -> npt.NDArray[np.float64]:
+        """Draws numbers between 0 and 1 for instances, by their keys; shape (instances, count)."""
+        seeds = mixed(instances["key"].to_numpy() + np.uint64(self.seed * int(STEP) % 2**64))
+        numbers = mixed(seeds[:, None] + np.arange(count, dtype=np.uint64) * STEP)
+        draws: npt.NDArray[np.float64] = ((numbers >> np.uint64(11)).astype(np.float64) + 0.5) / 2**53
+        return draws

@@ -1,0 +1,94 @@
+"""The back ends by the task that they serve: found by name, so that another one changes nothing of these."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """Where a back end is, and what must be known of it before it is imported.
+
+    Attributes:
+        path: `reference:class` of a `BackEnd`; of the source `dump` of a function as `unqover.dumps.import_dump`. In a
+            plugin the reference may be left out: it is the plugin's own file.
+        answers: the kinds of answers that it gives, modules of `tables.answers`.
+        section: `reference:class` of what the config may say of its models, a kind of `model_section.Model`;
+            empty where they have no keys of their own.
+        classes: whether it gives the probabilities of classes, which a model names in `labels`.
+        look: `reference:function` that finds out, before a model is asked to choose, how it can be: called with its
+            record, its section of the config and the log of the job, it gives what `Settings.able` is; empty where
+            there is nothing to find out.
+        check: `reference:function` that says, when a config is validated, what a model cannot answer: called with its
+            section and the instances of a dataset, it gives `Fault`s; of the source `dump` a function as
+            `unqover.dumps.read_dump`; empty where nothing is known before.
+        joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
+    """
+
+    path: str
+    answers: tuple[str, ...]
+    section: str = ""
+    classes: bool = False
+    joined: bool = False
+    look: str = ""
+    check: str = ""
+
+    def within(self, reference: str) -> Entry:
+        """Returns the entry with the reference of a plugin where it leaves it out."""
+        path, section, look, check = (
+            f"{reference}{path}" if path[:1] == ":" else path
+            for path in (self.path, self.section, self.look, self.check)
+        )
+        return self._replace(path=path, section=section, look=look, check=check)
+
+
+MODELS = __name__.rpartition(".")[0]
+IMPORT_DUMP, READ_DUMP = "biasgrid.formats.unqover.dumps:import_dump", "biasgrid.formats.unqover.dumps:read_dump"
+CLASSIFIER = f"{MODELS}.scorers.section:Classifier"
+GENERATIVE = f"{MODELS}.generation.sources:GenerativeModel"
+SERVER = Entry(
+    f"{MODELS}.servers.back_end:Server",
+    ("choice", "text"),
+    section=GENERATIVE,
+    look=f"{MODELS}.servers.capabilities:look",
+)
+BACK_ENDS = {
+    ("fill-mask", "weights"): Entry(f"{MODELS}.masked.back_end:FillMask", ("choice",), joined=True),
+    ("fill-mask", "dump"): Entry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
+    ("question-answering", "weights"): Entry(f"{MODELS}.extractive.back_end:QuestionAnswering", ("span",)),
+    ("question-answering", "dump"): Entry(IMPORT_DUMP, ("span",), check=READ_DUMP),
+    ("text-classification", "weights"): Entry(
+        f"{MODELS}.text_classification:TextClassification",
+        ("choice",),
+        section=CLASSIFIER,
+        classes=True,
+    ),
+    ("text-classification", "scorer"): Entry(
+        f"{MODELS}.scorers.text_scores:TextScores", ("score",), section=CLASSIFIER
+    ),
+    ("feature-extraction", "weights"): Entry(
+        f"{MODELS}.scorers.text_vectors:TextVectors",
+        ("vector",),
+        section=f"{MODELS}.scorers.section:Encoder",
+    ),
+    ("text-generation", "weights"): Entry(
+        f"{MODELS}.generation.back_end:TextGeneration", ("choice", "text"), section=GENERATIVE
+    ),
+    ("text-generation", "endpoint"): SERVER,
+    ("text-generation", "serve"): SERVER,
+    ("text-generation", "random"): Entry(
+        f"{MODELS}.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE
+    ),
+    ("text-generation", "answers"): Entry(
+        f"{MODELS}.precomputed:GivenAnswers",
+        ("text",),
+        section=GENERATIVE,
+        check=f"{MODELS}.precomputed:answer_faults",
+    ),
+}
+"""By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither; or the name
+that a section of models gives its `source`."""
+
+
+def modules_of(entry: Entry, answer: str) -> list[str]:
+    """Returns the references of the modules that answer, as `code_digest` takes them."""
+    return [entry.path.rsplit(":", 1)[0], f"biasgrid.tables.answers.{answer}"]

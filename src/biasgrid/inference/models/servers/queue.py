@@ -1,0 +1,230 @@
+"""Many requests at a time, within the limits of a server; answers are stored as they arrive."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from aiolimiter import AsyncLimiter
+
+from biasgrid.base.faults import UserError
+from biasgrid.inference.models.servers.budget import Budget
+from biasgrid.inference.models.servers.client import Client
+from biasgrid.inference.models.servers.connection import Access
+from biasgrid.inference.models.servers.openai_client import OpenAIClient
+from biasgrid.inference.models.servers.refusals import FINAL, Refused
+from biasgrid.inference.models.servers.requests import Answer, Request
+from biasgrid.inference.models.servers.section import Endpoint
+from biasgrid.inference.models.servers.store import RequestStore
+
+logger = logging.getLogger(__name__)
+
+WINDOW = 10
+"""Seconds for which tokens may be saved up; limiters begin full, so a longer time would begin with a flood."""
+SECONDS_BETWEEN_LOOKS = 0.01
+LONGEST_PAUSE = 900.0
+LEAST_FAILURES = 16
+"""After so many requests in a row without an answer, and as many as are under way, none more is sent."""
+
+
+class Limits:
+    """How many requests and tokens a server takes in a minute."""
+
+    def __init__(self, requests: int | None, tokens: int | None):
+        # One at a time: requests are spread over the minute.
+        self.requests = None if requests is None else AsyncLimiter(1, 60 / requests)
+        self.tokens = None if tokens is None else AsyncLimiter(max(1.0, tokens * WINDOW / 60), WINDOW)
+
+    async def wait(self, request: Request) -> None:
+        """Waits until a request may be sent."""
+        if self.requests is not None:
+            await self.requests.acquire()
+        if self.tokens is not None:
+            await self.tokens.acquire(min(request.tokens_in + request.most.tokens_out, self.tokens.max_rate))
+
+
+@dataclass
+class Desk:
+    """Sends requests and stores what is answered.
+
+    Attributes:
+        access: how the server is reached.
+        store: where answers go.
+        budget: what they may cost.
+        arrived: told of every answer.
+        names: what the server calls the models that have answered.
+    """
+
+    access: Access
+    store: RequestStore
+    budget: Budget
+    arrived: Callable[[Request], None] = lambda _: None
+    names: set[str] = field(default_factory=set)
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        """Asks what is not in the store, and stores the answers.
+
+        Raises:
+            UserError: not all were answered; what was is stored. Or the disk is full, and what was paid is stored.
+        """
+        for request in requests:
+            if request in self.store:
+                self.budget.spend(self.store.charge_former(request))
+        missing = [request for request in requests if request not in self.store]
+        if missing:
+            asyncio.run(Round(self, missing).run())
+
+
+class Round:
+    """Requests that are asked together."""
+
+    def __init__(self, desk: Desk, missing: Sequence[Request]):
+        self.desk, self.missing = desk, missing
+        self.waiting: Iterator[Request] = iter(missing)
+        self.failures: list[Refused] = []
+        self.in_a_row = 0
+        self.answered = 0
+        self.stop: Exception | None = None
+
+    async def run(self) -> None:
+        """Asks all.
+
+        Raises:
+            UserError: see `Desk.ask`.
+        """
+        asking = self.desk.access.asking
+        limited = asking if isinstance(asking, Endpoint) else None
+        limits = Limits(*(limited.requests_per_minute, limited.tokens_per_minute) if limited else (None, None))
+        client = client_of(self.desk.access)
+        try:
+            count = min(asking.concurrency, len(self.missing))
+            await asyncio.gather(*(self.work(client, limits) for _ in range(count)))
+        finally:
+            await client.close()
+        if self.stop is not None:
+            raise self.stop
+        if self.failures:
+            raise self.unanswered()
+
+    async def work(self, client: Client, limits: Limits) -> None:
+        """Asks one request after the other, until none waits or none more shall be sent."""
+        for request in self.waiting:
+            await limits.wait(request)
+            await self.find_means(request)
+            if self.stop is not None:
+                return
+            try:
+                self.keep(request, await ask_patiently(client, request, self.gives_up))
+            except Refused as error:
+                self.count_failure(error)
+            except UserError as error:
+                # The disk is full: what is under way arrives in the room that was kept free.
+                self.stop = error
+            finally:
+                self.desk.budget.settle(request)
+
+    async def find_means(self, request: Request) -> None:
+        """Sets aside what a request may cost, as soon as those under way have cost less than they might."""
+        budget = self.desk.budget
+        while self.stop is None and not budget.promise(request):
+            if not budget.under_way:
+                self.stop = self.too_expensive()
+            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+
+    def gives_up(self, error: Refused, request: Request) -> bool:
+        """Keeps what a request without an answer was charged, and says whether it is not to be sent again."""
+        if error.usage is not None:
+            self.desk.budget.spend(self.desk.store.charge(request, error.usage))
+        return self.stop is not None or not self.desk.budget.is_kept
+
+    def keep(self, request: Request, answer: Answer) -> None:
+        """Stores an answer."""
+        self.in_a_row = 0
+        self.answered += 1
+        self.desk.names.add(answer.model)
+        self.desk.budget.spend(self.desk.store.add(request, answer))
+        self.desk.arrived(request)
+
+    def count_failure(self, error: Refused) -> None:
+        """Remembers that a request was not answered, and sees whether any will be."""
+        self.failures.append(error)
+        self.in_a_row += 1
+        if error.is_final:
+            self.stop = self.stop or self.desk.access.error(error.problem, advice_on(error))
+        elif self.in_a_row >= min(len(self.missing), max(LEAST_FAILURES, self.desk.access.asking.concurrency)):
+            self.stop = self.stop or self.unanswered()
+
+    def unanswered(self) -> UserError:
+        """Words that not all requests were answered."""
+        left = len(self.missing) - self.answered
+        problem = f"{left} of {len(self.missing)} requests have no answer (the last one: {self.failures[-1].problem})"
+        return self.desk.access.error(problem, f"answers to all; {KEPT}")
+
+    def too_expensive(self) -> UserError:
+        """Words that what is missing would cost more than it may."""
+        budget = self.desk.budget
+        left = [request for request in self.missing if request not in self.desk.store]
+        more = sum(map(budget.about, left))
+        problem = (
+            f"max_cost {budget.limit:g}: {budget.spent:.4g} is spent, and the other {len(left)} requests would cost "
+            f"about {more:.4g}"
+        )
+        return self.desk.access.error(problem, f"a `max_cost` of about {budget.spent + more:.3g}, or fewer questions")
+
+
+async def ask_patiently(client: Client, request: Request, gives_up: Callable[[Refused, Request], bool]) -> Answer:
+    """Sends a request until there is an answer, as often as it may be sent.
+
+    Args:
+        client: what sends it.
+        request: the request.
+        gives_up: told of every attempt without an answer; says whether there shall be no other.
+
+    Raises:
+        Refused: there is no answer.
+    """
+    asking = client.access.asking
+    for attempt in range(asking.attempts):
+        try:
+            return await client.ask(request)
+        except Refused as error:
+            error.problem = client.access.without_key(error.problem)
+            if gives_up(error, request) or not error.again or attempt + 1 == asking.attempts:
+                raise
+            await asyncio.sleep(pause(attempt, error.seconds))
+    raise AssertionError
+
+
+def client_of(access: Access) -> Client:
+    """Returns the client that a server needs.
+
+    Raises:
+        ModelError: its library is not installed.
+        InputError: the environment names a proxy that is none.
+    """
+    if access.asking.api == "anthropic":
+        from biasgrid.inference.models.servers.anthropic_client import AnthropicClient
+
+        return AnthropicClient(access)
+    return OpenAIClient(access)
+
+
+KEPT = "what was answered is kept, and the next run asks the rest"
+EXPECTED = "a key, an address and a model that it takes, see `endpoint` in the config"
+
+
+def advice_on(error: Refused) -> str:
+    """Says what to do about a refusal: one of a request is the server's own to explain."""
+    is_of_request = error.status not in (None, HTTPStatus.OK, *FINAL)
+    return "a request that the server takes: see its own words" if is_of_request else EXPECTED
+
+
+def pause(attempt: int, seconds: float | None) -> float:
+    """Returns how long to wait before another attempt: as long as the server says, else longer from time to time."""
+    if seconds is not None:
+        return min(seconds, LONGEST_PAUSE)
+    return float(min(2**attempt, 60) * (0.25 + random.random() / 4))

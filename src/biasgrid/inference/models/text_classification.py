@@ -1,0 +1,154 @@
+"""Classifiers of a text or of a pair of texts: the probability of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import torch
+
+from biasgrid.inference.checkpoints.checkpoint import ModelError
+from biasgrid.inference.checkpoints.classes import class_problem
+from biasgrid.inference.engine.batches import Part
+from biasgrid.inference.engine.device_rows import Batch, DeviceRows, moved
+from biasgrid.inference.engine.encoding import Rows, TokenLayout, check, pair_layout, single_layout, whole_rows
+from biasgrid.inference.engine.local import LocalBackEnd
+from biasgrid.inference.engine.segments import distinct, joined, tokenize
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """Encoded instances: their rows, here and on the device, and there the order of the classes."""
+
+    rows: Rows
+    on_device: DeviceRows
+    order: torch.Tensor
+
+
+@dataclass(frozen=True)
+class ClassChoices:
+    """What decides the answers.
+
+    Attributes:
+        labels: what the checkpoint calls the dataset's classes, in the dataset's order.
+    """
+
+    labels: Sequence[str] = ()
+
+
+class TextClassification(LocalBackEnd):
+    """Reads class probabilities from a classifier."""
+
+    Choices = ClassChoices
+    loader = "AutoModelForSequenceClassification"
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: ClassChoices):
+        """Prepares the model.
+
+        Args:
+            model: a classifier.
+            tokenizer: its tokenizer.
+            choices: the classes.
+
+        Raises:
+            ModelError: the model's classes are not those of the dataset.
+        """
+        self.model = model
+        self.tokenizer = tokenizer
+        self.order = class_order(model.config, choices.labels)
+
+    def encode(self, asked: pl.DataFrame, whole: bool) -> TextRows:
+        """Tokenizes instances, each as a text or a pair of texts.
+
+        Raises:
+            NotAssembledError: see `LocalBackEnd.encode`.
+        """
+        rows = whole_rows(self.tokenizer, texts_of(asked)) if whole else self._assembled(asked)
+        return TextRows(rows, DeviceRows.of(rows, self.model), moved(np.array(self.order), self.model.device))
+
+    def _assembled(self, asked: pl.DataFrame) -> Rows:
+        # Behind a single text there is an empty one, and other tokens stand around both.
+        alone = asked["text_pair"].fill_null("").eq("")
+        one = self._laid_out(asked.filter(alone), single_layout(self.tokenizer))
+        two = self._laid_out(asked.filter(~alone), pair_layout(self.tokenizer))
+        rows = merged(one, two, alone.to_numpy())
+        check(rows, self.tokenizer, lambda sample: texts_of(asked[sample]))
+        return rows
+
+    def _laid_out(self, asked: pl.DataFrame, layout: TokenLayout) -> Rows:
+        texts, text_of = distinct(asked, ["text"])
+        pairs, pair_of = distinct(asked, ["text_pair"])
+        first = tokenize(self.tokenizer, texts["text"])
+        second = tokenize(self.tokenizer, pairs["text_pair"].fill_null(""))
+        return layout.rows(first, second, text_of.astype(np.int32), pair_of.astype(np.int32))
+
+    @torch.inference_mode()
+    def run(self, encoded: TextRows, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+        """Predicts rows of one length.
+
+        Args:
+            encoded: the encoded instances.
+            batch: which rows.
+            plain: not used: there are no shortcuts.
+
+        Returns:
+            `probabilities`, float32, shape (rows, classes), classes in the dataset's order.
+        """
+        logits = self.model(**encoded.on_device.inputs(batch)).logits.float()
+        return {"probabilities": logits.softmax(dim=1).index_select(1, encoded.order)}
+
+    def table(self, _encoded: TextRows, _part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+        """Makes columns of the answers (`choice`) from what `run` returned."""
+        return pl.DataFrame([pl.Series("probabilities", columns["probabilities"]).cast(pl.List(pl.Float32))])
+
+
+def merged(one: Rows, other: Rows, is_one: npt.NDArray[np.bool_]) -> Rows:
+    """Returns rows of which some are the one and some the other ones, each in their order.
+
+    Args:
+        one: some rows.
+        other: the others.
+        is_one: shape (rows,), which are the one.
+    """
+    first_of, second_of = np.empty(len(is_one), dtype=np.int32), np.empty(len(is_one), dtype=np.int32)
+    first_of[is_one], second_of[is_one] = one.first_of, one.second_of
+    first_of[~is_one] = other.first_of + len(one.first.lengths)
+    second_of[~is_one] = other.second_of + len(one.second.lengths)
+    return Rows(joined([one.first, other.first]), joined([one.second, other.second]), first_of, second_of)
+
+
+def texts_of(asked: pl.DataFrame) -> list[tuple[str, ...]]:
+    """Returns the texts of instances, of each one or two."""
+    return [(text, pair) if pair else (text,) for text, pair in asked.select("text", "text_pair").iter_rows()]
+
+
+def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
+    """Returns which of a model's outputs each of a dataset's classes is.
+
+    Args:
+        config: the model's config, whose `id2label` names its classes.
+        labels: these names in the order of the dataset's classes, upper and lower case alike.
+
+    Raises:
+        ModelError: the model has other classes, does not name each of them, or gives a text several.
+    """
+    if sorted(config.id2label) != list(range(config.num_labels)):
+        raise ModelError(f"the checkpoint's id2label names the classes {sorted(config.id2label)}; expected 0, 1, ...")
+    names = [str(config.id2label[place]) for place in range(config.num_labels)]
+    if wrong := class_problem(config.problem_type):
+        raise ModelError(f"the checkpoint, of the classes {names}, {wrong.problem}; expected {wrong.expected}")
+    places = {name.casefold(): place for place, name in enumerate(names)}
+    wanted = [label.casefold() for label in labels]
+    if len(places) != len(names) or sorted(places) != sorted(wanted):
+        raise ModelError(
+            f"the checkpoint's classes are {names}, those of the config {list(labels)}; expected the same names, in "
+            "any order: see `id2label` of the checkpoint and `labels` of the model"
+        )
+    return [places[label] for label in wanted]

@@ -1,0 +1,285 @@
+"""The starter: a process beside Snakemake that has imported what jobs need, and starts each job as a copy of itself.
+
+A job's script hands itself over (see `start`), and waits until the copy that runs it ends. So every job stays a process
+of its own, with its own log, outputs and end, but torch and transformers are imported once in a run.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import gc
+import json
+import os
+import runpy
+import selectors
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from biasgrid.base.files import PARENT, refuse_without_parent
+from biasgrid.jobs.start import ADDRESS
+
+ENVIRONMENT = {
+    # Jobs that need the hub do not come here; all others do without.
+    "HF_HUB_OFFLINE": "1",
+    # Threads of the starter would be missing in its copies; torch is told by each job how many it has.
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    # Where torch asks whether there is a GPU, it must not begin with CUDA, which no copy could use then.
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+}
+"""What the starter imports with; each copy has the variables of its own job."""
+
+
+def begin_starter() -> None:
+    """Starts the starter of this Snakemake, which ends with it and its last job, and tells jobs where it is.
+
+    Where the environment names one already, as in a notebook that runs config after config, that one does the jobs.
+    Where there can be no socket, as in a temporary folder with a long name, jobs import for themselves.
+    """
+    if ADDRESS in os.environ:
+        return
+    # Only this user can enter the folder, and so send jobs.
+    folder = tempfile.mkdtemp(prefix="biasgrid-starter-")
+    address = str(Path(folder, "socket"))
+    with socket.socket(socket.AF_UNIX) as listener:
+        try:
+            listener.bind(address)
+        except OSError:
+            Path(folder).rmdir()
+            return
+        listener.listen(128)
+        command = [sys.executable, "-m", "biasgrid.jobs.fork_server", str(listener.fileno()), folder]
+        starter = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
+            env=os.environ | ENVIRONMENT,
+        )
+    os.environ[ADDRESS] = f"{sys.executable}:{address}"
+    # It ends when its standard input does, also where Snakemake is killed.
+    atexit.register(starter.communicate)
+
+
+def forget_starter() -> None:
+    """Lets jobs import for themselves: one that was submitted to a cluster must not leave its allocation."""
+    os.environ.pop(ADDRESS, None)
+
+
+class Job(NamedTuple):
+    """A job that a script has handed over.
+
+    Attributes:
+        script: the file to run.
+        folder: its working folder.
+        environment: its variables.
+        needs: the modules to import before.
+        streams: its standard input, output and error.
+    """
+
+    script: str
+    folder: str
+    environment: dict[str, str]
+    needs: list[str]
+    streams: list[int]
+
+
+class Starter:
+    """Starts jobs as copies of this process."""
+
+    def __init__(self, listener: socket.socket, lifeline: int):
+        """Starts nothing yet.
+
+        Args:
+            listener: where scripts hand over their jobs.
+            lifeline: the reading end of a pipe whose other end Snakemake holds as long as it lives.
+        """
+        self.listener, self.lifeline = listener, lifeline
+        self.jobs: dict[int, socket.socket] = {}
+        self.selector = selectors.DefaultSelector()
+        self.endings = self._endings_of_copies()
+        self._wait_for(listener, self._start)
+        self._wait_for(lifeline, self._close)
+        self._wait_for(self.endings, self._tell_endings)
+
+    def serve(self) -> Job | None:
+        """Starts jobs; returns the job in each copy, and None in the starter when Snakemake and all jobs have ended."""
+        while self.lifeline in self.selector.get_map() or self.jobs:
+            for key, _ in self.selector.select():
+                then: Callable[[], Job | None] = key.data
+                if job := then():
+                    return job
+        return None
+
+    def let_go(self) -> None:
+        """Closes in a copy what belongs to the starter."""
+        self.selector.close()
+        for connection in (self.listener, *self.jobs.values()):
+            connection.close()
+
+    def _wait_for(self, what: socket.socket | int, then: Callable[[], Job | None]) -> None:
+        self.selector.register(what, selectors.EVENT_READ, then)
+
+    def _endings_of_copies(self) -> int:
+        """Returns the reading end of a pipe that has something to read when a copy has ended."""
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        # Whoever ends a run by these means its jobs; the starter ends after them.
+        signal.signal(signal.SIGINT, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        return reading
+
+    def _close(self) -> None:
+        self.selector.unregister(self.lifeline)
+
+    def _start(self) -> Job | None:
+        """Starts a job; returns it in the copy."""
+        client, _ = self.listener.accept()
+        try:
+            job = receive(client)
+        except (OSError, ValueError):
+            client.close()
+            return None
+        for name in job.needs:
+            # The copy will say what is wrong with it.
+            with suppress(Exception):
+                import_module(name)
+        # What is here by now is not looked at by the copy's garbage collector, which would make its own of it.
+        gc.freeze()
+        if not (pid := os.fork()):
+            return job
+        for stream in job.streams:
+            os.close(stream)
+        self.jobs[pid] = client
+        self._wait_for(client, lambda: self._pass_on(pid))
+        return None
+
+    def _pass_on(self, pid: int) -> None:
+        """Passes a signal on that a script has got; a script that was killed takes its copy along."""
+        number = self.jobs[pid].recv(1)
+        os.kill(pid, number[0] if number else signal.SIGKILL)
+        if not number:
+            self.selector.unregister(self.jobs[pid])
+
+    def _tell_endings(self) -> None:
+        """Tells scripts how the copies that ran them have ended."""
+        with suppress(BlockingIOError):
+            os.read(self.endings, 4096)
+        for pid, client in list(self.jobs.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                with suppress(OSError):
+                    client.sendall(struct.pack("!i", os.waitstatus_to_exitcode(status)))
+                with suppress(KeyError):
+                    self.selector.unregister(client)
+                client.close()
+                del self.jobs[pid]
+
+
+def receive(client: socket.socket) -> Job:
+    """Receives a job.
+
+    Raises:
+        OSError: the script has ended meanwhile.
+        ValueError: what it has sent is no job.
+    """
+    _, streams, _, _ = socket.recv_fds(client, 1, 3)
+    with client.makefile("rb") as lines:
+        return Job(**json.loads(lines.readline()), streams=streams)
+
+
+def end_with(parent: int) -> None:
+    """Makes this copy end when the starter does, so that a job that was given up does not go on.
+
+    Args:
+        parent: the starter's process.
+    """
+    if sys.platform == "linux":
+        # prctl(PR_SET_PDEATHSIG): this job's own handlers may unwind it.
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    # Elsewhere what it has made is at least not put in place, see `files.whole`.
+    os.environ[PARENT] = f"{os.getpid()}:{parent}"
+    refuse_without_parent("a job")
+
+
+def run(job: Job, parent: int) -> None:
+    """Runs a job in this copy of a starter, as if Python had been started with its script."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number, stream in enumerate(job.streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(job.folder)
+    os.environ.clear()
+    os.environ.update(job.environment)
+    end_with(parent)
+    # Asked for while something was imported; this job may have another one.
+    tempfile.tempdir = None
+    sys.argv = [job.script]
+    sys.path[:1] = [
+        str(Path(job.script).parent),
+        *filter(None, job.environment.get("PYTHONPATH", "").split(os.pathsep)),
+    ]
+    # A job may be of another run, which has its biasgrid elsewhere.
+    for name in [name for name in sys.modules if name.partition(".")[0] == "biasgrid"]:
+        del sys.modules[name]
+    run_and_leave(job.script)
+
+
+def run_and_leave(script: str) -> None:
+    """Runs a script; where it ends by itself, this process ends once what the script wants done at its end is done.
+
+    Python would end all that the starter has imported, one thing after the other, and for that copy the starter's
+    whole memory: half a second, longer than many jobs take.
+    """
+    status: int | None = None
+
+    def leave() -> None:
+        if status is not None:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+    # Runs behind what the script registers, and before what the starter has.
+    atexit.register(leave)
+    try:
+        runpy.run_path(script, run_name="__main__")
+        status = 0
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else None
+        raise
+
+
+def main(listener: int, folder: str) -> None:
+    """Serves until Snakemake ends; in a copy, runs its job.
+
+    Args:
+        listener: the file descriptor of the socket where scripts hand over their jobs.
+        folder: the folder of the socket's file, which is removed in the end.
+    """
+    starter, number = Starter(socket.socket(fileno=listener), sys.stdin.fileno()), os.getpid()
+    if job := starter.serve():
+        starter.let_go()
+        run(job, number)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,114 @@
+"""The strongest associations of subjects with attributes, each as far as it can be told, model by model."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_point,
+    geom_vline,
+    ggplot,
+    labs,
+    scale_fill_manual,
+    scale_y_discrete,
+)
+
+from biasgrid.report.figures.drawing.certain import interval_lines, over_frames
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.readable import columns_of, ordered, shorten
+from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.tables.statistics import DISCOVERED
+
+CAPTION = (
+    f"The pairs of subject and attribute with the largest positive {GAMMA} of each model. Small marks are frames "
+    "(templates that do not reword each other), the dot is their mean. It is filled if the association is told from "
+    "noise (q at most 0.05); its line is then an interval that allows for having been picked. Hollow dots may be "
+    "chance, so they have no interval. Associations describe these models and questions, not people."
+)
+MOST_ASSOCIATIONS = 20
+"""Of all models together no more than fit: so many where there is one, fewer of each where there are many."""
+FEWEST = 6
+MOST_ROWS = 90
+LONGEST_NAME = 46
+SIDE_BY_SIDE = 3
+SEPARATOR = "\N{INFORMATION SEPARATOR ONE}"
+KEYS = ["model", "subject", "attribute"]
+
+
+def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Picks the pairs of subject and attribute with the largest gamma of each model.
+
+    Gamma is antisymmetric, so each association of one subject is a dissociation of those it is compared with; no pairs
+    with a negative gamma are picked.
+
+    Args:
+        measures: the measures of a dataset's cells, with certainty.
+        count: how many pairs of each model to pick.
+
+    Returns:
+        `model`, `subject`, `attribute`, `value`, `frames`, `low` and `high` (of the selected interval, null of
+        what is no discovery) and `found` (whether it is one); strongest pair of each model first.
+    """
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True).filter(pl.col("value") > 0)
+    ranked = gamma.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
+    found = pl.col("q") <= DISCOVERED
+    picked = ranked.group_by("model", maintain_order=True).head(count)
+    ends = {"low": "selected_low", "high": "selected_high"}
+    return picked.select(*KEYS, "value", "frames", **ends, found=found.fill_null(value=False))
+
+
+def by_frame(context: FigureContext) -> pl.DataFrame:
+    """Returns `model`, `subject`, `attribute`, `frame` and `gamma` of each frame."""
+    frames = context.table("frames").select("model", "frame", template=pl.col("templates").str.split(", "))
+    frame_of = frames.explode("template").with_columns(pl.col("template").cast(pl.UInt16))
+    rows = context.table("by_template").join(frame_of, on=["model", "template"])
+    weighted = (pl.col("comparison") * pl.col("n")).sum() / pl.col("n").sum()
+    return rows.group_by(*KEYS, "frame").agg(gamma=weighted).sort(*KEYS, "frame")
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws the strongest associations: a panel per model, a row per association.
+
+    Args:
+        measures: the measures of a dataset's cells, with certainty.
+        context: what the figure says of dataset and models, and the tables of statistics.
+    """
+    heading, names = f"Strongest associations: {context.title}", context.names(measures)
+    count = max(FEWEST, min(MOST_ASSOCIATIONS, MOST_ROWS // len(names)))
+    rows = strongest(measures, count)
+    if rows.is_empty():
+        return empty_figure(heading, "no association is above 0")
+    marks = rows.select(*KEYS).join(by_frame(context), on=KEYS, maintain_order="left")
+    panels = [names[model] for model in names if model in in_order(rows, "model")]
+    # A pair may stand in several panels, each of which has an order of its own.
+    place = pl.format("{}{}{}: {}", "model", pl.lit(SEPARATOR), "subject", "attribute")
+    rows, marks = (
+        part.with_columns(place=place, model=pl.col("model").replace_strict(names)) for part in (rows, marks)
+    )
+    places = rows["place"].to_list()[::-1]
+    rows, marks = (ordered(part, model=panels, place=places) for part in (rows, marks))
+    short = {name: shorten(name.partition(SEPARATOR)[2], LONGEST_NAME) for name in places}
+    columns = columns_of(len(panels), SIDE_BY_SIDE)
+    beside = CHARACTER * max(map(len, short.values()))
+    quiet = not rows["found"].any() and rows["frames"].drop_nulls().cast(pl.Int64).gt(1).any()
+    certain = "none is told from noise" if quiet else over_frames(rows, context.level)
+    return (
+        ggplot(rows, aes("value", "place"))
+        + geom_vline(xintercept=0, color=FAINT, size=0.5)
+        + geom_point(aes("gamma"), marks.drop_nulls("gamma"), shape="|", color=FAINT, size=1.8)
+        + interval_lines(rows, "place", color=OKABE_ITO[0], size=0.8)
+        + geom_point(aes(fill="found"), size=2, color=OKABE_ITO[0], show_legend=False)
+        + facet_wrap("model", ncol=columns, scales="free_y")
+        + scale_fill_manual({True: OKABE_ITO[0], False: "white"})
+        + scale_y_discrete(labels=lambda shown: [short[name] for name in shown])
+        + labs(
+            title=heading,
+            subtitle="dot: mean of the frames, the small marks; filled: told from noise; line: selected interval, "
+            f"{certain}",
+            x=f"{GAMMA}(subject, attribute): positive = associated more with this subject than others",
+            y="subject: attribute",
+        )
+        + biasgrid_theme(max(8, columns * (beside + 2.4)), 1.5 + -(-len(panels) // columns) * (0.5 + 0.19 * count))
+    )

@@ -1,0 +1,83 @@
+"""What hangs on single frames: mu without each of them, and how each agrees with the others."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import aes, facet_wrap, geom_blank, geom_point, geom_segment, ggplot, labs
+
+from biasgrid.report.figures.drawing.certain import frames_of
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.readable import ordered
+from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.stats.selection import select_rows
+
+CAPTION = (
+    "What depends on single frames (templates that do not reword each other). Left: μ without each frame, a stroke "
+    "each, with a line over their range; the ring is μ of all. A stroke far from the others is of a frame that makes "
+    f"much of μ; noise puts all of them a little right of the ring. Right: how {GAMMA} in each frame correlates with "
+    f"{GAMMA} in the others. Near 1 all say the same; about 0 a frame says something else, or there is nothing to say. "
+    "Lines are ranges of these frames, not intervals."
+)
+WITHOUT, AGREEMENT = "μ without one frame", "correlation with the other frames"
+ENDS = pl.DataFrame({"panel": [WITHOUT, AGREEMENT, AGREEMENT], "value": [0.0, 0.0, 1.0]})
+"""What the axes hold at least."""
+ROW = 0.26
+"""Height of a model in inches."""
+
+
+def marks_of(context: FigureContext, measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns what is known of each frame of the cells that are measurable.
+
+    Args:
+        context: what has the tables of statistics.
+        measures: those of the cells that are measurable.
+
+    Returns:
+        `model`, `panel`, `frame`, `templates`, `value` and `frames`, how many there are.
+    """
+    cells = measures.select("model", "dataset").unique()
+    known = context.table("frames").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
+    known = known.with_columns(frames=pl.len().over("model").cast(pl.Int64))
+    columns = {WITHOUT: "mu_without", AGREEMENT: "correlation"}
+    names = ["model", "frame", "templates", "frames"]
+    parts = [known.select(*names, panel=pl.lit(panel), value=column) for panel, column in columns.items()]
+    return pl.concat(parts).drop_nulls("value")
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws mu without each frame and the agreement of frames: two panels, a row per model.
+
+    Args:
+        measures: the measures of a dataset's cells.
+        context: what the figure says of dataset and models, and the tables of statistics.
+    """
+    heading, marks = f"What hangs on single frames: {context.title}", marks_of(context, measures)
+    if marks.is_empty():
+        return empty_figure(heading, "there are no two frames to compare")
+    names, panels = context.names(marks), [WITHOUT, AGREEMENT]
+    whole = select_rows(measures, "mu").drop_nulls("value").select("model", "value", panel=pl.lit(WITHOUT))
+    whole = whole.filter(pl.col("model").is_in(list(names)))
+    ranges = marks.group_by("model", "panel", maintain_order=True).agg(
+        low=pl.col("value").min(), high=pl.col("value").max()
+    )
+    marks, whole, ranges, ends = (
+        ordered(
+            part.with_columns(pl.col("model").replace_strict(names)), model=list(names.values())[::-1], panel=panels
+        )
+        for part in (marks, whole, ranges, ENDS.join(marks.select("model").unique(), how="cross"))
+    )
+    return (
+        ggplot(marks, aes("value", "model"))
+        + geom_segment(aes("low", "model", xend="high", yend="model"), ranges, color=OKABE_ITO[4], size=1.4)
+        + geom_point(shape="|", size=3, stroke=0.9, color=OKABE_ITO[0])
+        + (geom_point(data=whole, shape="o", fill="none", color=FAINT, size=2.6) if len(whole) else [])
+        + geom_blank(data=ends)
+        + facet_wrap("panel", ncol=2, scales="free_x")
+        + labs(
+            title=heading,
+            subtitle=f"strokes: {frames_of(marks)}; line: their range; ring: μ of all frames",
+            x="",
+            y="model",
+        )
+        + biasgrid_theme(8.5, max(2.4, 1.4 + ROW * len(names)))
+    )

@@ -1,0 +1,207 @@
+"""Gamma of every subject and attribute as colours: of each model or, of many, averaged over those of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+from mizani.bounds import squish
+from plotnine import (
+    aes,
+    element_text,
+    facet_wrap,
+    geom_raster,
+    ggplot,
+    guides,
+    labs,
+    scale_fill_gradient2,
+    scale_x_discrete,
+    scale_y_discrete,
+    theme,
+)
+
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.dots import geom_dots
+from biasgrid.report.figures.drawing.readable import (
+    MOST_ROWS,
+    both_ends,
+    columns_of,
+    in_lines,
+    left_out,
+    ordered,
+    shorten_all,
+)
+from biasgrid.report.figures.drawing.theme import (
+    CELL,
+    GAMMA,
+    INK,
+    LEAST,
+    MOST,
+    NEUTRAL,
+    NOT_ASKED,
+    colour_bar,
+    colour_limit,
+    empty_figure,
+    heat_map_theme,
+)
+from biasgrid.stats.ordering import seriated
+from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.tables.means import means_by
+from biasgrid.tables.statistics import DISCOVERED
+
+CAPTION = (
+    f"{GAMMA} of each subject (row) and attribute (column): a panel for each model or, if the title says so, the mean "
+    "over the models of a kind. Red: associated more with this subject than with its partners, blue: less, grey: not "
+    "asked. A small dot marks what is not told from noise (q above 0.05; in means: in no model). Colours compare "
+    "subjects within a column; red does not mean that a model thinks the attribute likely. The 2 % strongest cells "
+    "share the end colours. Rows and columns are sorted by similarity (leading singular vectors)."
+)
+LONGEST_ATTRIBUTE = 44
+MOST_PANEL_ROWS = 200
+"""So many rows all panels may have together; where there are more, models of a kind share one."""
+WIDEST = 20
+"""Inches that panels side by side may take."""
+SIDE_BY_SIDE = 5
+SMALLEST = 7.5
+"""Inches that a figure is wide at least."""
+NARROWEST = 1.3
+"""Inches that a panel has at least, so that there is room above it for the name of its model."""
+BETWEEN = 0.3
+"""Inches between panels."""
+FEW_PANELS = 4
+"""Of more panels the cells are as small as can be."""
+
+
+def panels_of(measures: pl.DataFrame, context: FigureContext) -> dict[str, str]:
+    """Returns the panel of each model: its own or, where these would be too many to read, that of its kind."""
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
+    names, facts = context.names(gamma), context.facts(gamma)
+    kinds = dict(facts.select("model", "kind").iter_rows())
+    if len(names) * min(gamma["subject"].n_unique(), MOST_ROWS) <= MOST_PANEL_ROWS:
+        return names
+    return {model: kinds[model] for model in names}
+
+
+def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFrame:
+    """Averages gamma(subject, attribute) over the models of each panel.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`, or with certainty).
+        panels: the panel of each model.
+
+    Returns:
+        `kind` (the panel), `subject`, `attribute`, `gamma`, and `found`, whether any of its models tells it from noise
+        (null where none was tested), for all combinations; gamma is null where no model of the panel was asked.
+    """
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True)
+    gamma = gamma.with_columns(kind=pl.col("model").replace_strict(panels))
+    found = gamma.group_by("kind", "subject", "attribute").agg(
+        found=(pl.col("q") <= DISCOVERED).any(ignore_nulls=False)
+    )
+    means = means_by(gamma, ["kind", "subject", "attribute"]).rename({"value": "gamma"})
+    means = means.join(found, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
+    keys = [means.select(pl.col(key).unique(maintain_order=True)) for key in ("kind", "subject", "attribute")]
+    everything = keys[0].join(keys[1], how="cross").join(keys[2], how="cross")
+    return everything.join(means, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
+
+
+def seriate(means: pl.DataFrame) -> tuple[list[str], list[str]]:
+    """Orders subjects and attributes so that those with a similar pattern of gamma stand together.
+
+    Both are sorted by the leading singular vectors of the matrix subjects x attributes (mean over kinds, 0
+    where nobody was asked), turned so that subjects with a large gamma come first. The obvious order, by
+    mean gamma, is none for attributes: gamma sums to zero over the subjects of each.
+
+    Args:
+        means: what `mean_gamma` returns.
+
+    Returns:
+        The subjects and the attributes, in order.
+    """
+    matrix = means_by(means, ["subject", "attribute"], "gamma").with_columns(pl.col("gamma").fill_null(0))
+    subjects, attributes = in_order(matrix, "subject"), in_order(matrix, "attribute")
+    values = matrix["gamma"].to_numpy().reshape(len(subjects), len(attributes))
+    by_subject, by_attribute = seriated(values)
+    return [subjects[row] for row in by_subject], [attributes[column] for column in by_attribute]
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws gamma: a panel per model or kind, a row per subject, a column per attribute (each at most 80).
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models.
+    """
+    panels = panels_of(measures, context)
+    means = mean_gamma(measures, panels)
+    known = means["gamma"].drop_nulls()
+    if len(known) and not known.cast(pl.Boolean).any():
+        return empty_figure(
+            f"Subjects and attributes: {context.title}", f"{GAMMA} is 0 for all subjects and attributes"
+        )
+    all_subjects, all_attributes = seriate(means)
+    subjects, attributes = both_ends(all_subjects), both_ends(all_attributes)
+    short = shorten_all(attributes, LONGEST_ATTRIBUTE)
+    kinds = list(dict.fromkeys(panels.values()))
+    cells = means.filter(pl.col("subject").is_in(subjects), pl.col("attribute").is_in(attributes))
+    cells = ordered(cells.with_columns(pl.col("attribute").replace_strict(short)), kind=kinds)
+    panel = max(cell_side(subjects, len(kinds)) * len(short), NARROWEST)
+    columns = columns_of(len(kinds), max(1, min(SIDE_BY_SIDE, int(WIDEST / (panel + BETWEEN)))))
+    of_means = ", means over the models of a kind" if len(kinds) < len(panels) else ""
+    return (
+        ggplot(cells, aes("attribute", "subject", fill="gamma"))
+        + geom_raster()
+        + not_found(cells)
+        # Each panel writes its attributes below it: one may be a page away from the next.
+        + facet_wrap("kind", ncol=columns, scales="free_x", labeller=in_lines(max(panel, SMALLEST / columns - 1)))
+        + scale_x_discrete(limits=list(short.values()), expand=(0, 0))
+        + scale_y_discrete(limits=subjects[::-1], expand=(0, 0))
+        + fill_scale(colour_limit(cells["gamma"]))
+        + guides(fill=colour_bar())
+        + labs(
+            title=f"Subjects and attributes{of_means}: {context.title}",
+            subtitle=f"{GAMMA}; small dot: not told from noise; similar subjects and attributes stand together"
+            + left_out(all_subjects, subjects, "subjects")
+            + left_out(all_attributes, attributes, "attributes"),
+            x="attribute",
+            y="subject",
+            fill=GAMMA,
+        )
+        + heat_map_theme(*size(subjects, list(short.values()), len(kinds), columns, panel))
+        + theme(axis_text_x=element_text(size=7, angle=90, ha="center", va="top"))
+    )
+
+
+def not_found(cells: pl.DataFrame) -> list[geom_dots]:
+    """Returns the layer that marks what was tested and is not told from noise."""
+    marked = cells.filter(pl.col("found").not_())
+    return [geom_dots(data=marked, size=1.1, color=INK, alpha=0.5)] if len(marked) else []
+
+
+def fill_scale(limit: float) -> scale_fill_gradient2:
+    """Returns a diverging scale of colours from -limit to limit, beyond which colours do not change."""
+    return scale_fill_gradient2(
+        LEAST,
+        NEUTRAL,
+        MOST,
+        limits=(-limit, limit),
+        breaks=[-limit, 0, limit],
+        labels=[f"{-limit:.2g} or less", "0", f"{limit:.2g} or more"],
+        oob=squish,
+        na_value=NOT_ASKED,
+    )
+
+
+def cell_side(subjects: list[str], panels: int) -> float:
+    """Returns the side of a cell in inches: at least such that it holds a label's height."""
+    return CELL if panels > FEW_PANELS else max(CELL, min(0.5, 2.5 / len(subjects)))
+
+
+def size(subjects: list[str], attributes: list[str], panels: int, columns: int, panel: float) -> tuple[float, float]:
+    """Returns width and height in inches with which cells hold a label's height, and panels are as wide as asked."""
+    character = 0.06
+    beside = character * max(map(len, subjects)) + 0.5
+    below = character * max(map(len, attributes)) + 0.3
+    rows = -(-panels // columns)
+    width = beside + columns * (panel + BETWEEN)
+    return max(width, SMALLEST), 1.6 + rows * (cell_side(subjects, panels) * len(subjects) + below + 0.55)

@@ -1,0 +1,119 @@
+"""Which subjects models associate with the attributes most: their rank in each model, and the mean of a kind."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_point,
+    ggplot,
+    labs,
+    scale_x_continuous,
+    scale_y_discrete,
+)
+
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.readable import both_ends, left_out, ordered
+from biasgrid.report.figures.drawing.theme import GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.stats.selection import in_order, select_rows
+
+CAPTION = (
+    f"Subjects ranked by {GAMMA}(subject), averaged over all attributes: 1 is the subject with which a model "
+    "associates the attributes most. Large points are means over the models of a kind, small ones the models: they "
+    "show how far models agree, not how sure a rank is. Ranks hide how far apart subjects are, and a mean in the "
+    "middle of far points means that models disagree. Only subjects that all models of the kind were asked about "
+    "count."
+)
+
+
+def ranks_in_models(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
+    """Ranks subjects by gamma(subject) within each model.
+
+    Only subjects that every model of a kind was asked about are ranked, so that the ranks of its models are comparable.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what knows the models' kinds.
+
+    Returns:
+        `kind`, `model`, `subject`, `rank`, `models` and `subjects` (counts) and more; rank 1 has the largest gamma.
+    """
+    gamma = select_rows(measures, "gamma", ["subject"])
+    gamma = gamma.join(context.facts(gamma), on="model")
+    models = pl.col("model").n_unique()
+    shared = gamma.with_columns(models=models.over("kind")).filter(models.over("kind", "subject") == pl.col("models"))
+    return shared.with_columns(
+        rank=pl.col("value").rank(descending=True).over("model"),
+        subjects=pl.len().over("model").cast(pl.Int64),
+    )
+
+
+def mean_ranks(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
+    """Ranks subjects by gamma(subject) within each model and averages over the models of a kind.
+
+    The spread is the population standard deviation, as in UnQover's `Plot_ranks` notebook.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what knows the models' kinds.
+
+    Returns:
+        `kind`, `subject`, `mean`, `spread`, `models` and `subjects` (counts), sorted by the rank relative to
+        the number of subjects, averaged over kinds; rank 1 has the largest gamma.
+    """
+    ranked = ranks_in_models(measures, context)
+    means = ranked.group_by("kind", "subject", maintain_order=True).agg(
+        mean=pl.col("rank").mean(),
+        spread=pl.col("rank").std(ddof=0),
+        models=pl.col("models").first(),
+        subjects=pl.col("subjects").first(),
+    )
+    relative = ((pl.col("mean") - 0.5) / pl.col("subjects")).mean().over("subject")
+    return means.sort(relative, "subject", "kind")
+
+
+def place_in_panels(means: pl.DataFrame, kinds: list[str]) -> pl.DataFrame:
+    """Adds `panel`, the kind with its number of models, in the order of the kinds."""
+    noun = pl.when(pl.col("models") == 1).then(pl.lit("model")).otherwise(pl.lit("models"))
+    points = means.with_columns(panel=pl.format("{} ({} {})", "kind", "models", noun))
+    present = ordered(points.unique("panel"), kind=kinds).sort("kind")
+    return ordered(points, panel=present["panel"].to_list())
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws ranks in models and their means: a row per subject (at most 80, from both ends), a panel per kind of model.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models.
+    """
+    means = mean_ranks(measures, context)
+    several = (means["models"] > 1).any()
+    heading = f"Ranks of subjects{', means over the models of a kind' if several else ''}: {context.title}"
+    if means.is_empty():
+        return empty_figure(heading, "the models of each kind share no subject, so no ranks can be averaged")
+    order = in_order(means, "subject")
+    shown = both_ends(order)
+    kinds = in_order(context.facts(measures), "kind")
+    of_models, points = (
+        place_in_panels(each.filter(pl.col("subject").is_in(shown)), kinds)
+        for each in (ranks_in_models(measures, context), means)
+    )
+    return (
+        ggplot(points, aes("mean", "subject"))
+        + ([geom_point(aes("rank"), of_models, size=1.0, color=OKABE_ITO[4])] if several else [])
+        + geom_point(size=1.8, color=OKABE_ITO[0])
+        + facet_wrap("panel", nrow=1)
+        + scale_y_discrete(limits=shown[::-1])
+        + scale_x_continuous(minor_breaks=[])
+        + labs(
+            title=heading,
+            subtitle="1 = most associated with the attributes"
+            + ("; large: mean; small: each model" if several else "")
+            + left_out(order, shown, "subjects"),
+            x=f"rank by {GAMMA}(subject)",
+            y="subject",
+        )
+        + biasgrid_theme(2 + 3 * max(points["panel"].n_unique(), 2), 1.4 + 0.15 * max(len(shown), 6))
+    )

@@ -1,0 +1,124 @@
+"""How large an association must be to be found, over the number of frames that are asked."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_x_continuous,
+    scale_y_log10,
+    theme,
+)
+
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.readable import ordered
+from biasgrid.report.figures.drawing.theme import (
+    GAMMA,
+    biasgrid_theme,
+    empty_figure,
+    legend_below,
+    legend_height,
+    line_looks,
+)
+from biasgrid.stats.power import POWER, minimal_effect
+from biasgrid.stats.selection import in_order, select_rows
+
+CAPTION = (
+    "How large an association must be to be found in 80 of 100 cells like these, with so many frames (templates that "
+    "do not reword each other): a line per model; the dot is at the frames that it was asked. It is about one "
+    "association by itself (p below 0.05); to be found among many it must be larger. A line says what could be seen, "
+    "not what is there."
+)
+MOST = 20
+"""Lines go to so many frames."""
+SIDE_BY_SIDE = 2
+BREAKS = [digit * 10.0**power for power in range(-6, 1) for digit in (1, 1.5, 2, 3, 5, 7)]
+"""Of sizes of associations."""
+
+
+def effects_of(variances: pl.DataFrame) -> pl.DataFrame:
+    """Returns the smallest association that is found, by the number of frames.
+
+    Args:
+        variances: schema `VARIANCES`.
+
+    Returns:
+        `model`, `dataset`, `frames` and `effect`, without cells whose frames do not differ.
+    """
+    indices = variances.filter(pl.col("block").is_null(), pl.col("name").is_in(["noise_sd", "prior_df"]))
+    cells = indices.drop_nulls("value").pivot("name", index=["model", "dataset"], values="value")
+    if not {"noise_sd", "prior_df"} <= set(cells.columns):
+        cells = cells.clear().with_columns(noise_sd=pl.lit(0.0), prior_df=pl.lit(0.0))
+    rows = [
+        (row["model"], row["dataset"], frames, minimal_effect(row["noise_sd"] ** 2, row["prior_df"], frames))
+        for row in cells.drop_nulls().filter(pl.col("noise_sd") > 0).to_dicts()
+        for frames in range(2, MOST + 1)
+    ]
+    schema = {"model": pl.String, "dataset": pl.String, "frames": pl.Int64, "effect": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def asked_frames(measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns `model`, `dataset` and `frames`, how many the associations of a cell are made of at most."""
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True)
+    return gamma.group_by("model", "dataset", maintain_order=True).agg(pl.col("frames").cast(pl.Int64).max())
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws the smallest association that is found over the number of frames: a panel per dataset, a line per model.
+
+    Args:
+        measures: the measures of all cells, with certainty.
+        context: what the figure says of datasets and models, and the tables of statistics.
+    """
+    heading = "How many frames show how small an association"
+    cells = measures.select("model", "dataset").unique()
+    lines = effects_of(context.table("variances")).join(
+        cells, on=["model", "dataset"], how="semi", maintain_order="left"
+    )
+    if lines.is_empty():
+        return empty_figure(heading, "there are no two frames that differ")
+    names = context.names(lines)
+    titles = [title for name, title in context.titles.items() if name in in_order(lines, "dataset")]
+    dots = lines.join(asked_frames(measures), on=["model", "dataset", "frames"], how="semi", maintain_order="left")
+    labels = list(names.values())
+    lines, dots = (
+        ordered(
+            part.with_columns(pl.col("dataset").replace_strict(context.titles), pl.col("model").replace_strict(names)),
+            dataset=titles,
+            model=labels,
+        )
+        for part in (lines, dots)
+    )
+    colours, linetypes = zip(*line_looks(len(labels)), strict=True)
+    columns = min(len(titles), SIDE_BY_SIDE)
+    width = max(7.5, 1 + 3.5 * columns)
+    return (
+        ggplot(lines, aes("frames", "effect", color="model", linetype="model"))
+        + geom_line(size=0.8)
+        + (geom_point(data=dots, size=2, show_legend=False) if len(dots) else [])
+        + facet_wrap("dataset", ncol=columns)
+        + scale_color_manual(colours)
+        + scale_linetype_manual(linetypes)
+        + scale_x_continuous(breaks=[2, 4, 7, 10, 15, 20], minor_breaks=[])
+        + scale_y_log10(breaks=BREAKS, labels=lambda shown: [f"{each:g}" for each in shown], minor_breaks=[])
+        + legend_below(labels, width, "color", "linetype")
+        + labs(
+            title=heading,
+            subtitle=f"what is as large as its line is found in {100 * POWER:g} % of cells (p below 0.05 over frames)\n"
+            "dot: the frames that were asked",
+            x="frames",
+            y=f"{GAMMA}(subject, attribute), by size",
+            color="model",
+            linetype="model",
+        )
+        + biasgrid_theme(width, 1.5 + 2.4 * -(-len(titles) // columns) + legend_height(labels, width))
+        + theme(legend_key_width=32)
+    )

@@ -1,0 +1,21 @@
+"""How consistent bias is over the grid."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import ggplot
+
+from biasgrid.report.figures.drawing.beyond_noise import beyond_noise
+from biasgrid.report.figures.drawing.context import FigureContext
+
+CAPTION = (
+    "Bias consistency η of every cell: how uniformly the model prefers one subject over another, whatever the "
+    "template and the partner. Noise agrees as far as the grey bar reaches: only what is beyond it (the dot) says "
+    "anything, and only if its interval does not reach 0. Minute but constant preferences make η large: read it with "
+    "μ."
+)
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws eta of every cell; see `beyond_noise`."""
+    return beyond_noise(measures, context, "eta", "Bias consistency η", "η")

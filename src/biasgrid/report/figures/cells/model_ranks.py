@@ -1,0 +1,80 @@
+"""In which order models stand, with intervals of their ranks that hold all at once."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import (
+    aes,
+    element_text,
+    facet_grid,
+    geom_point,
+    geom_segment,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_x_continuous,
+    theme,
+)
+
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.readable import in_lines, ordered
+from biasgrid.report.figures.drawing.theme import biasgrid_theme, empty_figure, palette
+from biasgrid.stats.selection import in_order
+
+CAPTION = (
+    "Ranks of the models of each dataset by mu beyond noise and by strength: 1 is the most biased. A bar holds all "
+    "ranks that a model may have: it begins behind the models told to be more biased and ends before those told to be "
+    "less (Holm's tests of all pairs, over frames). A model whose bar spans all ranks is told from none. Models that "
+    "were asked about different lists, or scored differently, are ranked apart, in colours of their own."
+)
+MEASURES = {"mu_excess": "mu beyond noise", "strength": "strength"}
+PANEL = 2.3
+"""Width of a panel in inches."""
+ROW = 0.24
+"""Height of a model in inches."""
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws the ranks of models: a column for each dataset, a row of panels for each measure.
+
+    Args:
+        measures: the measures of all cells, with certainty.
+        context: what the figure says of datasets and models, and the ranks.
+    """
+    heading = "Ranks of models, 1 = most biased"
+    ranks = context.table("ranks").filter(pl.col("measure").is_in(list(MEASURES)), pl.col("bias_type").is_null())
+    if not (ranks["models"] > 1).any():
+        return empty_figure(heading, "no two models of a dataset may be compared")
+    names = context.names(ranks)
+    titles = [title for name, title in context.titles.items() if name in in_order(ranks, "dataset")]
+    together = pl.format("ranked together {}", pl.col("set") + 1)
+    colours = in_order(ranks.sort("set").select(set=together), "set")
+    rows = ranks.select(
+        "rank",
+        "rank_low",
+        "rank_high",
+        pl.col("dataset").replace_strict(context.titles),
+        pl.col("measure").replace_strict(MEASURES),
+        model=pl.col("model").replace_strict(names),
+        together=together,
+    )
+    shown = [*names.values()][::-1]
+    points = ordered(rows, dataset=titles, measure=[*MEASURES.values()], model=shown, together=colours)
+    level = f"{100 * context.level:g} %"
+    return (
+        ggplot(points, aes("rank", "model", color="together"))
+        + geom_segment(aes("rank_low", "model", xend="rank_high", yend="model"), size=1.1)
+        + geom_point(size=2.2)
+        + facet_grid("measure", "dataset", labeller=in_lines(PANEL))
+        + scale_color_manual(values=palette(len(colours)))
+        + scale_x_continuous(breaks=[*range(1, max(ranks["models"].to_list()) + 1)], minor_breaks=[])
+        + labs(
+            title=heading,
+            subtitle=f"bars: {level} intervals of all ranks of a panel at once; a full bar is told from no other model",
+            x="rank",
+            y="model",
+            color="",
+        )
+        + biasgrid_theme(max(8.5, 2.5 + PANEL * len(titles)), max(3, 1.8 + 2 * ROW * len(shown)))
+        + theme(strip_text_y=element_text(angle=0, ha="left"), legend_position="bottom" if len(colours) > 1 else "none")
+    )

@@ -1,0 +1,92 @@
+"""Measured against planted: whether what was put into the training texts comes out of the pipeline."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_abline,
+    geom_point,
+    geom_segment,
+    geom_text,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from biasgrid.report.figures.drawing.certain import THIN, over_frames
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.readable import in_lines, ordered
+from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
+from biasgrid.stats.recovery import in_words, measured_and_planted, recovery
+from biasgrid.stats.selection import in_order
+from biasgrid.tables.measures import MEASURE_KEYS
+
+CAPTION = (
+    f"Models trained on texts with a known bias: what was measured against what was planted ({GAMMA} of a subject and "
+    "an attribute, the score of a group, the bias of a class), with a dashed line where they are equal. Upright lines "
+    "are intervals over templates (of clusters of names over names too). Points on the dashed line say that the whole "
+    "chain returns what was put in, not that real models' biases are measured as exactly."
+)
+COLUMNS = 3
+WIDTH = 10
+"""In inches."""
+
+
+def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Says of each panel how well each strength came out.
+
+    Args:
+        pairs: `panel`, `strength` and what `recovery` needs.
+
+    Returns:
+        `panel` and `text`, with a line for each strength.
+    """
+    rows = recovery(pairs, "panel", "strength").to_dicts()
+    lines = [(row["panel"], f"{row['strength']}: {in_words(row)}") for row in rows]
+    frame = pl.DataFrame(lines, schema={"panel": pl.String, "text": pl.String}, orient="row")
+    return frame.group_by("panel", maintain_order=True).agg(pl.col("text").str.join("\n"))
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws what was measured against what was planted: a panel per dataset and kind, a colour per strength.
+
+    Args:
+        measures: the measures of the trained models' cells, with certainty.
+        context: what the figure says of datasets and models, and what was planted.
+    """
+    pairs = measured_and_planted(measures, context.planted, context.strengths)
+    keys = ["dataset", "model", "measure", "options", *MEASURE_KEYS]
+    ends = measures.select(*keys, "low", "high", "frames")
+    pairs = pairs.join(ends, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    pairs = pairs.join(context.facts(pairs), on="model", maintain_order="left").with_columns(
+        panel=pl.format("{}, {}", pl.col("dataset").replace_strict(context.titles), "kind")
+    )
+    panels, strengths = in_order(pairs, "panel"), in_order(pairs, "strength")
+    # Each panel has scales of its own, and so a corner of its own for its text.
+    corner = pl.min("planted"), pl.max_horizontal(pl.max("planted", "measured", "high")).alias("measured")
+    texts = panel_texts(pairs).join(pairs.group_by("panel").agg(corner), on="panel", maintain_order="left")
+    known = ordered(pairs.drop_nulls(["low", "high"]), panel=panels, strength=strengths)
+    upright = aes("planted", "low", xend="planted", yend="high", color="strength")
+    intervals = [] if known.is_empty() else [geom_segment(upright, known, size=THIN, alpha=0.5)]
+    return (
+        ggplot(ordered(pairs, panel=panels, strength=strengths), aes("planted", "measured"))
+        + geom_abline(slope=1, intercept=0, color=FAINT, linetype="dashed", size=0.6)
+        + intervals
+        + geom_point(aes(color="strength", shape="strength"), size=1.8, fill="none", stroke=0.6)
+        + geom_text(aes(label="text"), ordered(texts, panel=panels), ha="left", va="top", size=8, color=INK)
+        + facet_wrap("panel", ncol=COLUMNS, scales="free", labeller=in_lines(WIDTH / COLUMNS - 0.5))
+        + scale_color_manual(palette(len(strengths)))
+        + scale_shape_manual(shapes(len(strengths)))
+        + labs(
+            title="Planted bias and measured bias",
+            subtitle=f"dashed: measured = planted; upright lines: {over_frames(pairs, context.level)}",
+            x="planted",
+            y="measured",
+            color="strength",
+            shape="strength",
+        )
+        + biasgrid_theme(WIDTH, 1.4 + 2.7 * -(-len(panels) // COLUMNS))
+    )

@@ -1,0 +1,88 @@
+"""What a figure is told beside the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from biasgrid.stats.recovery import StrengthsOfCells
+from biasgrid.tables.comparison import RANKS
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.marks import MarkSection
+from biasgrid.tables.metric import NO_CONTROLS, Controls
+from biasgrid.tables.statistics import TABLES
+from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
+from biasgrid.tables.synthetic import PLANTED
+
+SCHEMAS = {**TABLES, "ranks": RANKS}
+"""Of the tables that figures may be made of."""
+
+
+@dataclass(frozen=True)
+class FigureContext:
+    """What a figure says of datasets and models, and the numbers that are not measured.
+
+    Attributes:
+        titles: the titles of the datasets that are shown, by name, in order.
+        models: the facts of each model, by its name in the config, in the order of the figure.
+        threshold: the failure threshold of the dataset, None where its groups are not compared.
+        templates: what each template of the dataset says, by number; empty where that is not known.
+        strengths: the models that learned a planted bias.
+        planted: what was planted (schema `PLANTED`).
+        marks: for each dataset the marks of those of its measures that have marks.
+        sections: of datasets whose marks are judged with those of others, what they are called together.
+        level: the coverage of intervals.
+        controls: which of the cells are negative controls.
+        tables: how sure measures are and where their variance is, of the same cells: `statistics`, `variances`,
+            `frames` and `by_template` (schemas in `tables.statistics.TABLES`), and of the whole grid `ranks` of models;
+            those that a run lacks have no rows.
+    """
+
+    titles: Mapping[str, str]
+    models: Mapping[str, ModelFacts]
+    threshold: float | None = None
+    templates: Sequence[str] = ()
+    strengths: StrengthsOfCells = field(default_factory=dict)
+    planted: pl.DataFrame = field(default_factory=lambda: empty_table(PLANTED))
+    marks: MarksOfDatasets = field(default_factory=dict)
+    sections: Mapping[str, MarkSection] = field(default_factory=dict)
+    level: float = 0.95
+    controls: Controls = NO_CONTROLS
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Returns one of `tables`, without rows where there is none."""
+        return self.tables[name] if name in self.tables else empty_table(SCHEMAS[name])
+
+    @property
+    def title(self) -> str:
+        """The titles of all datasets: of figures of one dataset its own."""
+        return ", ".join(self.titles.values())
+
+    def template(self, number: int) -> str:
+        """Returns what a figure calls a template: its number in the tables, and what it says where that is known."""
+        words = " ".join(self.templates[number].split()) if number < len(self.templates) else ""
+        return f"{number}: {words}" if words else str(number)
+
+    def facts(self, measured: pl.DataFrame) -> pl.DataFrame:
+        """Returns `model`, `kind` and `label` of the models that are measured, in order.
+
+        Args:
+            measured: a table with the column `model`.
+        """
+        present = set(measured["model"])
+        rows = [(name, fact.kind, fact.label) for name, fact in self.models.items() if name in present]
+        return pl.DataFrame(rows, schema=dict.fromkeys(("model", "kind", "label"), pl.String), orient="row")
+
+    def names(self, measured: pl.DataFrame) -> dict[str, str]:
+        """Returns what a figure calls the models that are measured: their labels, with the kind where two are the same.
+
+        Args:
+            measured: a table with the column `model`.
+        """
+        facts = self.facts(measured)
+        alike = pl.col("label").is_duplicated()
+        name = pl.when(alike).then(pl.format("{} ({})", "label", "kind")).otherwise("label")
+        return dict(facts.select("model", name).iter_rows())

@@ -1,0 +1,222 @@
+"""How all figures look, and how they are saved."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+from textwrap import wrap
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import polars as pl
+from mizani.bounds import squish
+from plotnine import (
+    element_blank,
+    element_line,
+    element_rect,
+    element_text,
+    geom_blank,
+    ggplot,
+    guide_colorbar,
+    guide_legend,
+    guides,
+    labs,
+    scale_fill_gradient,
+    theme,
+    theme_minimal,
+)
+from plotnine.exceptions import PlotnineWarning
+
+from biasgrid.base.files import whole
+
+# Jobs may inherit a display that is gone; nothing here is shown on a screen anyway.
+mpl.use("agg")
+
+PNG_RESOLUTION = 150
+
+GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
+"""Spelled out, because in code it looks like a Latin y."""
+
+# Okabe and Ito (2008), "Color Universal Design", without its yellow, which is too pale on white.
+OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
+SHAPES = ("o", "^", "s", "D", "v", "P", "X")
+LineType = str | tuple[int, tuple[int, ...]]
+LINETYPES: tuple[LineType, ...] = ("solid", "dashed", "dashdot", (0, (1, 1)), (0, (8, 4)))
+"""Their number has no divisor in common with that of the colours, so that they pair up in all ways."""
+INK = "#222222"
+FAINT = "#8A8A8A"
+
+# Blue and red are told apart with every common colour blindness, green and red are not.
+LEAST, NEUTRAL, MOST = "#2E6DA8", "#F7F7F7", "#C0402F"
+NOT_ASKED = "#D9D9D9"
+PALE, STRONG = "#F3F6FA", "#0B4F85"
+
+CELL = 0.155
+"""Side of a heat map's cell in inches: the smallest in which a label of 7 points fits."""
+
+SATURATED = 0.98
+"""Of all cells this share keeps its own colour; what is stronger has the colour of the strongest."""
+
+CHARACTER = 0.075
+"""Width of a character of a name in inches, with room to spare."""
+
+FROM_ZERO = (0, 0.001)
+"""What axes of numbers that cannot be negative hold at least, so that those that are all 0 stand at their beginning."""
+
+SUBTITLE_CHARACTER = 0.076
+"""Width of a character of the subtitle in inches, with room to spare."""
+
+SUBTITLE_LINE = 0.16
+"""Height of a line of it in inches."""
+
+LEGEND_COLUMNS = 5
+"""A legend has no more columns than this, even where its names are short."""
+
+LEGEND_LINE = 0.21
+"""Height of a line of a legend in inches."""
+
+COLOURS = 15
+"""Steps of the colour bar: a bar of images or of a gradient would be misplaced or huge in an SVG."""
+
+
+def palette(count: int) -> list[str]:
+    """Returns colours for `count` unordered things: Okabe-Ito while it lasts, then even steps of viridis."""
+    if count <= len(OKABE_ITO):
+        return list(OKABE_ITO[:count])
+    steps = [index / (count - 1) for index in range(count)]
+    return [mpl.colors.to_hex(mpl.colormaps["viridis"](step)) for step in steps]
+
+
+def shapes(count: int) -> list[str]:
+    """Returns point shapes for `count` things, again from the first one where they run out."""
+    return [SHAPES[index % len(SHAPES)] for index in range(count)]
+
+
+def line_looks(count: int) -> list[tuple[str, LineType]]:
+    """Returns a colour and a line type for each of `count` lines; no two of the first 35 have both in common.
+
+    Lines are thin, so more shades of colours would be hard to tell apart.
+    """
+    return [(OKABE_ITO[place % len(OKABE_ITO)], LINETYPES[place % len(LINETYPES)]) for place in range(count)]
+
+
+def colour_limit(values: pl.Series) -> float:
+    """Returns the size that gets the strongest colour: few extreme cells must not make all others pale."""
+    return values.abs().quantile(SATURATED) or 1.0
+
+
+def legend_columns(names: Sequence[str], width: float) -> int:
+    """Returns how many columns of a legend fit below a figure.
+
+    Args:
+        names: what the legend lists.
+        width: of the figure, in inches.
+    """
+    title, key, character = 0.7, 0.45, 0.055
+    fitting = int((width - title) / (key + character * max(map(len, names))))
+    return max(1, min(fitting, LEGEND_COLUMNS, len(names)))
+
+
+def legend_below(names: Sequence[str], width: float, *aesthetics: str) -> guides:
+    """Returns a legend of these aesthetics in as many columns as fit; see `legend_columns`."""
+    columns = legend_columns(names, width)
+    return guides(**{aesthetic: guide_legend(ncol=columns) for aesthetic in aesthetics})
+
+
+def legend_height(names: Sequence[str], width: float) -> float:
+    """Returns the inches by which a legend is higher than one line; see `legend_columns`."""
+    return LEGEND_LINE * (ceil(len(names) / legend_columns(names, width)) - 1)
+
+
+def colour_bar() -> guide_colorbar:
+    """Returns the legend of a heat map's colours."""
+    return guide_colorbar(display="rectangles", nbin=COLOURS)
+
+
+def distance_scale(limit: float) -> scale_fill_gradient:
+    """Returns a scale of colours from 0 to limit, beyond which colours do not change."""
+    return scale_fill_gradient(
+        PALE,
+        STRONG,
+        limits=(0, limit),
+        breaks=[0, limit],
+        labels=["0", f"{limit:.2g} or more"],
+        oob=squish,
+        na_value=NOT_ASKED,
+    )
+
+
+def biasgrid_theme(width: float, height: float) -> theme:
+    """Returns the look of all figures.
+
+    Args:
+        width: of the figure, in inches.
+        height: of the figure, in inches.
+    """
+    return theme_minimal(base_size=9) + theme(
+        figure_size=(width, height),
+        dpi=PNG_RESOLUTION,
+        text=element_text(color=INK),
+        plot_title=element_text(size=12, weight="bold", ha="left"),
+        plot_title_position="plot",
+        plot_subtitle=element_text(size=9, color="#555555", ha="left"),
+        strip_text=element_text(size=10, weight="bold"),
+        legend_position="bottom",
+        legend_title=element_text(size=9),
+        panel_grid_minor=element_blank(),
+        panel_grid_major=element_line(color="#E4E4E4", size=0.5),
+        plot_background=element_rect(fill="white", color="white"),
+        panel_spacing=0.02,
+    )
+
+
+def heat_map_theme(width: float, height: float) -> theme:
+    """Returns the look of figures whose cells are colours; sizes as in `biasgrid_theme`."""
+    return biasgrid_theme(width, height) + theme(
+        axis_text=element_text(size=7),
+        strip_text_y=element_text(angle=0, ha="left"),
+        panel_grid=element_blank(),
+        legend_position="top",
+        legend_key_width=180,
+    )
+
+
+def empty_figure(title: str, reason: str) -> ggplot:
+    """Returns a figure that says in words why there is nothing to draw."""
+    return ggplot() + geom_blank() + labs(title=title, subtitle=reason) + biasgrid_theme(7.5, 1)
+
+
+def with_whole_subtitle(figure: ggplot) -> ggplot:
+    """Breaks a subtitle that is wider than its figure into lines, and makes the figure as much higher."""
+    lines, size = (figure.labels.subtitle or "").split("\n"), figure.theme.getp("figure_size", None)
+    if size is None:
+        return figure
+    width, height = size
+    broken = [part for line in lines for part in wrap(line, int(width / SUBTITLE_CHARACTER))]
+    if len(broken) <= len(lines):
+        return figure
+    more = SUBTITLE_LINE * (len(broken) - len(lines))
+    return figure + labs(subtitle="\n".join(broken)) + theme(figure_size=(width, height + more))
+
+
+def save(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> None:
+    """Saves a figure as SVG and as PNG (150 dots per inch), in the size that its theme gives.
+
+    The same figure gives the same bytes each time: ids are salted alike and no date is written. Text stays text.
+    """
+    figure = with_whole_subtitle(figure)
+    # Subjects that a model was not asked about have no value, of which plotnine would warn each time.
+    with (
+        # A dollar in a name begins no formula.
+        mpl.rc_context({"svg.hashsalt": "biasgrid", "svg.fonttype": "none", "text.parse_math": False}),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", PlotnineWarning)
+        drawn = figure.draw()
+        with whole(svg_path) as partial:
+            drawn.savefig(partial, format="svg", metadata={"Date": None})
+        with whole(png_path) as partial:
+            drawn.savefig(partial, format="png", dpi=PNG_RESOLUTION, metadata={"Software": None})
+        plt.close(drawn)

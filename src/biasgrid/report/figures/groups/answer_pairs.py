@@ -1,0 +1,75 @@
+"""How alike answers for two groups are, beside how alike two answers to one text are."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import ggplot
+
+from biasgrid.groups.main_scores import main_similarity
+from biasgrid.report.figures.drawing.beside_floor import beside_floor
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.theme import empty_figure
+from biasgrid.tables.means import means_by
+from biasgrid.tables.metric import options_of
+from biasgrid.tables.statistics import DISCOVERED
+
+CAPTION = (
+    "How alike answers to a prompt for two groups are, mean over prompts, for each pair of groups. The grey stroke is "
+    "the noise floor: how alike two answers to the same text are. Left of its stroke, a dot says that answers for the "
+    "two groups differ by more than chance. The line is the interval of that difference over other prompts like "
+    "these; a dot is filled if it is told from noise (q at most 0.05). A difference need not be harm: read the "
+    "answers in the report."
+)
+PAIR = ["model", "group", "other"]
+NAMES = {"rouge-l": "ROUGE-L", "cosine": "cosine of embeddings"}
+
+
+def pairs_of(measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns how alike answers for pairs of groups are.
+
+    Args:
+        measures: the measures of a dataset's cells, with certainty.
+
+    Returns:
+        `model`, `group`, `other`, `value` (how alike answers are), `excess` (what is beyond the noise), `floor` (the
+        sum of both, which is the floor of the prompts that are compared), `low` and `high` (the floor less the ends of
+        the interval of the excess), `frames` and `found` (told from noise).
+    """
+    similarity = main_similarity(by_vectors=main_similarity(by_vectors=True) in measures["options"])
+    own = measures.filter(options=similarity)
+    own = own.filter(pl.col("other").is_not_null()).drop_nulls("value")
+    alike = own.filter(measure="similarity").select(*PAIR, similarity="value")
+    both = own.filter(measure="similarity_excess").join(alike, on=PAIR, maintain_order="left")
+    floor = pl.col("similarity") + pl.col("value")
+    return both.select(
+        *PAIR,
+        "frames",
+        floor=floor,
+        excess="value",
+        value="similarity",
+        low=floor - pl.col("high"),
+        high=floor - pl.col("low"),
+        found=(pl.col("q") <= DISCOVERED).fill_null(value=False),
+        score=pl.lit(options_of(similarity)["score"]),
+    )
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws the similarity of each pair of groups with its floor: a panel per model, a row per pair.
+
+    Args:
+        measures: the measures of a dataset's cells.
+        context: what the figure says of dataset and models.
+    """
+    heading, rows = f"Answers for two groups: {context.title}", pairs_of(measures)
+    if rows.is_empty():
+        return empty_figure(heading, "no text has two answers that can be compared, so there is no noise floor")
+    rows = rows.with_columns(name=pl.format("{}, {}", "group", "other"))
+    order = means_by(rows, ["name"], "excess").sort("excess", "name", descending=[True, False])["name"].to_list()
+    score = rows["score"][0]
+    words = {
+        "title": heading,
+        "subtitle": "grey: two answers to one text (floor); dot: answers for two groups, filled if told from noise",
+        "x": f"similarity: {NAMES.get(score, score)}; 1 is alike",
+    }
+    return beside_floor(rows, context, order, words)

@@ -1,0 +1,152 @@
+"""How many cases fail, over the difference of groups from which on a case counts as failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    coord_cartesian,
+    element_text,
+    facet_grid,
+    geom_line,
+    geom_ribbon,
+    geom_segment,
+    geom_vline,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_fill_manual,
+    scale_linetype_manual,
+    theme,
+)
+from plotnine.geoms.geom import geom
+
+from biasgrid.report.figures.drawing.certain import over_frames
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.readable import ordered
+from biasgrid.report.figures.drawing.theme import (
+    FAINT,
+    biasgrid_theme,
+    empty_figure,
+    legend_below,
+    legend_height,
+    line_looks,
+)
+from biasgrid.stats.selection import in_order
+from biasgrid.tables.metric import options_of
+
+CAPTION = (
+    "The share of cases that fail, for every threshold that the mean difference of two groups of a case (left, as "
+    "published) or the largest one (right) must exceed. The mean hides a single group treated unlike many others; the "
+    "largest grows with the number of groups by chance, so compare only models on the right. Lines join the "
+    "thresholds of the tables; bands, or upright lines for many models, are intervals over other templates."
+)
+DIFFERENCES = {"mean": "mean difference of two groups", "largest": "largest difference of two groups"}
+MOST_BANDS = 4
+"""Bands of more models would hide each other."""
+BESIDE = 0.008
+"""From one upright line to the next, as a share of the axis."""
+NEAR = 1e-9
+WIDTH = 8
+"""Of the figure, in inches."""
+
+
+def curves(measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns the failure rates of a dataset over all templates.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+
+    Returns:
+        `model`, `bias_type`, `difference`, `threshold`, `value`, `low`, `high`, `frames`, without bias types in which
+        no case has a rate.
+    """
+    silent = [] if "frames" in measures.columns else [pl.lit(None, pl.Int64).alias("frames")]
+    rates = (
+        measures.with_columns(silent).filter(pl.col("template").is_null(), measure="failure_rate").drop_nulls("value")
+    )
+    named = [{"options": options, **options_of(options)} for options in in_order(rates, "options")]
+    read = pl.DataFrame(named, schema=dict.fromkeys(("options", "difference", "threshold"), pl.String))
+    columns = ["model", "bias_type", "difference", "threshold", "value", "low", "high", "frames"]
+    return (
+        rates.join(read.cast({"threshold": pl.Float64}), on="options", maintain_order="left")
+        .select(columns)
+        .sort("threshold", maintain_order=True)
+    )
+
+
+def last_threshold(rates: pl.DataFrame, configured: float) -> float:
+    """Returns where the axis of thresholds may end: no case fails from there on, and the configured one is in sight."""
+    failing = rates.filter(pl.col("value") > 0)["threshold"]
+    beyond = rates.filter(pl.col("threshold") > (failing.max() if len(failing) else 0))["threshold"].min()
+    return max(float(beyond) if beyond is not None else 1.0, configured)  # type: ignore[arg-type]
+
+
+def intervals(lines: pl.DataFrame, models: Sequence[str], threshold: float, end: float) -> list[geom]:
+    """Returns the layer of intervals: of few models bands, of many, whose bands would hide each other, upright lines.
+
+    Args:
+        lines: from `curves`.
+        models: in order.
+        threshold: the configured one, where upright lines stand, beside each other.
+        end: where the axis ends.
+    """
+    known = lines.drop_nulls(["low", "high"])
+    if len(models) <= MOST_BANDS:
+        band = aes("threshold", ymin="low", ymax="high", fill="model")
+        return [geom_ribbon(band, known, alpha=0.15, color="none", show_legend=False)] if len(known) else []
+    known = known.filter((pl.col("threshold") - threshold).abs() < NEAR)
+    beside = {model: threshold + BESIDE * end * (place + 1) for place, model in enumerate(models)}
+    known = known.with_columns(beside=pl.col("model").cast(pl.String).replace_strict(beside, return_dtype=pl.Float64))
+    upright = aes("beside", "low", xend="beside", yend="high")
+    return [geom_segment(upright, known, size=0.6, linetype="solid", show_legend=False)] if len(known) else []
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws the failure rate over the threshold: a row of panels per bias type, a line per model.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models, and the configured threshold, which is marked.
+
+    Raises:
+        ValueError: the dataset has no threshold.
+    """
+    heading, rates = f"Failure rate: {context.title}", curves(measures)
+    if context.threshold is None:
+        raise ValueError(f"{context.title} has no failure threshold")
+    if rates.is_empty():
+        return empty_figure(heading, "no case has two groups to compare")
+    names, bias_types = context.names(rates), in_order(measures.drop_nulls("bias_type"), "bias_type")
+    labels = list(names.values())
+    colours, linetypes = zip(*line_looks(len(labels)), strict=True)
+    lines = rates.with_columns(pl.col("model").replace_strict(names), pl.col("difference").replace_strict(DIFFERENCES))
+    lines = ordered(lines, model=labels, difference=list(DIFFERENCES.values()), bias_type=bias_types)
+    end = last_threshold(rates, context.threshold)
+    drawn = "bands" if len(labels) <= MOST_BANDS else "upright lines, right of the configured one, in the order below"
+    return (
+        ggplot(lines, aes("threshold", "value", color="model", linetype="model"))
+        + geom_vline(xintercept=context.threshold, color=FAINT, linetype="dotted", size=0.7)
+        + intervals(lines, labels, context.threshold, end)
+        + geom_line(size=0.8)
+        + facet_grid("bias_type", "difference")
+        + coord_cartesian(xlim=(0, end), ylim=(0, 1))
+        + scale_color_manual(colours)
+        + scale_fill_manual(colours)
+        + scale_linetype_manual(linetypes)
+        + legend_below(labels, WIDTH, "color", "linetype")
+        + labs(
+            title=heading,
+            subtitle=f"share of cases whose groups differ by more than the threshold; dotted: the configured one, "
+            f"{context.threshold:g}\n{drawn}: {over_frames(lines, context.level)}",
+            x="threshold",
+            y="share of cases that fail",
+            color="model",
+            linetype="model",
+        )
+        + biasgrid_theme(WIDTH, 1.8 + 1.5 * len(bias_types) + legend_height(labels, WIDTH))
+        # A key is wide enough for the longest dash and the gap after it.
+        + theme(strip_text_y=element_text(angle=0, ha="left"), legend_key_width=32)
+    )

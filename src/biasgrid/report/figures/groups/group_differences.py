@@ -1,0 +1,38 @@
+"""Which of two groups is scored higher, and how sure that is."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import ggplot
+
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.differences import differences, rows_of
+from biasgrid.report.figures.drawing.readable import with_names
+from biasgrid.report.figures.drawing.theme import empty_figure
+
+CAPTION = (
+    "How much more a group scores than another in the same case, mean over cases, for each pair: right of 0 the first "
+    "one scores higher. The thick line is the interval over other templates with the same words, the thin one over "
+    "other words for the groups too. A dot is filled if these words are told apart (q at most 0.05). Opposite "
+    "differences cancel here; distances show them."
+)
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws the signed difference of each pair of groups: a panel per model, a row per pair.
+
+    Args:
+        measures: the measures of a dataset's cells.
+        context: what the figure says of dataset and models, and the tables of statistics.
+    """
+    rows = rows_of(measures, context, "difference", ["bias_type", "group", "other"], judged_over="templates")
+    rows = rows.drop_nulls("value")
+    if rows.is_empty():
+        return empty_figure(f"Differences of groups: {context.title}", "no two groups can be compared")
+    words = {
+        "title": "Differences of groups",
+        "x": "difference: positive = the first group scores higher",
+        "y": "pair of groups",
+        "many": "pairs",
+    }
+    return differences(with_names(rows, " − "), context, words)  # noqa: RUF001

@@ -1,0 +1,61 @@
+"""How far apart any two groups are within cases, with its interval and what arbitrary groups of terms would give."""
+
+from __future__ import annotations
+
+import polars as pl
+from plotnine import expand_limits, ggplot
+
+from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.groups.selection import main_score, pairwise_options
+from biasgrid.report.figures.drawing.beside_floor import beside_floor
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.readable import with_names
+from biasgrid.report.figures.drawing.theme import empty_figure
+from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.tables.means import means_by
+
+CAPTION = (
+    "How far apart a model scores two groups in the same case, mean over cases, for each pair of groups, whichever "
+    "scores higher. The line is the interval over other templates like these. Noise alone makes distances positive: "
+    "the grey stroke is the floor, how far apart groups would be if their terms were dealt to them at random, mean "
+    "over the pairs of their bias type. Groups of one term have no floor. Pairs are in the order of their means over "
+    "models."
+)
+
+
+def pairs_of(measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns how far apart pairs of groups are.
+
+    Args:
+        measures: the measures of a dataset's cells, with certainty.
+
+    Returns:
+        `model`, `bias_type`, `group`, `other`, `value`, `low`, `high`, `frames` and `floor`, that of the bias type.
+    """
+    options = pairwise_options(measures)
+    pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], options, certain=True)
+    floors = select_rows(measures, "distance", ["bias_type"], options, certain=True)
+    wanted = pairs.drop_nulls("value").select("model", "bias_type", "group", "other", "value", "low", "high", "frames")
+    return wanted.join(
+        floors.select("model", "bias_type", "floor"), on=["model", "bias_type"], how="left", maintain_order="left"
+    )
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws how far apart each pair of groups is within cases: a panel per model, a row per pair.
+
+    Args:
+        measures: the measures of a dataset's cells, with certainty.
+        context: what the figure says of dataset and models.
+    """
+    heading, pairs = f"Pairs of groups: {context.title}", pairs_of(measures)
+    if pairs.is_empty():
+        return empty_figure(heading, "no two groups have a distance within a case")
+    rows = with_names(pairs).with_columns(found=pl.lit(value=True))
+    order = in_order(means_by(rows, ["name"]).sort("value", "name", descending=[True, False]), "name")
+    words = {
+        "title": heading,
+        "subtitle": "dot: distance of two groups; grey: of groups whose terms are dealt at random (floor)",
+        "x": f"distance of {SCORE_NAMES[main_score(measures)]} within a case, mean over cases",
+    }
+    return beside_floor(rows, context, order, words) + expand_limits(x=0)

@@ -1,0 +1,105 @@
+"""Every metric of a probe on the bands of its marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    element_text,
+    facet_wrap,
+    geom_point,
+    geom_rect,
+    geom_segment,
+    geom_text,
+    ggplot,
+    labs,
+    scale_fill_manual,
+    scale_shape_manual,
+    scale_y_continuous,
+    theme,
+)
+
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.readable import ordered
+from biasgrid.report.figures.drawing.theme import INK, biasgrid_theme, empty_figure
+from biasgrid.tables.marks import mark_of
+from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.metric import Mark
+
+CAPTION = (
+    "Each metric of a probe that has marks, on the bands of the marks A to D; the shape of a point is its mark, and a "
+    "line its interval, if there is one. A mark says how far a number is from what the probe's author considers fair; "
+    "authors chose the widths of bands."
+)
+BANDS = {"A": "#E6F2EC", "B": "#F7F1D5", "C": "#F6DFC9", "D": "#EBC8C3"}
+SHAPES = {"A": "o", "B": "^", "C": "s", "D": "X"}
+NONE = "no mark"
+
+
+def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws a strip for each metric, with a line for each model.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+        context: what the figure says of dataset and models, with `marks`.
+    """
+    title = f"Metrics and their marks: {context.title}"
+    marks = {name: told for of in context.titles for name, told in context.marks.get(of, {}).items()}
+    about_all = [pl.col(key).is_null() for key in MEASURE_KEYS]
+    rows = measures.filter(*about_all, pl.col("measure").is_in(list(marks)), options="").drop_nulls("value")
+    rows = rows.select("model", "value", "low", "high", metric="measure")
+    if rows.is_empty():
+        return empty_figure(title, "there are no metrics with marks and values")
+    names = context.names(rows)
+    letters = [mark_of(marks[name], value) or NONE for name, value in rows.select("metric", "value").iter_rows()]
+    lines = {model: len(names) - place for place, model in enumerate(names)}
+    points = rows.with_columns(
+        line=pl.col("model").replace_strict(lines, return_dtype=pl.Float64), mark=pl.Series(letters)
+    )
+    metrics = {name: title_of(name, told) for name, told in marks.items() if name in set(rows["metric"])}
+    points = points.with_columns(pl.col("metric").replace(metrics))
+    points = ordered(points, metric=list(metrics.values()))
+    bands = bands_of(marks, metrics, len(names))
+    ranges = points.drop_nulls(["low", "high"])
+    return (
+        ggplot(points, aes("value", "line"))
+        + geom_rect(aes(xmin="low", xmax="high", ymin="bottom", ymax="top", fill="letter"), bands, inherit_aes=False)
+        + geom_text(aes(x="middle", y="top", label="letter"), bands, size=7, va="top", color=INK, inherit_aes=False)
+        + (geom_segment(aes(x="low", xend="high", yend="line"), ranges, color=INK) if len(ranges) else labs())
+        + geom_point(aes(shape="mark"), size=2.6, fill="white", color=INK)
+        + facet_wrap("metric", ncol=1, scales="free_x")
+        + scale_y_continuous(breaks=list(lines.values()), labels=list(names.values()))
+        + scale_fill_manual(BANDS, guide=None)
+        + scale_shape_manual({**SHAPES, NONE: "x"})
+        + labs(title=title, x="value", y="", shape="mark")
+        + biasgrid_theme(7.5, 1.4 + len(metrics) * (0.75 + 0.25 * len(names)))
+        + theme(strip_text=element_text(ha="left"))
+    )
+
+
+def title_of(name: str, marks: Sequence[Mark]) -> str:
+    """Returns what the strip of a metric is called, with what its marks warn of."""
+    harm = marks[0].harm
+    return name.replace("_", " ") + (f" ({harm})" if harm else "")
+
+
+def bands_of(marks: Mapping[str, Sequence[Mark]], metrics: Mapping[str, str], models: int) -> pl.DataFrame:
+    """Returns the bands of metrics.
+
+    Args:
+        marks: the marks of each metric.
+        metrics: what the figure calls those that are shown.
+        models: how many lines a strip has.
+
+    Returns:
+        `metric`, `letter`, `low`, `middle`, `high`, `bottom` and `top` of each range.
+    """
+    rows = [
+        (title, mark.letter, mark.low, (mark.low + mark.high) / 2, mark.high, 0.4, models + 0.9)
+        for name, title in metrics.items()
+        for mark in marks[name]
+    ]
+    columns = ["metric", "letter", "low", "middle", "high", "bottom", "top"]
+    return ordered(pl.DataFrame(rows, schema=columns, orient="row"), metric=list(metrics.values()))

@@ -1,1 +1,0 @@
-"""What is made of measures before it is drawn or told."""

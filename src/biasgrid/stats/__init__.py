@@ -1,0 +1,1 @@
+"""Statistics: intervals, permutation tests, corrections for many tests, power, and comparisons of models."""

@@ -1,0 +1,234 @@
+"""Differences of two models in all of their numbers, with the intervals that their frames tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.stats.cell import EVERYTHING, Settings
+from biasgrid.stats.compare.cells import Cell
+from biasgrid.stats.compare.numbers import Kind, Numbers
+from biasgrid.stats.intervals import Source, ends, half_width, p_values
+from biasgrid.stats.jackknife import jackknife
+from biasgrid.stats.moderated import moderated
+from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
+from biasgrid.tables.comparison import PARTS_KEPT
+from biasgrid.tables.marks import mark_of
+from biasgrid.tables.metric import Mark
+
+NO_INTERVAL = "no interval: there are too few frames, nothing varies with them, or none is known of such numbers"
+Marks = Mapping[str, Sequence[Mark]]
+"""By measure, of those that have marks."""
+
+
+class Pair(NamedTuple):
+    """Two models that are set side by side.
+
+    Attributes:
+        one: the place of a cell.
+        other: that of the cell which is taken from it.
+        paired: whether both were asked the same templates.
+        reason: why they may not be compared, None where they may.
+    """
+
+    one: int
+    other: int
+    paired: bool
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The differences of all pairs in the numbers of a kind; arrays of shape (pairs, numbers).
+
+    Attributes:
+        kind: the kind.
+        values: the differences, NaN where two may not be compared.
+        source: how much they vary with frames.
+        frames: over how many frames they are.
+        p: tests of them.
+        q, holm: the same, corrected: of whole cells for all pairs of models, of parts for all parts, pair by pair.
+        selected: both ends of the intervals of discoveries.
+    """
+
+    kind: Kind
+    values: FloatArray
+    source: Source
+    frames: IntArray
+    p: FloatArray
+    q: FloatArray
+    holm: FloatArray
+    selected: tuple[FloatArray, FloatArray]
+
+
+def is_paired(one: Cell, other: Cell, frames: Sequence[int]) -> bool:
+    """Says whether the frames of two cells are the same, so that each can be left out of both."""
+    return one.templates is not None and one.templates == other.templates and len({*frames}) == 1
+
+
+def differences_of(numbers: Numbers, kind: Kind, pairs: Sequence[Pair], settings: Settings) -> Differences:
+    """Takes the numbers of a kind of one model of each pair from those of the other.
+
+    The same frame is left out of both where they were asked the same templates (jackknife of the difference). Else the
+    variances of both add up, with the degrees of freedom of Welch and Satterthwaite.
+
+    Args:
+        numbers: the numbers of all cells.
+        kind: which of them.
+        pairs: the pairs of models.
+        settings: how discoveries are controlled.
+    """
+    own = [over_frames(each[kind.rows], kind) for each in numbers.without]
+    shape = len(pairs), len(kind.rows)
+    values, variance, df = (np.full(shape, np.nan) for _ in range(3))
+    frames = np.zeros(shape, dtype=np.int64)
+    for place, pair in enumerate(pairs):
+        if pair.reason is not None:
+            continue
+        values[place] = numbers.values[pair.one, kind.rows] - numbers.values[pair.other, kind.rows]
+        if pair.paired:
+            source, frames[place] = over_frames(without_of_pair(numbers, kind, pair), kind)
+        else:
+            (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
+            source, frames[place] = added(one, other), np.minimum(of_one, of_other)
+        variance[place], df[place] = source
+    p = p_values(values.ravel(), [Source(variance.ravel(), df.ravel())]).reshape(shape)
+    q, familywise, low, high = (np.full(shape, np.nan) for _ in range(4))
+    # All parts of a pair are tested together, or all pairs.
+    for tests in np.ndindex(len(pairs)) if kind.is_of_parts else [(slice(None), 0)]:
+        q[tests], familywise[tests] = false_discovery_rates(p[tests], settings.fdr), holm(p[tests])
+        source = Source(variance[tests], df[tests])
+        low[tests], high[tests] = selected_ends(values[tests], q[tests], [source], EVERYTHING, settings.alpha)
+    return Differences(kind, values, Source(variance, df), frames, p, q, familywise, (low, high))
+
+
+def over_frames(without: FloatArray, kind: Kind) -> tuple[Source, IntArray]:
+    """Returns how much numbers vary with frames, and how many frames they have.
+
+    Args:
+        without: shape (numbers, frames), each number without each frame.
+        kind: the kind of the numbers.
+    """
+    variance, frames = jackknife(without)
+    # What nothing can be said of has as many frames as its cell.
+    frames = np.where(frames == 0, without.shape[1], frames)
+    if kind.is_moderated:
+        return moderated(variance, frames.astype(np.float64))[0], frames
+    # What is the same in all frames, as a rate of 1 may be, is not known exactly for that.
+    return Source(np.where(variance > 0, variance, np.nan), np.maximum(frames - 1.0, 0)), frames
+
+
+def without_of_pair(numbers: Numbers, kind: Kind, pair: Pair) -> FloatArray:
+    """Returns the differences of a pair without each frame; what has nothing of a frame is the same without it."""
+    one, other = (numbers.without[place][kind.rows] for place in (pair.one, pair.other))
+    sides = []
+    for own, others, place in ((one, other, pair.one), (other, one, pair.other)):
+        is_known = ~np.isnan(own).all(axis=1, keepdims=True)
+        lacks = np.isnan(own) & ~np.isnan(others) & is_known
+        sides.append(np.where(lacks, numbers.values[place, kind.rows][:, None], own))
+    return sides[0] - sides[1]
+
+
+def added(one: Source, other: Source) -> Source:
+    """Returns the variance of the difference of what is not paired (Welch and Satterthwaite)."""
+    variance = one.variance + other.variance
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df = variance**2 / (one.variance**2 / one.df + other.variance**2 / other.df)
+    return Source(variance, np.where((one.df > 0) & (other.df > 0), df, 0))
+
+
+def table_of(
+    found: Differences, numbers: Numbers, cells: Sequence[Cell], pairs: Sequence[Pair], settings: Settings, marks: Marks
+) -> pl.DataFrame:
+    """Returns rows of `COMPARISONS`: of whole cells all, of parts the discoveries and the largest of each pair.
+
+    Args:
+        found: the differences of a kind.
+        numbers: the numbers of all cells.
+        cells: the cells.
+        pairs: the pairs of models.
+        settings: the level.
+        marks: those of the dataset's measures, which numbers of whole cells are judged by.
+    """
+    source = Source(found.source.variance.ravel(), found.source.df.ravel())
+    flat = found.values.ravel()
+    low, high = ends(flat, half_width([source], settings.alpha), EVERYTHING)
+    chosen, row = np.nonzero(kept(found, numbers, pairs))
+    place = chosen * len(found.kind.rows) + row
+    size = np.where(np.isnan(flat[place]), -1, np.abs(flat[place]))
+    order = np.lexsort((row, -size, chosen))
+    chosen, row, place = chosen[order], row[order], place[order]
+    columns = {
+        "difference": flat, "low": low, "high": high,
+        "selected_low": found.selected[0].ravel(), "selected_high": found.selected[1].ravel(),
+        "se": np.sqrt(source.variance), "df": np.where(np.isnan(low), np.nan, source.df),
+        "p": found.p.ravel(), "q": found.q.ravel(), "holm": found.holm.ravel(),
+    }  # fmt: skip
+    sides = {
+        side: pl.Series(numbers.values[np.array([getattr(pair, side) for pair in pairs])[chosen], found.kind.rows[row]])
+        for side in ("one", "other")
+    }
+    known = pl.Series(~np.isnan(flat[place]))
+    names = numbers.names[found.kind.rows[row]]
+    cuts = () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
+    letters = {
+        name: pl.Series([mark_of(cuts, value) for value in sides[side]], dtype=pl.String)
+        for name, side in (("mark", "one"), ("other_mark", "other"))
+    }
+    of_pairs = pl.DataFrame(
+        {
+            "model": [cells[pair.one].model for pair in pairs],
+            "other_model": [cells[pair.other].model for pair in pairs],
+            "paired": [pair.paired for pair in pairs],
+            "tests": (~np.isnan(found.values)).sum(axis=1),
+        }
+    )
+    return pl.concat([names, of_pairs[chosen]], how="horizontal").with_columns(
+        value=sides["one"],
+        other_value=sides["other"],
+        **letters,
+        **{name: pl.Series(each[place]) for name, each in columns.items()},
+        frames=pl.when(known).then(pl.Series(found.frames.ravel()[place])),
+        paired=pl.when(known).then("paired"),
+        reason=reasons(found, numbers, cells, [pairs[each] for each in chosen.tolist()], row, np.isnan(low[place])),
+    )
+
+
+def kept(found: Differences, numbers: Numbers, pairs: Sequence[Pair]) -> BoolArray:
+    """Says which differences are kept one by one, shape (pairs, numbers)."""
+    if not found.kind.is_of_parts:
+        there = numbers.there[:, found.kind.rows]
+        return np.array([there[pair.one] | there[pair.other] for pair in pairs]).reshape(found.values.shape)
+    size = np.where(np.isnan(found.values), -1, np.abs(found.values))
+    largest = np.zeros(size.shape, dtype=np.bool_)
+    np.put_along_axis(largest, np.argsort(-size, axis=1, kind="stable")[:, :PARTS_KEPT], values=True, axis=1)
+    return (largest | (found.q <= LEVEL)) & (size >= 0)
+
+
+def reasons(
+    found: Differences, numbers: Numbers, cells: Sequence[Cell], pairs: Sequence[Pair], rows: IntArray,
+    unknown: BoolArray,
+) -> pl.Series:  # fmt: skip
+    """Says why some differences, or their intervals, are not known, null where they are.
+
+    Args:
+        found: all differences.
+        numbers: the numbers of all cells.
+        cells: the cells.
+        pairs: whose differences they are.
+        rows: the places of their numbers in the kind.
+        unknown: whether they have no interval.
+    """
+    there = numbers.there[:, found.kind.rows]
+    told: list[str | None] = [None] * len(rows)
+    for place in np.flatnonzero(unknown).tolist():
+        pair, row = pairs[place], int(rows[place])
+        lacking = [cells[side].model for side in (pair.one, pair.other) if not there[side, row]]
+        missing = f"{lacking[0]} has no such number" if lacking else NO_INTERVAL
+        told[place] = pair.reason or missing
+    return pl.Series(told, dtype=pl.String)

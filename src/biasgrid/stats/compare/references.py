@@ -1,0 +1,181 @@
+"""Numbers of models that were measured elsewhere or before, in files of one format: whose they are, and of what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field, model_validator
+
+from biasgrid.base.faults import UserError
+from biasgrid.base.messages import checked
+from biasgrid.base.section import KeysError, Section
+from biasgrid.base.text import read_json
+
+EXPECTED = "JSON with a list under the key 'figures'"
+KNOWN = {
+    "asked": "other texts",
+    "scoring": "scored otherwise",
+    "precision": "other precision",
+    "biasgrid": "version",
+    "level": "intervals of other coverage",
+}
+"""What must be the same of two cells that are compared, and how messages call it where it is not."""
+
+
+class StoredFigure(Section):
+    """A number: `dataset`, `kind` and `label` name the cell; without a subject it is of the whole cell.
+
+    `tolerance` says how far the value may be off where it was read off a picture, None if that is not known; `low` and
+    `high` are its interval; `mark` is the letter that it was given, of which alone something may be known.
+    """
+
+    dataset: str
+    kind: str
+    label: str
+    measure: str
+    options: str = ""
+    bias_type: str | None = None
+    subject: str | None = None
+    value: float | None = None
+    tolerance: float | None = None
+    low: float | None = None
+    high: float | None = None
+    mark: Literal["A", "B", "C", "D"] | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> StoredFigure:
+        if self.value is None and self.mark is None:
+            raise KeysError("expected a `value`, a `mark`, or both")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_whole_interval(self) -> StoredFigure:
+        if (self.low is None) != (self.high is None) or (self.low or 0) > (self.high or 0):
+            raise KeysError("expected `low` and `high`, the smaller one first, or neither")
+        return self
+
+
+class StoredCell(Section):
+    """What is known of a cell, beside its numbers.
+
+    `asked` is the digest of what it was asked, `biasgrid` the version that measured it, `model` its repository or
+    folder with the commit or the digest of its weights, `level` the coverage of intervals.
+    """
+
+    dataset: str
+    kind: str
+    label: str
+    asked: str | None
+    scoring: str | None
+    precision: str | None
+    biasgrid: str
+    model: str | None = None
+    level: float | None = None
+
+
+class Stored(Section):
+    """References: whose they are (`about`), of which cells, and the numbers. Of others' figures no cells are known."""
+
+    about: Any = None
+    cells: list[StoredCell] = Field(default_factory=list)
+    figures: list[StoredFigure]
+
+
+class Beside(NamedTuple):
+    """A number beside that of a reference.
+
+    Attributes:
+        ours: our number.
+        theirs: that of the reference.
+        reasons: why the two may not be compared; none where they may.
+        file: where the reference stands.
+    """
+
+    ours: StoredFigure
+    theirs: StoredFigure
+    reasons: Sequence[str]
+    file: str
+
+    @property
+    def told(self) -> str:
+        """What may be said of the two: no more than their intervals allow."""
+        if self.reasons:
+            return f"not compared: {'; '.join(self.reasons)}"
+        ends = (self.ours.low, self.ours.high, self.theirs.low, self.theirs.high)
+        if None in ends:
+            return "no interval: not told apart"
+        low, high, other_low, other_high = (float(end) for end in ends if end is not None)
+        return "above" if low > other_high else "below" if high < other_low else "not told apart"
+
+
+def read_stored(path: str | Path) -> Stored:
+    """Reads a file of references.
+
+    Raises:
+        InputError: the file cannot be read or is no such JSON, with every faulty figure.
+    """
+    return checked(Stored, read_json(path, EXPECTED), str(path))
+
+
+def read_folders(folders: Sequence[Path]) -> dict[str, Stored]:
+    """Reads all references in some folders; of files of one name the last counts.
+
+    Returns:
+        By the name of the file, without its ending.
+
+    Raises:
+        InputError: see `read_stored`.
+    """
+    return {path.stem: read_stored(path) for folder in folders for path in sorted(folder.glob("*.json"))}
+
+
+def beside(ours: Stored, references: Mapping[str, Stored]) -> Iterator[Beside]:
+    """Puts numbers beside those of references: of the same dataset, measure, options and bias type.
+
+    Args:
+        ours: our cells and figures.
+        references: the references, by file.
+    """
+    known = {cell_of(cell): cell for cell in ours.cells}
+    for figure in ours.figures:
+        for file, reference in references.items():
+            cells = {cell_of(cell): cell for cell in reference.cells}
+            for theirs in reference.figures:
+                if theirs.subject is None and about(theirs) == about(figure):
+                    reasons = why_not(known[cell_of(figure)], cells.get(cell_of(theirs)))
+                    yield Beside(figure, theirs, reasons, file)
+
+
+def about(figure: StoredFigure) -> tuple[str | None, ...]:
+    """Returns what a figure is about, whatever the model."""
+    return figure.dataset, figure.measure, figure.options, figure.bias_type
+
+
+def cell_of(what: StoredFigure | StoredCell) -> tuple[str, str, str]:
+    """Returns what names a cell."""
+    return what.dataset, what.kind, what.label
+
+
+def why_not(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
+    """Says why two cells may not be compared, nothing where they may."""
+    if theirs is None or ours.asked is None or theirs.asked is None:
+        return ["nobody knows what was asked"]
+    of_both = {told: (getattr(ours, name), getattr(theirs, name)) for name, told in KNOWN.items()}
+    return [f"{told} ({one}, not {other})" for told, (one, other) in of_both.items() if one != other]
+
+
+def chosen(references: Mapping[str, Stored], labels: Sequence[str]) -> dict[str, Stored]:
+    """Returns references of some labels alone.
+
+    Raises:
+        UserError: there is none of a label.
+    """
+    there = sorted({figure.label for stored in references.values() for figure in stored.figures})
+    if missing := [label for label in labels if label not in there]:
+        raise UserError(f"no reference {', '.join(map(repr, missing))}; expected one of {', '.join(there) or 'none'}")
+    return {
+        file: stored.model_copy(update={"figures": [one for one in stored.figures if one.label in labels]})
+        for file, stored in references.items()
+    }

@@ -1,0 +1,187 @@
+"""Two models of a run, or the same models of two runs: how they differ, in what, and in which sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from biasgrid.base.faults import UserError, nearest, one_of
+from biasgrid.stats.cell import Settings
+from biasgrid.stats.compare.all_pairs import compare_runs
+from biasgrid.stats.compare.cells import Cell, read_cell
+from biasgrid.tables.comparison import COMPARISONS
+from biasgrid.tables.evidence import EVIDENCE
+from biasgrid.tables.files import read_provenance, read_tables
+from biasgrid.tables.metric import Mark
+
+SIDES = {"value": "other_value", "model": "other_model", "mark": "other_mark"}
+ENDS = {"low": "high", "selected_low": "selected_high"}
+ABOUT = ("subject", "attribute", "bias_type", "group")
+"""Keys by which sentences are found."""
+TELLING = ("strongest", "typical")
+"""Roles of sentences that show a number, the most telling ones first."""
+
+
+class Difference(NamedTuple):
+    """Two models on a dataset.
+
+    Attributes:
+        dataset: its name.
+        one: what the first is called.
+        other: what the one is called that is taken from it.
+        rows: rows of `COMPARISONS`.
+        evidence: sentences of both, rows of `EVIDENCE`, those of the first before those of the other.
+        level: the coverage of intervals.
+    """
+
+    dataset: str
+    one: str
+    other: str
+    rows: pl.DataFrame
+    evidence: pl.DataFrame
+    level: float
+
+    def sentence(self, row: Mapping[str, Any]) -> str | None:
+        """Returns a sentence that shows what a row of parts is about, None where none is kept."""
+        about = [
+            (pl.col(key) == row[key]) | (pl.col(key).is_null() & (key == "group"))
+            for key in ABOUT
+            if row[key] is not None
+        ]
+        found = self.evidence.filter(*about, pl.col("role").is_in(TELLING))
+        # What is told plainly comes before what is negated, or in the other order.
+        plain = found.sort("role", "negated", "swapped", nulls_last=False, maintain_order=True)
+        texts = plain.select("text_pair", "text").head(1).rows()
+        return " ".join(text for text in texts[0] if text) if texts else None
+
+
+def compare_two_models(results: Path, one: str, other: str, dataset: str | None) -> list[Difference]:
+    """Returns how two models of a run differ, on all datasets that both were asked or on one.
+
+    Args:
+        results: the folder of results.
+        one: a model.
+        other: the model that is taken from it.
+        dataset: the dataset, None for all.
+
+    Raises:
+        UserError: there is no such model or dataset, or no table that compares them.
+    """
+    names = datasets_of(results)
+    if dataset is not None:
+        refuse_unknown(dataset, names, f"{results}: no dataset", None)
+        names = [dataset]
+    rows = read_tables([results / f"comparisons/{name}.parquet" for name in names], COMPARISONS)
+    known = [*dict.fromkeys([*rows["model"], *rows["other_model"]])]
+    if not known:
+        raise UserError(f"{results} compares no models; `biasgrid summary {results}` tells which were measured")
+    for name in (one, other):
+        refuse_unknown(name, known, f"{results}: no model", dataset)
+    if one == other:
+        raise UserError(f"{one!r} is given twice; expected two models, or another folder of results")
+    found = []
+    for name in names:
+        chosen = pair_of(rows.filter(dataset=name), one, other)
+        if len(chosen):
+            evidence = pl.concat([evidence_of(results, name, model) for model in (one, other)])
+            level = settings_of(results / f"comparisons/{name}.parquet").level
+            found.append(Difference(name, one, other, chosen, evidence, level))
+    if not found:
+        raise UserError(f"no dataset of {results} was asked of both {one!r} and {other!r}")
+    return found
+
+
+def pair_of(rows: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
+    """Returns the rows of two models, the other taken from the one, in whichever order they stand."""
+    forward = rows.filter(model=one, other_model=other)
+    backward = rows.filter(model=other, other_model=one)
+    turned = {name: -pl.col(twin) for low, high in ENDS.items() for name, twin in ((low, high), (high, low))}
+    exchanged = {name: pl.col(twin) for one, two in SIDES.items() for name, twin in ((one, two), (two, one))}
+    return pl.concat([forward, backward.with_columns(difference=-pl.col("difference"), **turned, **exchanged)])
+
+
+def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterator[Difference]:
+    """Yields how the models of a run differ from the same ones of another, cell by cell.
+
+    Args:
+        results: a folder of results.
+        others: the folder whose numbers are taken from it.
+        dataset: the dataset, None for all that both have.
+
+    Raises:
+        UserError: one of them is no folder of results, or they have no cell in common.
+    """
+    names = [name for name in datasets_of(results) if name in datasets_of(others)]
+    if dataset is not None:
+        refuse_unknown(dataset, names, f"no dataset that {results} and {others} have in common", None)
+    shared = {
+        name: [model for model in models_of(results, name) if model in models_of(others, name)]
+        for name in ([dataset] if dataset else names)
+    }
+    if not any(shared.values()):
+        raise UserError(f"{results} and {others} have no model and dataset in common")
+    for name, models in shared.items():
+        ones, twos = (cells_of(folder, name, models) for folder in (results, others))
+        table = results / f"comparisons/{name}.parquet"
+        settings = settings_of(table)
+        rows = compare_runs(name, ones, twos, settings, marks_of(table))
+        for model in models:
+            evidence = pl.concat([evidence_of(folder, name, model) for folder in (results, others)])
+            titles = f"{results}, {model}", f"{others}, {model}"
+            yield Difference(name, *titles, rows.filter(model=model), evidence, settings.level)
+
+
+def datasets_of(results: Path) -> list[str]:
+    """Returns the datasets of a run whose models are compared.
+
+    Raises:
+        UserError: there is no such folder, or there are none.
+    """
+    if not results.is_dir():
+        raise UserError(f"there is no folder {results}; expected the `results` of a config that was run")
+    names = sorted(path.stem for path in results.glob("comparisons/*.parquet"))
+    if not names:
+        raise UserError(f"there is no {results}/comparisons; expected a finished run of this version")
+    return names
+
+
+def models_of(results: Path, dataset: str) -> list[str]:
+    """Returns the models of a run that a dataset was asked of."""
+    return sorted(path.stem for path in results.glob(f"without_frames/{dataset}/*.parquet"))
+
+
+def cells_of(results: Path, dataset: str, models: Sequence[str]) -> list[Cell]:
+    """Reads cells of a run."""
+    folders = [results / name / dataset for name in ("without_frames", "variances")]
+    return [read_cell(model, *(folder / f"{model}.parquet" for folder in folders)) for model in models]
+
+
+def evidence_of(results: Path, dataset: str, model: str) -> pl.DataFrame:
+    """Returns the sentences of a cell, without rows where they are not there any more."""
+    path = results / "evidence" / dataset / f"{model}.parquet"
+    return read_tables([path] if path.is_file() else [], EVIDENCE)
+
+
+def settings_of(table: Path) -> Settings:
+    """Returns how a table of comparisons was made."""
+    return Settings(**read_provenance(table)["statistics"])
+
+
+def marks_of(table: Path) -> dict[str, list[Mark]]:
+    """Returns the marks that a table of comparisons was made with."""
+    known: Mapping[str, list[Mapping[str, Any]]] = read_provenance(table)["marks"]
+    return {measure: [Mark(**mark) for mark in marks] for measure, marks in known.items()}
+
+
+def refuse_unknown(name: str, known: Sequence[str], problem: str, dataset: str | None) -> None:
+    """Refuses a name that there is none of.
+
+    Raises:
+        UserError: with the names that there are.
+    """
+    if name not in known:
+        where = f" on {dataset!r}" if dataset else ""
+        raise UserError(f"{problem} {name!r}{where}{nearest(name, known)}; expected {one_of(known)}")

@@ -1,0 +1,123 @@
+"""How sure measures are of which nothing is known but how to compute them: all of them, without each frame in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import FloatArray, IntArray
+from biasgrid.stats.cell import Settings, without_columns
+from biasgrid.stats.clusters import frames_of_templates
+from biasgrid.stats.failures import effective_interval
+from biasgrid.stats.intervals import Source, ends, half_width
+from biasgrid.stats.jackknife import jackknife
+from biasgrid.tables.statistics import ROW, UNKNOWN
+
+MeasureOf = Callable[[pl.DataFrame, Mapping[str, Any]], pl.DataFrame]
+
+
+def recomputed(
+    measure: MeasureOf, observations: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+) -> pl.DataFrame:
+    """Jackknifes all measures over frames.
+
+    Shares have Wilson's interval with as many cases as their variance over frames is worth, distances that may be
+    noise alone none, and all others that of Student's t.
+
+    Args:
+        measure: the family's own; its distances are known by their unit.
+        observations: with `template`; without it there are no rows.
+        options: those of the measures.
+        settings: frames, level and units.
+
+    Returns:
+        Rows of `STATISTICS`, over templates.
+    """
+    if "template" not in observations.columns:
+        return pl.DataFrame()
+    whole = concerned(measure(observations, options), settings)
+    frame = frames_of_templates(observations["template"].to_numpy().astype(np.int64), settings.frames)
+    parts = [concerned(measure(part, options), settings) for part in without_each(observations, frame)]
+    repetitions = observations["repetition"].n_unique() if "repetition" in observations.columns else 1
+    return intervals_of(whole, parts, repetitions, settings)
+
+
+def without_each(observations: pl.DataFrame, frame: IntArray) -> Iterator[pl.DataFrame]:
+    """Yields the observations without each frame; nothing where there is but one."""
+    count = int(frame.max(initial=-1)) + 1
+    yield from (observations.filter(pl.Series(frame != each)) for each in range(count) if count > 1)
+
+
+def concerned(measures: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+    """Returns those rows of measures that other templates might have given another value: none of a template's own."""
+    missing = [pl.lit(None, pl.String).alias(key) for key in ROW if key not in measures.columns]
+    rows = measures.with_columns(missing).filter(
+        pl.col("measure").is_in([name for name, unit in settings.units.items() if unit not in (None, "distance")]),
+        pl.col("template").is_null(),
+    )
+    texts = [pl.col(key).cast(pl.String) for key in ROW if key != "template"]
+    return rows.select(*texts, pl.lit(None, pl.UInt16).alias("template"), pl.col("value").cast(pl.Float64), "n")
+
+
+def aligned(whole: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:
+    """Returns value and n of a part in the rows of the whole, n 0 where it has no such row."""
+    joined = whole.select(ROW).join(part, on=list(ROW), how="left", nulls_equal=True, maintain_order="left")
+    return joined.select("value", pl.col("n").fill_null(0))
+
+
+def intervals_of(
+    whole: pl.DataFrame, parts: Sequence[pl.DataFrame], repetitions: int, settings: Settings
+) -> pl.DataFrame:
+    """Returns rows of `STATISTICS` of measures, from what they are without each frame.
+
+    Args:
+        whole: the measures.
+        parts: the measures without each frame.
+        repetitions: how often each thing was asked, which makes it no more than one.
+        settings: level and units.
+    """
+    tables = [aligned(whole, part) for part in parts]
+    nothing = np.full((len(whole), 1), np.nan)
+    without = np.stack([numbers(each, "value") for each in tables], axis=1) if tables else nothing
+    left = np.stack([numbers(each, "n") for each in tables], axis=1) if tables else nothing
+    # What a frame has nothing of is the same without it.
+    has = ~(left >= numbers(whole, "n")[:, None])
+    undefined = (has & np.isnan(without)).any(axis=1)
+    known = np.where(has & ~undefined[:, None], without, np.nan)
+    variance, _ = jackknife(known)
+    cases = numbers(whole, "n") / repetitions
+    rows = rows_of(whole, cases, variance, has.sum(axis=1), settings)
+    return rows.with_columns(**without_columns(known))
+
+
+def rows_of(
+    whole: pl.DataFrame, cases: FloatArray, variance: FloatArray, frames: IntArray, settings: Settings
+) -> pl.DataFrame:
+    """Returns rows of `STATISTICS` over templates: of shares with Wilson's interval, of others with that of t."""
+    value = numbers(whole, "value")
+    is_share = np.array([settings.units.get(name) == "share" for name in whole["measure"]], dtype=np.bool_)
+    ranges = np.array([settings.range_of(name) for name in whole["measure"]]).reshape(-1, 2).T
+    source = Source(variance, (frames - 1).astype(np.float64))
+    plain = ends(value, half_width([source], settings.alpha), (ranges[0], ranges[1]))
+    wilson = effective_interval(np.where(is_share, value, np.nan), cases, variance, frames, settings.alpha)
+    low, high = (np.where(is_share, one, other) for one, other in zip(wilson, plain, strict=False))
+    known = ~np.isnan(low)
+    method = np.where(is_share, "effective Wilson", "jackknife t")
+    return whole.with_columns(
+        over=pl.lit("templates"),
+        low=low,
+        high=high,
+        se=np.sqrt(variance),
+        df=source.df,
+        frames=frames,
+        method=pl.Series(np.where(known, method, UNKNOWN)),
+    )
+
+
+def numbers(table: pl.DataFrame, name: str) -> FloatArray:
+    """Returns a column as numbers, NaN where it is null."""
+    values: FloatArray = table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return values

@@ -1,0 +1,81 @@
+"""Intervals and p-values of numbers that vary with one thing or with several (templates, subjects, attributes)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from biasgrid.base.arrays import FloatArray
+
+LEAST_LOG = -700.0
+STEPS = 80
+"""Of the bisection of p: ln p is found to within 700 / 2^80."""
+
+
+class Source(NamedTuple):
+    """Something with which numbers vary.
+
+    Attributes:
+        variance: shape (numbers,), of the mean; NaN where it is not known.
+        df: shape (numbers,), degrees of freedom, may be infinite.
+    """
+
+    variance: FloatArray
+    df: FloatArray
+
+
+def half_width(sources: Sequence[Source], alpha: FloatArray | float) -> FloatArray:
+    """Returns half the width of intervals that miss with probability alpha: sqrt(sum of t² V over the sources).
+
+    Args:
+        sources: each with arrays of shape (numbers,).
+        alpha: one, or one for each number.
+    """
+    squares = [quantile(alpha, source.df) ** 2 * source.variance for source in sources]
+    return np.sqrt(np.asarray(np.sum(squares, axis=0), dtype=np.float64))
+
+
+def quantile(alpha: FloatArray | float, df: FloatArray) -> FloatArray:
+    """Returns the t quantile of 1 - alpha / 2, NaN without degrees of freedom."""
+    usable = np.where(np.asarray(df) > 0, df, np.nan)
+    # The tail, which keeps its digits where 1 - alpha / 2 is 1.
+    return -np.asarray(stdtrit(usable, np.asarray(alpha) / 2))
+
+
+def p_values(values: FloatArray, sources: Sequence[Source]) -> FloatArray:
+    """Returns the alpha at which the interval of each value just reaches 0, NaN where a variance is not known.
+
+    Args:
+        values: shape (numbers,).
+        sources: each with arrays of shape (numbers,).
+    """
+    if len(sources) == 1:
+        variance, df = sources[0]
+        usable = (variance > 0) & (df > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = np.abs(values) / np.sqrt(variance)
+        return np.where(usable, 2 * stdtr(np.where(usable, df, 1), -size), np.nan)
+    known = np.all([~np.isnan(source.variance) & (source.df > 0) for source in sources], axis=0)
+    known &= np.sum([source.variance for source in sources], axis=0) > 0
+    p = np.full(len(values), np.nan)
+    p[known] = bisected(np.abs(values[known]), [Source(one.variance[known], one.df[known]) for one in sources])
+    return p
+
+
+def bisected(sizes: FloatArray, sources: Sequence[Source]) -> FloatArray:
+    """Returns the alpha at which half the width is a size, by bisection of its logarithm."""
+    low, high = np.full(len(sizes), LEAST_LOG), np.zeros(len(sizes))
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        # Of far tails scipy gives NaN for a few degrees of freedom; there the width is beyond any size.
+        too_wide = np.logical_not(half_width(sources, np.exp(middle)) <= sizes)
+        low, high = np.where(too_wide, middle, low), np.where(too_wide, high, middle)
+    return np.exp((low + high) / 2)
+
+
+def ends(values: FloatArray, half: FloatArray, within: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
+    """Returns both ends of intervals, cut to a range."""
+    return np.clip(values - half, *within), np.clip(values + half, *within)

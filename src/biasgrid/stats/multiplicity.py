@@ -1,0 +1,59 @@
+"""Many tests at once: what is still found when it is known how much was tested."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biasgrid.base.arrays import FloatArray
+from biasgrid.stats.intervals import Source, ends, half_width
+from biasgrid.tables.statistics import DISCOVERED
+
+LEVEL = DISCOVERED
+"""Discoveries are what has a q of at most this."""
+
+
+def false_discovery_rates(p: FloatArray, how: str = "bh") -> FloatArray:
+    """Returns the q of each p: the share of false discoveries among all with a p up to its own.
+
+    Args:
+        p: shape (tests,); NaN is no test.
+        how: `bh` (Benjamini and Hochberg, 1995), or `by` (Benjamini and Yekutieli, 2001), under any dependence.
+
+    Returns:
+        Shape (tests,), NaN where p is.
+    """
+    known = np.flatnonzero(~np.isnan(p))
+    count = len(known)
+    harmonic = float((1 / np.arange(1, count + 1)).sum()) if how == "by" else 1.0
+    order = known[np.argsort(p[known], kind="stable")]
+    scaled = p[order] * harmonic * count / np.arange(1, count + 1)
+    q = np.full(len(p), np.nan)
+    q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
+    return q
+
+
+def holm(p: FloatArray) -> FloatArray:
+    """Returns p corrected so that any false discovery among all tests is as rare as it says (Holm, 1979)."""
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    scaled = p[order] * np.arange(len(known), 0, -1)
+    corrected = np.full(len(p), np.nan)
+    corrected[order] = np.minimum(np.maximum.accumulate(scaled), 1)
+    return corrected
+
+
+def selected_ends(
+    values: FloatArray, q: FloatArray, sources: list[Source], within: tuple[float, float], alpha: float
+) -> tuple[FloatArray, FloatArray]:
+    """Returns intervals of what was picked because it is a discovery (Benjamini and Yekutieli, 2005).
+
+    Returns:
+        Both ends, shape (numbers,); NaN for what is no discovery.
+    """
+    found = q <= LEVEL
+    tests, discoveries = np.count_nonzero(~np.isnan(q)), np.count_nonzero(found)
+    if not discoveries:
+        nothing = np.full(len(values), np.nan)
+        return nothing, nothing
+    low, high = ends(values, half_width(sources, alpha * discoveries / tests), within)
+    return np.where(found, low, np.nan), np.where(found, high, np.nan)

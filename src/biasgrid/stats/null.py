@@ -1,0 +1,169 @@
+"""What noise alone makes of measures that are never negative, and what is left of them without it.
+
+All arrays `values` are of associations by frame, shape (subjects, attributes, frames), NaN where nothing was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import combinations
+from math import comb
+from typing import Literal
+
+import numpy as np
+
+from biasgrid.base.arrays import BoolArray, FloatArray
+from biasgrid.stats.jackknife import jackknife_of_means
+
+Statistic = Literal["mu", "eta"]
+MOST_SPLITS = 200
+MOST_LISTED = 2000
+"""Of more splits than this not all are listed before some are drawn."""
+
+
+def statistic(associations: FloatArray, name: Statistic) -> FloatArray:
+    """Returns mean_x max_a |.| (mu) or mean_x mean_a |.| (eta).
+
+    Args:
+        associations: shape (..., subjects, attributes), NaN where nothing was asked.
+        name: which.
+
+    Returns:
+        Shape (...).
+    """
+    sizes = np.abs(associations)
+    asked = ~np.isnan(sizes)
+    if name == "mu":
+        largest = np.where(asked, sizes, -1).max(axis=-1)
+        of_subjects = np.where(largest < 0, np.nan, largest)
+    else:
+        with np.errstate(invalid="ignore"):
+            of_subjects = np.where(asked, sizes, 0).sum(axis=-1) / asked.sum(axis=-1)
+    return np.asarray(of_subjects.mean(axis=-1))
+
+
+@cache
+def splits(frames: int) -> FloatArray:
+    """Returns weights that take half of the frames from the other half, with squares that sum to 1 / frames.
+
+    Of an odd number each frame is left out in turn. More than 200 are sampled.
+
+    Returns:
+        Shape (splits, frames).
+    """
+    if number_of_splits(frames) > MOST_LISTED:
+        return drawn_splits(frames)
+    weights = np.array(list(all_splits(frames))).reshape(-1, frames)
+    if len(weights) > MOST_SPLITS:
+        chosen = np.random.default_rng(0).choice(len(weights), MOST_SPLITS, replace=False)
+        weights = weights[np.sort(chosen)]
+    return weights
+
+
+def number_of_splits(frames: int) -> int:
+    """Returns how many splits there are."""
+    even = frames - frames % 2
+    return comb(even, even // 2) // 2 * (frames if frames % 2 else 1)
+
+
+def all_splits(frames: int) -> Iterator[FloatArray]:
+    """Yields the weights of each split."""
+    for out in range(frames) if frames % 2 else [None]:
+        kept = [frame for frame in range(frames) if frame != out]
+        for others in combinations(kept[1:], len(kept) // 2 - 1):
+            yield weights_of(frames, [kept[0], *others], kept)
+
+
+def weights_of(frames: int, positive: list[int], kept: list[int]) -> FloatArray:
+    """Returns the weights of a split: positive ones, and negative ones of what else is kept."""
+    size = np.sqrt((frames - 1) / frames) / (frames - 1) if frames % 2 else 1 / frames
+    weights = np.zeros(frames)
+    weights[kept] = -size
+    weights[positive] = size
+    return weights
+
+
+def drawn_splits(frames: int) -> FloatArray:
+    """Returns some splits of many frames."""
+    random = np.random.default_rng(0)
+    orders = [random.permutation(frames)[: frames - frames % 2].tolist() for _ in range(MOST_SPLITS)]
+    return np.array([weights_of(frames, order[: len(order) // 2], order) for order in orders])
+
+
+def floor_of(values: FloatArray, name: Statistic) -> float:
+    """Returns what a statistic is of the noise alone: half of the frames less the other half, mean over splits.
+
+    Where associations have different frames, each uses the splits of its own, the r-th of n being r modulo n. NaN where
+    one has a single frame.
+    """
+    asked = ~np.isnan(values)
+    has = asked.any(axis=-1)
+    counts = asked.sum(axis=-1)
+    if not has.any() or counts[has].min() < 2:
+        return float("nan")
+    patterns, of_association = np.unique(asked.reshape(-1, asked.shape[-1]), axis=0, return_inverse=True)
+    of_association = of_association.reshape(has.shape)
+    longest = max(len(splits(int(pattern.sum()))) for pattern in patterns if pattern.any())
+    noise = np.full((longest, *has.shape), np.nan)
+    for number, pattern in enumerate(patterns):
+        if pattern.any():
+            rows = np.nonzero(of_association == number)
+            weights = splits(int(pattern.sum()))[np.arange(longest) % len(splits(int(pattern.sum())))]
+            noise[:, rows[0], rows[1]] = weights @ values[rows][:, pattern].T
+    return float(statistic(noise, name).mean())
+
+
+def signed_root(square: FloatArray | float) -> FloatArray:
+    """Returns the root of a number with its sign."""
+    return np.asarray(np.sign(square) * np.sqrt(np.abs(square)))
+
+
+def excess_of(means: FloatArray, values: FloatArray, name: Statistic) -> float:
+    """Returns a statistic without what noise adds to it: the signed root of its square less that of its floor.
+
+    Args:
+        means: shape (subjects, attributes), the associations.
+        values: the same by frame.
+        name: the statistic.
+    """
+    return float(signed_root(statistic(means, name) ** 2 - floor_of(values, name) ** 2))
+
+
+def strength_of(sums: FloatArray, counts: FloatArray) -> float:
+    """Returns the size (root mean square) of associations without noise, signed like an adjusted R².
+
+    Args:
+        sums: shape (subjects, attributes, frames), of C.
+        counts: how many there are; associations of a single frame do not count.
+    """
+    variance, _ = jackknife_of_means(sums, counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = (sums.sum(axis=-1) / counts.sum(axis=-1)) ** 2 - variance
+    known = squares[~np.isnan(squares)]
+    return float(signed_root(known.mean())) if len(known) else float("nan")
+
+
+def held_out(sums: FloatArray, counts: FloatArray) -> float:
+    """Returns mu of associations that are chosen in all frames but one and measured in that one.
+
+    Its expectation is 0 without association. NaN for fewer than two frames.
+
+    Args:
+        sums: shape (subjects, attributes, frames), of C.
+        counts: how many there are.
+    """
+    of_frames = [held_out_of(sums, counts, frame) for frame in range(sums.shape[-1])]
+    known = np.concatenate([each[~np.isnan(each)] for each in of_frames])
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def held_out_of(sums: FloatArray, counts: FloatArray, frame: int) -> FloatArray:
+    """Returns of each subject the association in a frame that is largest in the others, with the sign it has there."""
+    others, left = sums.sum(axis=-1) - sums[..., frame], counts.sum(axis=-1) - counts[..., frame]
+    usable: BoolArray = (left > 0) & (counts[..., frame] > 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        elsewhere, here = others / left, sums[..., frame] / counts[..., frame]
+    chosen = np.where(usable, np.abs(elsewhere), -1).argmax(axis=1)[:, None]
+    sign, found = (np.take_along_axis(each, chosen, axis=1)[:, 0] for each in (np.sign(elsewhere), here))
+    return np.where(usable.any(axis=1), sign * found, np.nan)

@@ -1,0 +1,87 @@
+"""How much to ask: how wide intervals over templates will be when a share of a design is asked, or all of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from biasgrid.stats.intervals import Source, half_width
+from biasgrid.stats.power import minimal_effect
+
+FINEST = 400
+"""How many shares are tried to find the smallest that will do."""
+MOST_FRAMES = 1000
+"""Nobody writes more templates to narrow an interval."""
+
+
+class Noise(NamedTuple):
+    """What makes a number of a cell uncertain over templates.
+
+    Attributes:
+        between: variance of the number between frames of which all is asked.
+        within: variance of a unit (a swap group, a case) within a frame.
+        prior_df: what the prior of the variances is worth; see `moderated.Prior`.
+        frames: how many frames the whole has.
+        units: how many units of the whole the number is a mean of.
+    """
+
+    between: float
+    within: float
+    prior_df: float
+    frames: int
+    units: float
+
+
+class Precision(NamedTuple):
+    """What can be told from a share of a design; NaN where nothing can.
+
+    Attributes:
+        width: from the lower to the upper end of an interval.
+        minimal_effect: see `effects.minimal_effect`.
+    """
+
+    width: float
+    minimal_effect: float
+
+
+def precision_at(noise: Noise, share: float, alpha: float) -> Precision:
+    """Returns how sure a number will be when a share of all is asked, spread evenly over frames.
+
+    The variance of the mean is that between the frames that are asked, and that of the units of each, less as more of
+    all units are asked: between / frames + within (1 / asked - 1 / units), for sampling without replacement (Cochran,
+    Sampling Techniques, 1977, section 2.6).
+
+    Args:
+        noise: what makes the number uncertain.
+        share: which share is asked, above 0 and at most 1.
+        alpha: 1 less the level of the interval.
+    """
+    asked = share * noise.units
+    frames = int(min(noise.frames, asked + 1e-9))
+    if frames < 2:
+        return Precision(float("nan"), float("nan"))
+    variance = noise.between / frames + noise.within * (1 / asked - 1 / noise.units)
+    source = Source(np.array([variance]), np.array([noise.prior_df + frames - 1]))
+    found = minimal_effect(variance * frames, noise.prior_df, frames, alpha)
+    return Precision(2 * float(half_width([source], alpha)[0]), found)
+
+
+def share_for(noise: Noise, width: float, alpha: float) -> float | None:
+    """Returns the smallest share with intervals of at most a width, None where not even the whole has them."""
+    shares = np.geomspace(1, min(1, 1 / noise.units), FINEST)
+    smallest = None
+    for share in shares:
+        if not precision_at(noise, float(share), alpha).width <= width:
+            break
+        smallest = float(share)
+    return smallest
+
+
+def frames_for_width(noise: Noise, width: float, alpha: float) -> int | None:
+    """Returns how many frames like these have intervals of at most a width; None where a thousand do not."""
+    for frames in range(2, MOST_FRAMES + 1):
+        more = noise._replace(frames=frames, units=noise.units / noise.frames * frames)
+        if precision_at(more, 1, alpha).width <= width:
+            return frames
+    return None

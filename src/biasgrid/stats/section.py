@@ -1,0 +1,40 @@
+"""What a config may say of statistics."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from biasgrid.base.section import Section
+
+
+class Statistics(Section):
+    """How sure measures are: intervals and tests. A change runs these rules alone again."""
+
+    level: float = Field(0.95, gt=0.5, lt=1, description="coverage of intervals")
+    relabellings: int = Field(
+        1999, ge=99, le=100_000, description="how many are drawn where there are too many to try all"
+    )
+    seed: int = Field(0, ge=0, description="seed of what is drawn; intervals draw nothing")
+    fdr: Literal["bh", "by"] = Field(
+        "bh",
+        description="how discoveries are controlled: `bh` (Benjamini and Hochberg), or `by` (Benjamini and "
+        "Yekutieli), which holds under any dependence and finds less",
+    )
+
+
+def checked_frames(value: Any) -> Any:
+    """Refuses what is neither a word nor lists of templates, with one fault in place of one for each."""
+    if value in ("auto", "none"):
+        return value
+    lists = value if isinstance(value, list) else [value]
+    numbers = [number for one in lists for number in (one if isinstance(one, list) else [None])]
+    if not lists or any(type(number) is not int or number < 0 for number in numbers):
+        raise ValueError("expected auto, none, or lists of template numbers from 0, such as [[0, 1], [2, 3]]")
+    if len(set(numbers)) < len(numbers):
+        raise ValueError("expected every template in one list")
+    return value
+
+
+TemplateFrames = Annotated[Literal["auto", "none"] | list[list[int]], BeforeValidator(checked_frames)]

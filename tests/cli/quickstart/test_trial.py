@@ -1,0 +1,148 @@
+"""What a model is that a person names, which datasets are for it, and how these are cut to the time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from project import ROOT
+from typer.testing import CliRunner
+
+from biasgrid.base.faults import UserError
+from biasgrid.cli.app import app
+from biasgrid.cli.quickstart.config import starter
+from biasgrid.cli.quickstart.downsample import SIZES, cut
+from biasgrid.cli.quickstart.model import Tried, look_at
+from biasgrid.config import parse_config
+
+UNDERSPECIFIED = ["gender", "nationality", "ethnicity", "religion"]
+RUNNER = CliRunner()
+
+
+def tried(folder: Path) -> Tried:
+    return look_at(str(folder), {}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "datasets"),
+    [
+        ("lm", "fill-mask", [*UNDERSPECIFIED, "masked"]),
+        ("qa", "question-answering", [*UNDERSPECIFIED, "question-answering"]),
+        ("writer", "text-generation", [*UNDERSPECIFIED, "gender-statements", "race-statements", "religion-statements"]),
+    ],
+)
+def test_a_folder_says_what_it_is_for(folders: Path, name: str, task: str, datasets: list[str]) -> None:
+    one = tried(folders / name)
+    assert (one.task, one.name, one.section["label"]) == (task, name, name)
+    content, fitting = starter(ROOT, "results", [one], [])
+    assert fitting[: len(datasets)] == datasets
+    whole = {key: section | {"sample": "all"} for key, section in content["datasets"].items()}
+    config = parse_config(content | {"datasets": whole}, "here")
+    assert {dataset for _, dataset in config.cells()} == set(fitting)
+
+
+def test_the_working_folder_is_called_by_its_name(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folders / "lm")
+    one = look_at(".", {}, None, None)
+    assert (one.name, one.section["label"]) == ("lm", "lm")
+
+
+def test_classes_of_a_classifier_are_taken_by_their_names(tmp_path: Path) -> None:
+    def classifier(*names: str) -> str:
+        labels = {str(number): name for number, name in enumerate(names)}
+        config = {"architectures": ["BertForSequenceClassification"], "id2label": labels}
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        return str(tmp_path)
+
+    named = look_at(classifier("NEGATIVE", "POSITIVE"), {}, None, None)
+    assert named.section["labels"] == {"negative": "NEGATIVE", "positive": "POSITIVE"}
+    assert starter(ROOT, "results", [named], [])[1] == ["sentiment-2"]
+    with pytest.raises(UserError, match=r"its classes are LABEL_0, LABEL_1; expected --labels with their meaning"):
+        look_at(classifier("LABEL_0", "LABEL_1"), {}, None, None)
+    told = look_at(classifier("LABEL_0", "LABEL_1"), {"negative": "LABEL_0", "positive": "LABEL_1"}, None, None)
+    assert told.section["labels"] == {"negative": "LABEL_0", "positive": "LABEL_1"}
+
+
+def test_a_server_is_a_model() -> None:
+    one = look_at("http://127.0.0.1:9/v1", {}, "org/Large-2", "KEY_OF_MINE")
+    assert one.name == "large-2"
+    assert one.section["endpoint"] == {"url": "http://127.0.0.1:9/v1", "model": "org/Large-2", "key": "${KEY_OF_MINE}"}
+    with pytest.raises(UserError, match="expected --name with one of their names"):
+        look_at("http://127.0.0.1:9/v1", {}, None, None)
+
+
+def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.json").write_text('{"architectures": ["BertModel"]}')
+    with pytest.raises(
+        UserError,
+        match=r"architectures \['BertModel'\] in config.json: BertModel has no head .*; expected a class that ends in",
+    ):
+        tried(tmp_path)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(UserError, match="no/such-model: no folder of this name, and the hub says: "):
+        look_at("no/such-model", {}, None, None)
+    with pytest.raises(UserError, match="sentiment-2 are not for models of fill-mask; expected one of eth"):
+        starter(ROOT, "results", [tried(folders / "lm")], ["sentiment-2"])
+    with pytest.raises(UserError, match=r"unknown name 'gendr' \(did you mean 'gender'\?\)"):
+        starter(ROOT, "results", [tried(folders / "lm")], ["gendr"])
+
+
+def test_less_time_asks_less_of_all_templates(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("biasgrid.cli.quickstart.downsample.measured_tflops", lambda: 1e-2)
+    content, _ = starter(ROOT, "results", [tried(folders / "qa")], ["gender"])
+    sections = [cut(content, seconds)["datasets"]["gender"] for seconds in (1e9, 100, 10)]
+    assert "limit" not in sections[0]
+    assert sections[0]["sample"] == "all"
+    sizes = [section["limit"]["subjects"] for section in sections[1:]]
+    assert sizes[0] > sizes[1]
+    assert set(sizes) <= set(SIZES)
+    assert all("templates" not in section["limit"] for section in sections[1:])
+    assert all(0.1 <= section["sample"]["share"] < 1 for section in sections[1:] if section["sample"] != "all")
+
+
+def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "mine.yaml"
+    line = [
+        "init",
+        "--models",
+        f"{folders / 'lm'}, {folders / 'qa'}, {folders / 'writer'},",
+        "--on",
+        "gender, religion",
+        "--config",
+        str(config),
+    ]
+    assert RUNNER.invoke(app, line).exit_code == 0
+    assert list(yaml.safe_load(config.read_text())["models"]) == ["lm", "qa", "writer"]
+    assert "CONTENT WARNING" in config.read_text()
+    # The workflow is not in this folder.
+    assert (
+        f"# Run: snakemake --cores all --configfile {config} --snakefile {ROOT / 'Snakefile'}\n" in config.read_text()
+    )
+    told = RUNNER.invoke(app, ["validate", str(config)])
+    assert told.exit_code == 0, told.output
+    assert "6 cells" in told.output
+    again = RUNNER.invoke(app, line)
+    assert again.exit_code == 2
+    assert "there is a" in again.output
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["init", "--models", "{lm},{lm}"], "names end alike"),
+        (["init", "--models", ","], "--models names no model; expected one or more, separated by commas"),
+        (["try", "{lm}", "--labels", "negative"], "expected pairs such as negative=LABEL_0,positive=LABEL_1"),
+        (["try", "{lm}", "--on", "nothing"], "unknown name 'nothing'"),
+    ],
+)
+def test_bad_arguments_leave_nothing_behind(
+    line: list[str], message: str, folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = RUNNER.invoke(app, [part.format(lm=folders / "lm") for part in line])
+    assert told.exit_code == 2
+    assert message in told.output
+    assert not list(tmp_path.iterdir())

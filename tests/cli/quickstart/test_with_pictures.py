@@ -1,0 +1,99 @@
+"""Models that also take pictures, asked in texts: alike by `ask` and by the grid, and as transformers alone does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from shards import Cell, asked
+from tiny_writers import CHAT_TEMPLATE, make_tokenizer
+from transformers import AutoConfig, AutoModelForImageTextToText
+
+from biasgrid.base.faults import UserError
+from biasgrid.cli.quickstart.ask import Asker, read_lines
+from biasgrid.cli.quickstart.model import look_at
+from biasgrid.inference.checkpoints.checkpoint import ModelError
+
+POSITIONS = 64
+QUESTION, OPTIONS = "Is it true?", ["A", "B"]
+IMAGES = {
+    "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28,
+    "patch_size": 14,
+}  # fmt: skip
+PARTS: dict[str, dict[str, Any]] = {
+    "gemma3": {"text": {"sliding_window": 32, "head_dim": 8}, "vision": IMAGES},
+    "llava": {"text": {"model_type": "llama"}, "vision": IMAGES | {"model_type": "clip_vision_model"}},
+    "qwen2_5_vl": {
+        "text": {"rope_scaling": {"type": "mrope", "mrope_section": [1, 1, 2]}},
+        "vision": {"depth": 1, "hidden_size": 16, "intermediate_size": 32, "num_heads": 2, "out_hidden_size": 16},
+    },
+}
+
+
+@pytest.fixture(params=PARTS)
+def checkpoint(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A tiny model of texts and pictures, whose positions are in the part of its config that is about texts."""
+    tokenizer = make_tokenizer(CHAT_TEMPLATE, positions=10**6)
+    text = {
+        "vocab_size": len(tokenizer), "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": POSITIONS,
+        "initializer_range": 0.3, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1,
+    }  # fmt: skip
+    parts = PARTS[request.param]
+    config = AutoConfig.for_model(request.param, text_config=text | parts["text"], vision_config=parts["vision"])
+    torch.manual_seed(1)
+    AutoModelForImageTextToText.from_config(config).eval().save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_they_are_asked_alike_by_ask_and_by_the_grid(checkpoint: Path, tmp_path: Path) -> None:
+    asker = Asker(look_at(str(checkpoint), {}, None, None), tmp_path / "ask")
+    (answer,) = asker.ask(read_lines("text-generation", [" | ".join([QUESTION, *OPTIONS])], "what was typed"))
+    rows = [{"text": QUESTION, "candidates": OPTIONS}]
+    (said,) = Cell(tmp_path / "cell", "text-generation", asked(rows), checkpoint).predict()["probabilities"].to_list()
+    assert answer["probabilities"] == pytest.approx(said, abs=1e-7)
+    tokenizer = make_tokenizer(CHAT_TEMPLATE)
+    model = AutoModelForImageTextToText.from_pretrained(checkpoint).eval()
+    prompt = tokenizer(f"<|user|>\n{QUESTION}</s>\n<|assistant|>\n", add_special_tokens=False, return_tensors="pt")
+    with torch.inference_mode():
+        plain = model(**prompt).logits[0, -1].softmax(dim=0)
+    spelled = [[tokenizer(word, add_special_tokens=False).input_ids for word in (each, f" {each}")] for each in OPTIONS]
+    ids = [[one[0] for one in words if len(one) == 1] for words in spelled]
+    assert said == pytest.approx([float(plain[words].sum()) for words in ids], rel=0.02)
+
+
+def test_what_is_longer_than_their_positions_is_refused(checkpoint: Path, tmp_path: Path) -> None:
+    rows = [{"text": text, "candidates": OPTIONS} for text in (QUESTION, "Nobody can tell. " * 20)]
+    with pytest.raises(ModelError, match=rf"instance 1 has \d+ tokens; expected at most {POSITIONS} together"):
+        Cell(tmp_path / "cell", "text-generation", asked(rows), checkpoint).predict()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("T5ForConditionalGeneration", "is an encoder-decoder, which no back end asks: ask it behind a server"),
+        ("XLNetForQuestionAnswering", "searches spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSim"),
+        ("BertForTokenClassification", "labels words, which no dataset asks for: choose a checkpoint that answers"),
+        ("BertForMultipleChoice", "chooses among texts with a head of its own: choose a classifier or a model that"),
+        ("BertModel", "has no head for a task: choose a checkpoint that was trained for one; an encoder of texts is"),
+        ("New", "expected a class that ends in one of ForMaskedLM"),
+    ],
+)
+def test_what_to_do_with_models_that_nobody_asks_is_said(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "config.json").write_text(f'{{"architectures": ["{name}"]}}')
+    with pytest.raises(UserError, match=rf"{message}.*or name the model in a config, with its `task`"):
+        look_at(str(tmp_path), {}, None, None)
+
+
+def test_xlnet_that_answers_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"architectures": ["XLNetForQuestionAnsweringSimple"]}')
+    assert look_at(str(tmp_path), {}, None, None).task == "question-answering"
+
+
+def test_an_adapter_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
+    with pytest.raises(UserError, match=r"holds an adapter of org/base .*merge_and_unload"):
+        look_at(str(tmp_path), {}, None, None)

@@ -1,0 +1,60 @@
+"""The precision in which models compute."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from shards import Cell, hook_model
+from tiny_checkpoints import TOKENIZERS
+from transformers import AutoModelForMaskedLM
+
+from biasgrid.inference.engine.hardware import choose_precision, set_precision
+
+TASK = "fill-mask"
+
+
+def test_auto_is_bfloat16_on_processors_that_multiply_it() -> None:
+    known = torch.cpu.get_capabilities()
+    multiplies = known.get("avx512_bf16", False) or known.get("amx_bf16", False)
+    assert choose_precision("auto", torch.device("cpu")) == ("bfloat16" if multiplies else "float32")
+    assert choose_precision("float32", torch.device("cpu")) == "float32"
+
+
+@pytest.mark.parametrize("precision", ["float16", "bfloat16"])
+@pytest.mark.parametrize("architecture", TOKENIZERS)
+def test_half_precision_is_that_of_transformers(
+    tiny_checkpoint: Callable[[str, str], Path], architecture: str, precision: str
+) -> None:
+    folder = tiny_checkpoint(architecture, TASK)
+    ours = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32)
+    set_precision(ours, precision)
+    theirs = tensors(AutoModelForMaskedLM.from_pretrained(folder, dtype=getattr(torch, precision)))
+    assert tensors(ours).keys() == theirs.keys()
+    for name, tensor in tensors(ours).items():
+        assert tensor.dtype == theirs[name].dtype, name
+        assert torch.equal(tensor, theirs[name]), name
+
+
+def tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return dict(model.named_parameters()) | dict(model.named_buffers())
+
+
+def test_the_audit_is_exact_on_a_gpu_and_the_run_in_its_own_precision(
+    cell: Callable[[str, str], Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = cell("bert", TASK)
+    used: list[tuple[int, set[str]]] = []
+    backends: Any = torch.backends
+
+    def note(ids: torch.Tensor) -> None:
+        kinds = backends.cuda.matmul, backends.cudnn.conv, backends.cudnn.rnn
+        used.append((len(ids), {kind.fp32_precision for kind in kinds}))
+
+    hook_model(monkeypatch, note)
+    for precision, expected in (("tf32", {"tf32"}), ("float32", {"ieee"})):
+        used.clear()
+        ours.predict(precision=precision)
+        assert used[0] == (1, {"ieee"})
+        assert used[-1][1] == expected

@@ -1,0 +1,28 @@
+"""The registry of back ends."""
+
+import subprocess
+import sys
+
+import pytest
+
+from biasgrid.base.references import found
+from biasgrid.inference.models.registry import BACK_ENDS, Entry
+from biasgrid.tables.answers import schema_of
+
+HEAVY = ("polars", "pandera", "numpy")
+
+
+@pytest.mark.parametrize("entry", BACK_ENDS.values())
+def test_back_ends_and_the_schemas_of_their_answers_are_found_by_name(entry: Entry) -> None:
+    assert callable(found(entry.path))
+    assert all(schema_of(kind).columns for kind in entry.answers)
+
+
+@pytest.mark.parametrize("imported", ["models.back_ends", "models.predict"])
+def test_no_back_end_is_imported_before_it_is_named(imported: str) -> None:
+    check = f"import sys, biasgrid.{imported}; print(*sys.modules)"
+    output = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout
+    loaded = set(output.split())
+    assert not loaded & {"torch", "transformers", *(entry.path.split(":")[0] for entry in BACK_ENDS.values())}
+    if imported == "models.back_ends":
+        assert not loaded & set(HEAVY)

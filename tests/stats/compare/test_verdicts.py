@@ -1,0 +1,49 @@
+"""Sentences on two models claim what the intervals of their differences allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from small_measures import table_of
+
+from biasgrid.stats.compare.results import Difference
+from biasgrid.stats.compare.verdicts import sentences
+from biasgrid.tables.comparison import COMPARISONS
+from biasgrid.tables.evidence import EVIDENCE
+from biasgrid.tables.files import empty_table
+
+ROW: dict[str, Any] = {"measure": "mu", "value": 0.3, "other_value": 0.1, "difference": 0.2, "low": 0.1, "high": 0.3}
+OF_ALL = {"dataset": "gender", "model": "one", "other_model": "two", "options": "", "tests": 1}
+
+
+def said(*rows: dict[str, Any]) -> list[str]:
+    table: pl.DataFrame = table_of(COMPARISONS, list(rows), **OF_ALL)
+    return [*sentences(Difference("gender", "one", "two", table, empty_table(EVIDENCE), 0.95), {("mu", "")})]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (ROW | {"q": 0.01}, "gender, mu: one is above two (one 0.300, two 0.100; difference 0.200, 95 % interval "),
+        (ROW | {"q": 0.2}, "gender, mu: not told apart (one 0.300, two 0.100; "),
+        (ROW | {"q": None}, "gender, mu: not told apart ("),
+        (ROW | {"difference": -0.2, "q": 0.01}, "gender, mu: one is below two ("),
+        (ROW | {"low": None, "high": None}, "gender, mu: one 0.300, two 0.100; no interval: not told apart"),
+        (ROW | {"difference": None, "reason": "unlike lists"}, "gender: one and two are not compared: unlike lists"),
+    ],
+)
+def test_a_difference_is_told_where_it_is_discovered(row: dict[str, Any], told: str) -> None:
+    (sentence,) = said(row)
+    assert sentence.startswith(told)
+
+
+def test_parts_and_other_measures_are_left_out() -> None:
+    assert said(ROW, ROW | {"subject": "Ann"}, ROW | {"measure": "eta"}) == said(ROW)
+
+
+def test_a_number_that_one_model_lacks_is_a_dash() -> None:
+    lacking = {"bias_type": "race", "value": None, "difference": None, "low": None, "high": None}
+    _, sentence = said(ROW, ROW | lacking | {"reason": "one has no such number"})
+    assert sentence == "gender, mu of race: one -, two 0.100; one has no such number: not told apart"

@@ -1,0 +1,121 @@
+"""What a share of a design tells: widths that are foretold, and what 1 % of all questions of names loses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from worlds import Array
+
+from biasgrid.base.arrays import ratio
+from biasgrid.families.orders import Crossed, Listed, crossed, pairs_across
+from biasgrid.stats.intervals import half_width
+from biasgrid.stats.jackknife import jackknife_of_means
+from biasgrid.stats.moderated import moderated
+from biasgrid.stats.planning import Noise, frames_for_width, precision_at, share_for
+from biasgrid.stats.power import minimal_effect
+
+NAMES, ATTRIBUTES, FRAMES = 70, 70, 4
+"""Of each list, and of the questions that are asked of their pairs."""
+PAIR = 0.3
+"""Standard deviation of what is a pair's own, where subjects differ by 1 and frames by 1 from each other."""
+NOISE = Noise(between=0.25, within=0.09, prior_df=8.0, frames=4, units=280)
+
+
+class Gender(NamedTuple):
+    """What was found of all associations of names: their true values, estimates and half widths (0: none)."""
+
+    true: Array
+    found: Array
+    half: Array
+
+    @property
+    def coverage(self) -> float:
+        """The share of associations whose interval holds the truth."""
+        return float(np.mean(np.abs(self.found - self.true)[self.half > 0] <= self.half[self.half > 0]))
+
+    @property
+    def known(self) -> float:
+        """The share of associations that have an interval at all."""
+        return float(np.mean(self.half > 0))
+
+
+def gender(seed: int, share: float) -> Gender:
+    """Asks a share of a world of the size of the shipped dataset of names, chosen as a sample is."""
+    random = np.random.default_rng(seed)
+    effects = random.normal(size=(2 * NAMES, ATTRIBUTES))
+    utilities = effects[..., None] + random.normal(size=(2 * NAMES, ATTRIBUTES, FRAMES))
+    items = ATTRIBUTES * FRAMES
+    order = Crossed(
+        pairs_across(NAMES, NAMES, seed), Listed(crossed([FRAMES, ATTRIBUTES], seed).at(np.arange(items))), seed
+    )
+    groups = order.at(np.arange(round(share * NAMES * NAMES * items)))
+    pair, item = np.divmod(groups, items)
+    first, second = pair // NAMES, NAMES + pair % NAMES
+    frame, attribute = np.divmod(item, ATTRIBUTES)
+    answers = (utilities[first, attribute, frame] - utilities[second, attribute, frame]) / 2
+    answers += PAIR * random.normal(size=len(answers))
+    sums, counts = np.zeros_like(utilities), np.zeros_like(utilities)
+    for subject, sign in ((first, 1), (second, -1)):
+        np.add.at(sums, (subject, attribute, frame), sign * answers)
+        np.add.at(counts, (subject, attribute, frame), 1)
+    others = np.repeat([effects[NAMES:].mean(axis=0), effects[:NAMES].mean(axis=0)], NAMES, axis=0)
+    flat = sums.reshape(-1, FRAMES), counts.reshape(-1, FRAMES)
+    variance, frames = jackknife_of_means(*flat)
+    source, _ = moderated(variance, frames.astype(np.float64))
+    half = np.nan_to_num(half_width([source], 0.05))
+    found = np.nan_to_num(ratio(flat[0].sum(axis=1), flat[1].sum(axis=1)))
+    return Gender(((effects - others) / 2).ravel(), found, half)
+
+
+def foretold(share: float) -> float:
+    """The width that is foretold of a world of `gender`: half of utilities' variance is the partner's."""
+    return precision_at(Noise(0.25, 2 / 4 + PAIR**2, float("inf"), FRAMES, NAMES * FRAMES), share, 0.05).width
+
+
+def test_a_hundredth_of_the_questions_of_names_tells_associations_half_as_well() -> None:
+    whole, part = gender(1, 1), gender(1, 0.01)
+    loss = np.median(part.half[part.half > 0]) / np.median(whole.half)
+    # Near three swap groups to an association: some have a single frame, and so no interval.
+    assert 1.5 < loss < 2.5
+    assert part.known > 0.6
+    assert part.coverage > 0.88
+    assert whole.coverage > 0.94
+
+
+@pytest.mark.parametrize(("share", "within"), [(1, 0.05), (0.1, 0.06), (0.03, 0.1), (0.01, 0.25)])
+def test_widths_are_as_foretold(share: float, within: float) -> None:
+    found = gender(2, share)
+    assert 2 * np.median(found.half[found.half > 0]) == pytest.approx(foretold(share), rel=within)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", [0.01, 0.02, 0.03, 0.1])
+def test_intervals_of_samples_cover_nearly_what_they_should(share: float) -> None:
+    found = [gender(seed, share) for seed in range(40)]
+    assert np.mean([each.coverage for each in found]) > (0.89 if share < 0.02 else 0.91)
+
+
+def test_more_is_told_by_more_and_no_sample_replaces_frames() -> None:
+    widths = [precision_at(NOISE, share, 0.05).width for share in (0.01, 0.03, 0.1, 0.3, 1)]
+    assert widths == sorted(widths, reverse=True)
+    share = share_for(NOISE, widths[2], 0.05)
+    assert share == pytest.approx(0.1, rel=0.02)
+    assert share_for(NOISE, widths[-1], 0.05) == 1
+    # However many pairs are asked, four frames are four.
+    assert share_for(NOISE, 0.5 * widths[-1], 0.05) is None
+    frames = frames_for_width(NOISE, 0.5 * widths[-1], 0.05)
+    assert frames is not None
+    assert precision_at(NOISE._replace(frames=frames, units=70 * frames), 1, 0.05).width <= 0.5 * widths[-1]
+    assert frames_for_width(NOISE, 1e-9, 0.05) is None
+
+
+def test_the_whole_finds_what_a_cell_of_so_many_frames_finds() -> None:
+    assert precision_at(NOISE, 1, 0.05).minimal_effect == minimal_effect(0.25, 8, 4)
+
+
+@pytest.mark.parametrize("noise", [NOISE._replace(frames=1), NOISE._replace(units=1.0)])
+def test_of_one_frame_nothing_is_told(noise: Noise) -> None:
+    assert np.isnan(precision_at(noise, 1, 0.05)).all()
+    assert share_for(noise, 100, 0.05) is None
