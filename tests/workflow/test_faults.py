@@ -86,7 +86,7 @@ def strip_provenance(path: Path) -> None:
 
 DAMAGES = [
     (truncate, r"not a readable .* table"),
-    (replace, r"(not a readable instances table|does not fit the schema of|its task is None)"),
+    (replace, r"(not made from what .* holds now|made by another model than that of)"),
     (strip_provenance, r"has no provenance; expected a table that biasgrid wrote"),
 ]
 
