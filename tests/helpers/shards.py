@@ -157,8 +157,8 @@ def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor],
         model.register_forward_pre_hook(lambda _model, _args, inputs: before(inputs["input_ids"]), with_kwargs=True)
         return model
 
-    for module in ("engine.local", "models.text_generation"):
-        monkeypatch.setattr(f"biasgrid.{module}.load_model", load)
+    for module in ("engine.local", "models.generation.back_end"):
+        monkeypatch.setattr(f"biasgrid.inference.{module}.load_model", load)
 
 
 def interrupt(

@@ -49,41 +49,47 @@ def edit(file: Path, old: str, new: str) -> None:
 
 
 def test_comments_docstrings_and_layout_do_not_count(package: Path, digest: Callable[..., str]) -> None:
-    before = digest("models.predict", *OF_ANSWERS)
-    file = package / "models" / "extractive" / "candidates.py"
+    before = digest("inference.models.predict", *OF_ANSWERS)
+    file = package / "inference/models/extractive/candidates.py"
     edit(file, '"""Where candidates lie', '"""Where, oh where, candidates lie')
     edit(file, '    """Finds the tokens', '    """Looks for the tokens')
     edit(file, "DETERMINERS =", "# the articles\n\nDETERMINERS  =")
-    assert digest("models.predict", *OF_ANSWERS) == before
+    assert digest("inference.models.predict", *OF_ANSWERS) == before
 
 
 @pytest.mark.parametrize(
-    "edited", ["models/predict.py", "models/extractive/candidates.py", "engine/encoding.py", "tables/answers/span.py"]
+    "edited",
+    [
+        "inference/models/predict.py",
+        "inference/models/extractive/candidates.py",
+        "inference/engine/encoding.py",
+        "tables/answers/span.py",
+    ],
 )
 def test_code_counts_wherever_it_is_imported_from(package: Path, digest: Callable[..., str], edited: str) -> None:
-    before = digest("models.predict", *OF_ANSWERS)
+    before = digest("inference.models.predict", *OF_ANSWERS)
     with (package / edited).open("a") as file:
         file.write("\nUNUSED = 1\n")
-    assert digest("models.predict", *OF_ANSWERS) != before
+    assert digest("inference.models.predict", *OF_ANSWERS) != before
 
 
 @pytest.mark.parametrize("task", WEIGHTS)
 def test_another_back_end_or_answer_kind_changes_no_digest(
     package: Path, digest: Callable[..., str], task: str
 ) -> None:
-    before = digest("models.predict", *WEIGHTS[task])
+    before = digest("inference.models.predict", *WEIGHTS[task])
     entry = 'BACK_ENDS = {\n    ("another", "weights"): Entry("biasgrid.inference.models.another:Another", ("sound",)),'
-    edit(package / "models" / "back_ends.py", "BACK_ENDS = {", entry)
-    (package / "models" / "another.py").write_text("class Another: ...\n")
+    edit(package / "inference/models/registry.py", "BACK_ENDS = {", entry)
+    (package / "inference/models/another.py").write_text("class Another: ...\n")
     (package / "tables" / "answers" / "sound.py").write_text("SCHEMA = None\n")
-    assert digest("models.predict", *WEIGHTS[task]) == before
+    assert digest("inference.models.predict", *WEIGHTS[task]) == before
 
 
 def test_back_ends_change_the_digests_of_their_own_tasks_alone(package: Path, digest: Callable[..., str]) -> None:
-    before = {task: digest("models.predict", *WEIGHTS[task]) for task in WEIGHTS}
+    before = {task: digest("inference.models.predict", *WEIGHTS[task]) for task in WEIGHTS}
     assert len(set(before.values())) == len(WEIGHTS)
-    edit(package / "models" / "masked" / "rows.py", "import numpy as np\n", "import numpy as np\n\nUNUSED = 1\n")
-    after = {task: digest("models.predict", *WEIGHTS[task]) for task in WEIGHTS}
+    edit(package / "inference/models/masked/rows.py", "import numpy as np\n", "import numpy as np\n\nUNUSED = 1\n")
+    after = {task: digest("inference.models.predict", *WEIGHTS[task]) for task in WEIGHTS}
     assert [task for task in WEIGHTS if after[task] != before[task]] == ["fill-mask"]
 
 
@@ -91,17 +97,17 @@ def test_back_ends_change_the_digests_of_their_own_tasks_alone(package: Path, di
 def test_code_that_a_stage_does_not_import_does_not_count(
     package: Path, digest: Callable[..., str], edited: str
 ) -> None:
-    before, of_measures = digest("models.predict"), digest("families.underspecified.measure")
+    before, of_measures = digest("inference.models.predict"), digest("families.underspecified.measure")
     with (package / edited).open("a") as file:
         file.write("\nUNUSED = 1\n")
-    assert digest("models.predict") == before
+    assert digest("inference.models.predict") == before
     assert digest("families.underspecified.measure") != of_measures
 
 
 def test_imports_within_functions_and_of_modules_are_followed(package: Path, digest: Callable[..., str]) -> None:
     (package / "outer.py").write_text("def run():\n    from biasgrid.inner import value\n    return value\n")
     (package / "inner.py").write_text("from biasgrid.inference.models.extractive import candidates\nvalue = 1\n")
-    assert {"inner", "models.extractive.candidates", "engine.segments"} <= digests.reachable(
+    assert {"inner", "inference.models.extractive.candidates", "inference.engine.segments"} <= digests.reachable(
         [digests.file_of("outer")], []
     )
     before = digest("outer")
@@ -110,23 +116,23 @@ def test_imports_within_functions_and_of_modules_are_followed(package: Path, dig
 
 
 def test_descriptions_and_messages_do_not_count(package: Path, digest: Callable[..., str]) -> None:
-    before = digest("models.predict", *WEIGHTS["fill-mask"])
+    before = digest("inference.models.predict", *WEIGHTS["fill-mask"])
     edit(
         package / "tables" / "instances.py",
         'description="the instance, numbered',
         'description="its number, counted',
     )
     edit(package / "jobs" / "progress.py", "rows/s", "rows per second")
-    edit(package / "models" / "fill_mask.py", '"""UnQover keeps', '"""The original keeps')
-    assert digest("models.predict", *WEIGHTS["fill-mask"]) == before
+    edit(package / "inference/models/masked/back_end.py", '"""UnQover keeps', '"""The original keeps')
+    assert digest("inference.models.predict", *WEIGHTS["fill-mask"]) == before
 
 
 def test_what_a_refused_download_says_does_not_count(package: Path, digest: Callable[..., str]) -> None:
-    before = digest("checkpoints.fetch")
-    edit(package / "checkpoints" / "hub.py", "the repository is gated", "this repository is gated")
-    assert digest("checkpoints.fetch") == before
-    edit(package / "checkpoints" / "files.py", '"merges.txt"', '"merge.txt"')
-    assert digest("checkpoints.fetch") != before
+    before = digest("inference.checkpoints.fetch")
+    edit(package / "inference/checkpoints/hub.py", "the repository is gated", "this repository is gated")
+    assert digest("inference.checkpoints.fetch") == before
+    edit(package / "inference/checkpoints/files.py", '"merges.txt"', '"merge.txt"')
+    assert digest("inference.checkpoints.fetch") != before
 
 
 def test_a_value_in_a_docstrings_place_counts(package: Path, digest: Callable[..., str]) -> None:

@@ -57,7 +57,13 @@ def changed_by(package: Path, path: str, old: str, new: str) -> set[tuple[str, .
 
 
 @pytest.mark.parametrize(
-    "path", ["families/another/expand.py", "tables/answers/another.py", "plots/cells/another.py", "models/another.py"]
+    "path",
+    [
+        "families/another/expand.py",
+        "tables/answers/another.py",
+        "report/figures/cells/another.py",
+        "inference/models/another.py",
+    ],
 )
 def test_another_family_answer_kind_figure_or_back_end_runs_nothing_again(package: Path, path: str) -> None:
     assert changed_by(package, path, "", "VALUE = 1\n") == set()
@@ -74,6 +80,6 @@ def test_another_score_only_measures_again(package: Path) -> None:
 
 
 def test_a_figure_is_drawn_again_alone_and_its_caption_told(package: Path) -> None:
-    assert changed_by(package, "plots/associations/ranks.py", "CAPTION =", "ANOTHER = 1\nCAPTION =") == {
+    assert changed_by(package, "report/figures/associations/ranks.py", "CAPTION =", "ANOTHER = 1\nCAPTION =") == {
         ("plot", "ranks")
     }

@@ -226,7 +226,7 @@ def test_a_job_that_hangs_ends_itself_and_keeps_its_parts(one_cell: Project):
     # 32 batches of the audit and 24 of each part: it hangs in the third part.
     edit_config(one_cell, "inference", device="cpu", token_budget=1, time_limit=0.3)
     models = one_cell.folder / "src/biasgrid/inference/models"
-    with (models / "question_answering.py").open("a") as code:
+    with (models / "extractive/back_end.py").open("a") as code:
         code.write(HANG)
     engine = (models / "predict.py").read_text()
     (models / "predict.py").write_text(engine.replace("\nPART_ROWS = ", "\nPART_ROWS = 24  # "))

@@ -19,26 +19,26 @@ from biasgrid.base.references import files_of
 
 PACKAGE = Path(__file__).parents[1]
 WITHOUT_NUMBERS = {
-    "checkpoints.hub",
+    "inference.checkpoints.hub",
     "config.reading",
     "config.references",
     "config.registry",
     "families.family",
-    "faults",
-    "files",
-    "jobs.ending",
+    "base.faults",
+    "base.files",
+    "jobs.interruption",
     "jobs.gpu",
     "jobs.lock",
     "jobs.logs",
     "jobs.progress",
     "jobs.resubmission",
     "jobs.start",
-    "jobs.starter",
+    "jobs.fork_server",
     "jobs.watchdog",
-    "models.back_ends",
-    "references",
-    "section",
-    "wording",
+    "inference.models.registry",
+    "base.references",
+    "base.section",
+    "base.messages",
 }
 """Modules that check and word what users write, choose where work is done and by whom, or fetch and write what they
 are told."""

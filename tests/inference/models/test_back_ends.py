@@ -18,11 +18,11 @@ def test_back_ends_and_the_schemas_of_their_answers_are_found_by_name(entry: Ent
     assert all(schema_of(kind).columns for kind in entry.answers)
 
 
-@pytest.mark.parametrize("imported", ["models.back_ends", "models.predict"])
+@pytest.mark.parametrize("imported", ["models.registry", "models.predict"])
 def test_no_back_end_is_imported_before_it_is_named(imported: str) -> None:
-    check = f"import sys, biasgrid.{imported}; print(*sys.modules)"
+    check = f"import sys, biasgrid.inference.{imported}; print(*sys.modules)"
     output = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout
     loaded = set(output.split())
     assert not loaded & {"torch", "transformers", *(entry.path.split(":")[0] for entry in BACK_ENDS.values())}
-    if imported == "models.back_ends":
+    if imported == "models.registry":
         assert not loaded & set(HEAVY)

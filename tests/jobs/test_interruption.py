@@ -8,10 +8,10 @@ import psutil
 
 SNAKEMAKE = """
 import subprocess, sys
-from biasgrid.jobs import ending
+from biasgrid.jobs import interruption
 
-ending.SECONDS_TO_UNWIND = 1
-ending.end_jobs_at_sigterm(None)
+interruption.SECONDS_TO_UNWIND = 1
+interruption.end_jobs_at_sigterm(None)
 job = subprocess.Popen([sys.executable, sys.argv[1]], stdout=subprocess.PIPE, text=True)
 job.stdout.readline()
 try:
