@@ -22,7 +22,7 @@ def test_the_manifest_of_a_failed_run_tells_what_is_done_failed_and_missing(fail
     told = manifest(failed)
     (failure,) = told["failures"]
     assert (failure["rule"], failure["log"]) == ("predict", LOG)
-    assert failure["error"].startswith("results/instances/religion/qa.parquet: not a readable biasgrid table")
+    assert failure["error"].startswith("results/instances/religion/qa.parquet: not a readable instances table")
     states = {(cell["dataset"], cell["model"]): cell["state"] for cell in told["cells"]}
     assert states.pop(("religion", "answering")) == "failed"
     assert set(states.values()) == {"done"}

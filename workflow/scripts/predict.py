@@ -21,7 +21,7 @@ from biasgrid.jobs.lock import one_job
 from biasgrid.tables.provenance import check_made_from, provenance
 
 if lists := snakemake.params.get("lists"):
-    check_made_from(snakemake.input.instances, "word_lists", lists, "the config's folder of word lists")
+    check_made_from(snakemake.input.instances, "word_lists", lists, "the config's folder of word lists", "instances")
 answers, cell = Path(snakemake.params.answers), snakemake.params.cell
 shard, shards = (int(snakemake.wildcards.get(name, 1)) for name in ("shard", "shards"))
 of = [snakemake.wildcards.dataset, *filter(None, [snakemake.wildcards.get("writer")]), snakemake.wildcards.model]

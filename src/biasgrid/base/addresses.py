@@ -199,11 +199,11 @@ def without_secret(text: str, secrets: Iterable[str]) -> str:
     """
     for secret in sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True):
         plain, encoded = patterns_of(secret)
-        text = "".join(starred(plain.sub(STARS, text), encoded))
+        text = "".join(with_stars(plain.sub(STARS, text), encoded))
     return text
 
 
-def starred(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
+def with_stars(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
     """Yields the parts of a text, with stars in place of words in base64 that hold something."""
     rest = 0
     for found in encoded.finditer(text):
@@ -223,16 +223,16 @@ def starred(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
 def patterns_of(secret: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Returns what finds a secret as it is or in hexadecimal digits, and what finds it in base64."""
     data = secret.encode(errors="surrogateescape")
-    plain = [written(secret), f"(?i:{data.hex()})"]
-    return re.compile("|".join(plain)), re.compile("|".join(map(written, cores(data))))
+    plain = [pattern_of_text(secret), f"(?i:{data.hex()})"]
+    return re.compile("|".join(plain)), re.compile("|".join(map(pattern_of_text, cores(data))))
 
 
-def written(text: str) -> str:
+def pattern_of_text(text: str) -> str:
     """Returns a pattern of a text each of whose characters may be written in another way."""
-    return "".join(f"(?:{'|'.join(ways(character))})" for character in text)
+    return "".join(f"(?:{'|'.join(spellings(character))})" for character in text)
 
 
-def ways(character: str) -> Iterator[str]:
+def spellings(character: str) -> Iterator[str]:
     """Yields patterns of the ways in which a character is written."""
     yield re.escape(character)
     if character in ESCAPES:

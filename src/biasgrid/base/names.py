@@ -30,10 +30,10 @@ def visible(text: str) -> str:
     r"""Returns a text for a terminal: what cannot be seen as `\u001b`, which in JSON is the same character."""
     if text.isascii() and text.isprintable():
         return text
-    return UNSHOWN.sub(lambda found: escaped(found[0]), text)
+    return UNSHOWN.sub(lambda found: escape(found[0]), text)
 
 
-def escaped(character: str) -> str:
+def escape(character: str) -> str:
     """Returns a character as JSON may have it: one code of four digits, or the two of a pair."""
     units = character.encode("utf-16-be", errors="surrogatepass")
     return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
@@ -67,7 +67,7 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def composed(name: str) -> str:
+def normal_form(name: str) -> str:
     """Returns what names have in common that look the same: normal form NFC."""
     return unicodedata.normalize("NFC", name)
 

@@ -115,13 +115,13 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
             *frame_faults(config, source, dataset, content),
         ]
         lists[dataset, variant] = content
-    faults = faults or [*unanswered(config, lists)]
+    faults = faults or [*answer_faults(config, lists)]
     if faults:
         raise InputError(document.with_lines(dict.fromkeys(faults), source))
     return lists
 
 
-def unanswered(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:
+def answer_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:
     """Yields what back ends that know it beforehand cannot answer, of the very instances that their jobs will ask."""
     for model, dataset in config.cells():
         question, check = config.question(model, dataset), config.back_end_of(model).check

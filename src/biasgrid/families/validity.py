@@ -108,10 +108,10 @@ def of_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Ch
     saturated = ones.filter(pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names))
     yield Check("saturated_scores", saturated.select(pl.len()).collect().item() / count, count)
     some = read.select("instance", *names).head(AT_ONCE).collect()
-    yield Check("constant_scores", constant(instances, some, names) / len(some), len(some))
+    yield Check("constant_scores", count_constant(instances, some, names) / len(some), len(some))
 
 
-def constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:
+def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:
     """Counts instances with the same scores as all others with the same candidates, of which some have other texts.
 
     Args:

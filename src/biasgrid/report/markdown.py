@@ -23,7 +23,7 @@ class Ready(str):
     __slots__ = ()
 
 
-def escaped(value: Any) -> Any:
+def escape(value: Any) -> Any:
     """Returns a value as Markdown that shows it on one line, numbers as they are."""
     if not isinstance(value, str) or isinstance(value, Ready):
         return value

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from biasgrid.report.assets import policy, script, style
 from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, planted_rows
-from biasgrid.report.markdown import code, escaped, ready, shell
+from biasgrid.report.markdown import code, escape, ready, shell
 from biasgrid.report.payload import blocks, fitting, packed_block
 from biasgrid.report.published import published_measures, published_rows
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
@@ -100,7 +100,7 @@ def page_template() -> Template:
 
 def markdown_template(name: str) -> Template:
     """Loads a template of Markdown, in which every value is escaped that is not written as code."""
-    loading = environment(autoescape=False, finalize=escaped)
+    loading = environment(autoescape=False, finalize=escape)
     loading.filters |= {"code": code, "ready": ready}
     loading.globals["shell"] = shell
     return loading.get_template(name)
@@ -110,7 +110,7 @@ def environment(autoescape: bool, finalize: Callable[[Any], Any] | None = None) 
     """Returns what loads templates.
 
     Args:
-        autoescape: whether every value is escaped, as in HTML.
+        autoescape: whether every value is escape, as in HTML.
         finalize: what is made of every value in place of that.
     """
     loading = Environment(

@@ -16,7 +16,7 @@ from typing import Any
 
 from biasgrid.base.files import read_made
 from biasgrid.base.version import __version__
-from biasgrid.tables.files import OF, REMEDY, TableError, read_provenance
+from biasgrid.tables.files import OF, REMEDY, TableError, read_facts, read_provenance
 
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
 OF_SHARDS = ("audits", "config", "devices", "hardware", OF)
@@ -108,7 +108,7 @@ def written_as(predictions: Sequence[Path]) -> list[str]:
     return [digest(read_provenance(path)) for path in predictions]
 
 
-def check_made_from(path: str | Path, key: str, made_from: Any, source: str | Path) -> None:
+def check_made_from(path: str | Path, key: str, made_from: Any, source: str | Path, kind: str = "biasgrid") -> None:
     """Refuses a table that was made from something else than what lies there by now.
 
     Args:
@@ -116,11 +116,12 @@ def check_made_from(path: str | Path, key: str, made_from: Any, source: str | Pa
         key: the fact of its provenance that says from what it was made.
         made_from: what that must be.
         source: from what it should be made, for the message.
+        kind: what kind of table it is, for the message of one that cannot be read.
 
     Raises:
         TableError: with both tables.
     """
-    if read_provenance(path).get(key) != json.loads(json.dumps(made_from)):
+    if read_facts(path, kind).get(key) != json.loads(json.dumps(made_from)):
         raise TableError(f"{path}: not made from what {source} holds now; {REMEDY}")
 
 

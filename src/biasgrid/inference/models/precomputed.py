@@ -47,7 +47,7 @@ class GivenAnswers(BackEnd):
         Raises:
             InputError: the file has faults, or something that is asked has no answer.
         """
-        found, faults = matched(Path(record["keys"]["answers"]), instances)
+        found, faults = match_answers(Path(record["keys"]["answers"]), instances)
         if faults:
             raise InputError(faults)
         return cls(found)
@@ -64,10 +64,10 @@ class GivenAnswers(BackEnd):
 def answer_faults(section: GenerativeModel, instances: pl.DataFrame) -> list[Fault]:
     """Returns what keeps the file of a model from answering some instances: what its job would refuse."""
     assert section.answers is not None
-    return matched(Path(section.answers), instances)[1]
+    return match_answers(Path(section.answers), instances)[1]
 
 
-def matched(path: Path, instances: pl.DataFrame) -> tuple[pl.DataFrame, list[Fault]]:
+def match_answers(path: Path, instances: pl.DataFrame) -> tuple[pl.DataFrame, list[Fault]]:
     """Finds the answers of a file to instances.
 
     Returns:

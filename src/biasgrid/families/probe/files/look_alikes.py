@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from biasgrid.base.faults import Fault, shown
-from biasgrid.base.names import alike, composed, folded
+from biasgrid.base.names import alike, folded, normal_form
 from biasgrid.base.yaml import Place
 from biasgrid.families.probe.files.evaluators import FirstName, Phrases, Words
 from biasgrid.families.probe.files.metrics import GROUP, Between, OfCategories
@@ -34,7 +34,7 @@ def option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
                 if any(key not in keys for key in placeholders(text)):
                     continue
                 written = filled(text, keys)
-                other = first.setdefault(composed(written.strip()), option)
+                other = first.setdefault(normal_form(written.strip()), option)
                 if other != option and (other, option) not in told:
                     told.add((other, option))
                     is_fixed = not placeholders(text) and not placeholders(options[other])

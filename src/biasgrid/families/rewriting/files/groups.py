@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.names import alike, composed
+from biasgrid.base.names import alike, normal_form
 from biasgrid.base.section import Section
 from biasgrid.base.text import read_text
 from biasgrid.base.yaml import Document, Place, read_yaml
@@ -220,7 +220,7 @@ def word_faults(path: Path, document: Document, groups: Groups) -> Iterator[Faul
         for number, sought in enumerate(row.sought):
             for word in sought:
                 rows.setdefault(word.lower(), []).append((number, row))
-    for word, other in alike(rows, composed):
+    for word, other in alike(rows, normal_form):
         problem = f"{word!r} is {other!r} in another normal form"
         yield document.fault(path, rows[word][0][1].place, problem, "every word once, or all in the normal form NFC")
     for word, several in rows.items():

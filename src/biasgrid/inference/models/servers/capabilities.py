@@ -59,7 +59,9 @@ def look(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None
     return {**found, "answered_by": answered_by(server_of(section), record)}
 
 
-def kept(path: Path, record: Mapping[str, Any], section: Mapping[str, Any], model: str) -> dict[str, Any] | None:
+def known_capabilities(
+    path: Path, record: Mapping[str, Any], section: Mapping[str, Any], model: str
+) -> dict[str, Any] | None:
     """Returns what was found out before, if it was of the server that answers now; else None.
 
     Args:

@@ -47,8 +47,8 @@ def server_of(section: Mapping[str, Any]) -> str:
     """Digests the server that a model's section of the config names: 32 hexadecimal digits.
 
     Of an `endpoint` scheme, host, port, path, provider, version, API and the model's name count, and headers that the
-    environment adds to requests; of `serve` the
-    command without its port, the content of files that it names, API and the model's name.
+    environment adds to requests; of `serve` the command without its port, the content of files that it names, API and
+    the model's name.
 
     Raises:
         InputError: the address has a variable that the environment lacks.
