@@ -32,6 +32,12 @@ def test_without_a_proxy_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().err == ""
 
 
+def test_variables_that_make_no_address_are_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_SUCH", "[half")
+    with pytest.raises(InputError, match="is no address; expected one such as https://host/v1"):
+        report_proxies(ADDRESSES)
+
+
 def test_a_proxy_that_is_none_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "::::")
     with pytest.raises(InputError, match="ALL_PROXY: names no proxy that can be used"):

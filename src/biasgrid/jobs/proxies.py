@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from biasgrid.base.addresses import VARIABLE, host_of, proxy_of, shown, with_secrets
+from biasgrid.base.addresses import VARIABLE, canonical, host_of, proxy_of, shown, with_secrets
 
 
 def report_proxies(addresses: Iterable[str]) -> None:
@@ -16,12 +16,13 @@ def report_proxies(addresses: Iterable[str]) -> None:
         addresses: those of the servers; one with a variable that the environment lacks is left to the job that asks it.
 
     Raises:
-        InputError: the environment names a proxy that cannot be used.
+        InputError: the environment names a proxy that cannot be used, or its variables make no address.
     """
     lines = {}
     for address in addresses:
         if all(name in os.environ for name in VARIABLE.findall(address)):
             resolved = with_secrets(address)
+            canonical(resolved)
             if proxy := proxy_of(resolved):
                 host = host_of(resolved)
                 lines[host] = f"requests to {host} go through the proxy {shown(proxy.address)} ({proxy.variable})"
