@@ -1,0 +1,70 @@
+"""Names that users write and read, and that version 0.2.0 changed: old -> new.
+
+One list for the messages that refuse an old name, for the table in CHANGELOG.md, and for the comparison of results of
+two versions (`tests/helpers/compare_results.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+VERSION = "0.2.0"
+"""The version in which all of these changed."""
+KEYS = {
+    "planted": "synthetic",
+    "relabellings": "permutations",
+    "template_frames": "template_clusters",
+}
+"""Keys of the config."""
+MEASURES = {
+    "discoveries": "significant_tests",
+    "eta_excess": "eta_corrected",
+    "mu_excess": "mu_corrected",
+    "score_distance_excess": "score_distance_corrected",
+    "similarity_excess": "similarity_corrected",
+    "similarity_floor": "similarity_null",
+}
+"""Measures, as in `thresholds` and in the column `measure`."""
+FIGURES = {
+    "clusters": "subject_groups",
+    "discoveries": "significant_associations",
+    "frames_left_out": "clusters_left_out",
+    "frames_needed": "clusters_needed",
+    "planted": "synthetic",
+}
+"""Figures, by the names of their files."""
+COLUMNS = {
+    "attribute_cluster": "attribute_group",
+    "cluster1": "group1",
+    "cluster2": "group2",
+    "cut": "truncated",
+    "floor": "null_mean",
+    "frame": "cluster",
+    "frames": "clusters",
+    "other_cluster": "other_group",
+    "over": "generalises_to",
+    "pieces": "tokens",
+    "subject_cluster": "subject_group",
+}
+"""Columns of tables."""
+FOLDERS = {
+    "able": "capabilities",
+    "follow_ups": "scorers",
+    "frames": "template_clusters",
+    "planted": "synthetic",
+    "without_frames": "without_clusters",
+}
+"""Folders of results."""
+RULES = {
+    "able": "capabilities",
+    "follow_up": "scorer_texts",
+    "plant": "synthetic",
+    "predict_follow_up": "predict_scorer",
+}
+"""Rules, as in profiles and in logs."""
+
+
+def new_name(name: str, allowed: Iterable[str]) -> str | None:
+    """Returns which of some allowed names a key, measure or figure of before is called by now, None where none is it."""
+    names = set(allowed)
+    return next((table[name] for table in (KEYS, MEASURES, FIGURES) if table.get(name) in names), None)
