@@ -1,21 +1,42 @@
 """Compares two folders of results number by number, whatever tables, columns and measures are called by now.
 
-Run as a program: `python tests/helpers/compare_results.py OLD NEW [--names NAMES.json]`. It prints the largest
-difference, what is missing and what is new, and ends with 1 where a number is missing or differs by more than
-`--tolerance`. NAMES.json maps names of the old folder to those of the new one: of folders, columns and values alike.
-To compare a commit with the one before, make both sides from the same config: the old one in a `git worktree`.
+Run as a program, it compares two folders, or makes both sides: the old one from a commit in a `git worktree`, the new
+one from the files that are here, each by its own copy of a config.
+
+    python tests/helpers/compare_results.py OLD NEW
+    python tests/helpers/compare_results.py --since HEAD~1 [--config config/demo.yaml]
+
+It prints the largest difference, what is missing and what is new, and ends with 1 where a number is missing or differs
+by more than `--tolerance`. What names of the old folder are called in the new one, folders, columns and values alike,
+is read from `biasgrid.base.renamed` and from the JSON object `--names FILE`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
+import yaml
+
+from biasgrid.base import renamed as changes
+
+ROOT = Path(__file__).parents[2]
+VALUES = {
+    "association x frame": "association x cluster",
+    "subject x frame": "subject x cluster",
+    "cluster": "subject_group",
+}
+"""Values of columns that changed: sources of variance, and a bias type."""
+SINCE_0_1_0 = {**changes.COLUMNS, **changes.FOLDERS, **changes.MEASURES, **VALUES}
 
 NOT_COMPARED = {".answers", ".parts", "predictions", "instances", "logs", "report", "plots", "timings"}
 """Folders that hold no numbers of measures, or times."""
@@ -126,15 +147,60 @@ def rows_of(name: str, rows: pl.DataFrame, keys: list[str]) -> list[str]:
     return [f"{name}: {rows.height} rows, such as {example}"]
 
 
+def results_of(folder: Path, config: str) -> Path:
+    """Runs the workflow of a copy of the repository with that copy's config, and returns its folder of results."""
+    line = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--configfile",
+        config,
+        "--cores",
+        str(os.cpu_count()),
+        "--quiet",
+        "rules",
+    ]
+    subprocess.run(line, cwd=folder, env=os.environ | {"PYTHONPATH": str(folder / "src")}, check=True)
+    return folder / yaml.safe_load((folder / config).read_text())["results"]
+
+
+def copy_files(folder: Path) -> None:
+    """Copies the repository's files as they are here, those that are not committed yet included."""
+    line = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(line, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+
+
+def compare_with_commit(commit: str, config: str, names: Mapping[str, str]) -> Comparison:
+    """Compares what the files here make of a config with what a commit makes of its own."""
+    with TemporaryDirectory() as made:
+        old, new = Path(made, "old"), Path(made, "new")
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(old), commit], cwd=ROOT, check=True)
+        try:
+            copy_files(new)
+            return compare_results(results_of(old, config), results_of(new, config), names)
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(old)], cwd=ROOT, check=True)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("old", type=Path)
-    parser.add_argument("new", type=Path)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="*", metavar="FOLDER", help="the old results and the new ones")
+    parser.add_argument("--since", metavar="COMMIT", help="makes both sides, the old one from this commit")
+    parser.add_argument("--config", default="config/demo.yaml", help="what is run with --since")
     parser.add_argument("--names", type=Path, help="a JSON object: old names and what they are called now")
     parser.add_argument("--tolerance", type=float, default=0.0)
     given = parser.parse_args()
-    names = json.loads(given.names.read_text()) if given.names else {}
-    found = compare_results(given.old, given.new, names)
+    if (given.since is None) != (len(given.folders) == 2):
+        parser.error("expected two folders, or --since COMMIT")
+    names = SINCE_0_1_0 | (json.loads(given.names.read_text()) if given.names else {})
+    if given.since:
+        found = compare_with_commit(given.since, given.config, names)
+    else:
+        found = compare_results(*given.folders, names)
     place = f" ({found.where})" if found.where else ""
     print(f"{found.numbers} numbers compared; largest difference {found.largest:.3g}{place}")
     for title, lines in (("missing", found.missing), ("new", found.added)):

@@ -65,6 +65,6 @@ RULES = {
 
 
 def new_name(name: str, allowed: Iterable[str]) -> str | None:
-    """Returns which of some allowed names a key, measure or figure of before is called by now, None where none is it."""
+    """Returns what a key, measure or figure of before is called now, None where that is none of some allowed names."""
     names = set(allowed)
     return next((table[name] for table in (KEYS, MEASURES, FIGURES) if table.get(name) in names), None)
