@@ -1,0 +1,129 @@
+"""The words of the project are those of its field: no coined ones, and no everyday words as names."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import biasgrid
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(biasgrid.__file__).parent
+FOLDERS = ("src", "rules", "workflow", "config", "profiles", "docs", "tests", "benchmarks")
+FILES = ("README.md", "CONTRIBUTING.md", "Snakefile", "Makefile", "pyproject.toml", "mkdocs.yml")
+SUFFIXES = {".py", ".smk", ".md", ".yaml", ".yml", ".js", ".html", ".css", ".json", ".rst", ".toml", ""}
+HOLD_OLD_WORDS = {"CHANGELOG.md", "src/biasgrid/base/renamed.py", "tests/test_renamed.py", "tests/test_words.py"}
+"""Files that say what was renamed."""
+KEPT_FOLDERS = ("tests/workflow/kept_0_1_0/",)
+"""Results of an earlier version."""
+COINED = {
+    r"told from noise": "significant",
+    r"tell(s|ing)? from noise": "distinguish from noise",
+    r"told apart": "distinguishable",
+    r"beyond noise": "corrected for noise",
+    r"template[ _-]?frames?": "template cluster",
+    r"(subject|attribute|other)[ _]clusters?": "subject group, attribute group",
+    r"\bdeal(t|ings?|ing)\b": "permutation",
+    r"relabell?(ed|ings?)?\b": "permutation",
+    r"look[ _-]alikes?": "redundant templates",
+    r"\bplant(ed|ing|ings)?\b": "synthetic bias, known effect",
+    r"mu_excess|_excess\b|\bexcess of mu\b": "mu_corrected",
+    r"follow[ _-]ups?\b": "scorer",
+    r"given[ _]answers": "precomputed responses",
+    r"whereabouts|made_of": "cell location",
+    r"(?<!false[ _-])\bdiscover(s|y|ies|ed)\b": "significant",
+    r"\bverdicts?\b": "result of a threshold",
+    r"\blessons?\b": "training data",
+    r"positional error|attributive error": "positional dependence, attribute independence",
+}
+"""Words that only this project knew, and what the field says."""
+EVERYDAY = {
+    *("able", "cut", "cuts", "desk", "excess", "fit", "fits", "floor", "floors", "frame", "frames", "kind", "kinds"),
+    *("narrow", "over", "pieces", "planted", "products", "promise", "round", "rounds", "say", "sort", "sorts", "spent"),
+    *("starter", "tell", "told", "turn", "turns", "unread", "verdict", "way", "ways"),
+}
+"""Words that may be used in sentences, and not as a name: nobody would search for them."""
+KEYS_THAT_STAY = {"kind"}
+"""Keys of the config, and the column that shows one of them."""
+PARTICIPLE = re.compile(
+    r"[a-z]{2,}(ed|en)|told|made|found|kept|left|read|said|sent|shown|written|within|beside|further|apart"
+)
+NOUNS_AND_VERBS = {"embed", "listen", "need", "open", "read", "seed", "speed", "token"}
+"""Names that only look like participles."""
+MOST_PARTICIPLES = 10
+MOST_NAMES_WITH_SEVERAL_HOMES = 120
+PROTOCOLS = {
+    *("__all__", "logger", "figure", "CAPTION"),
+    *("FAMILY", "KEYS", "SCHEMA", "OUTCOMES", "READ", "SAID", "ANSWERS", "DESIGN", "MEASURES"),
+    *("section_of", "read", "expand", "observe", "measure", "statistics", "evidence", "validity", "cell_payload"),
+    *("known_effects", "corpus"),
+}
+"""Names that families, figures and stages have because they are asked for them by name."""
+
+
+@cache
+def texts() -> dict[str, str]:
+    """Returns the text files of the repository, by path."""
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")] + [ROOT / name for name in FILES]
+    texts = {str(path.relative_to(ROOT)): path for path in paths if path.suffix in SUFFIXES and path.is_file()}
+    return {name: path.read_text() for name, path in texts.items() if not name.startswith(KEPT_FOLDERS)}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Returns the modules of the package, by dotted names."""
+    paths = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    return {name: ast.parse(path.read_text()) for name, path in paths.items()}
+
+
+def definitions(tree: ast.Module) -> Iterator[str]:
+    """Yields the functions and classes of a module."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def test_no_file_has_a_coined_word() -> None:
+    wrong = []
+    for name, text in texts().items():
+        for pattern, word in {} if name in HOLD_OLD_WORDS else COINED.items():
+            for found in re.finditer(pattern, text, flags=re.IGNORECASE):
+                line = text.count("\n", 0, found.start()) + 1
+                wrong.append(f"{name}:{line}: {found[0]!r}; the field says: {word}")
+    assert wrong == []
+
+
+def test_no_module_function_or_class_is_called_by_an_everyday_word() -> None:
+    modules = {f"{module} (module)": module.split(".")[-1] for module in trees()}
+    inside = {f"{module}: {name}": name.lower() for module, tree in trees().items() for name in definitions(tree)}
+    assert [where for where, name in (modules | inside).items() if name in EVERYDAY] == []
+
+
+def test_no_key_column_or_rule_is_called_by_an_everyday_word() -> None:
+    schema = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text())
+    keys = {key for section in (schema, *schema["$defs"].values()) for key in section.get("properties", {})}
+    rules = {name for path in ROOT.glob("rules/*.smk") for name in re.findall(r"^rule (\w+):", path.read_text(), re.M)}
+    columns = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/outputs.md").read_text(), re.M))
+    assert (keys | rules | columns) & (EVERYDAY - KEYS_THAT_STAY) == set()
+
+
+def test_public_names_are_no_bare_participles() -> None:
+    names = [f"{module}: {name}" for module, tree in trees().items() for name in definitions(tree)]
+    found = [pair for pair in names if PARTICIPLE.fullmatch(pair[0]) and pair[0] not in NOUNS_AND_VERBS]
+    assert len(found) <= MOST_PARTICIPLES, found
+
+
+def test_a_public_name_has_one_home() -> None:
+    homes = defaultdict(set)
+    for module, tree in trees().items():
+        assigned = [node.targets for node in tree.body if isinstance(node, ast.Assign)]
+        constants = [target.id for targets in assigned for target in targets if isinstance(target, ast.Name)]
+        for name in {*definitions(tree), *constants} - PROTOCOLS:
+            homes[name].add(module)
+    several = {name: sorted(modules) for name, modules in homes.items() if len(modules) > 1}
+    assert len(several) <= MOST_NAMES_WITH_SEVERAL_HOMES, several
