@@ -12,7 +12,14 @@ from pathlib import Path
 import biasgrid
 
 PACKAGE = Path(biasgrid.__file__).parent
-LONGEST_FILE, MOST_FILES = 450, 20
+SHORTEST_FILE, LONGEST_FILE = 40, 450
+FEWEST_MODULES, MOST_MODULES = 3, 14
+MANY_IMPORTERS = 3
+"""A short file is a subject of its own where so many others need it."""
+MAY_BE_SHORT = ("schema", "section", "keys", "family")
+"""Modules that are found by their names: schemas and entry points."""
+ONE_FILE_EACH = ("cli.commands", "report.figures")
+"""Folders with a file for each of many things of a kind."""
 FLOORS = [
     # What all that reads users' files needs.
     {"base"},
@@ -70,11 +77,39 @@ def imports_between_rooms() -> Iterator[tuple[str, str]]:
         yield from ((module, other) for other in imports_of(module) if room(other) != room(module))
 
 
-def test_no_file_and_no_folder_is_too_large() -> None:
+def test_a_subject_is_one_module_neither_a_slice_nor_a_heap() -> None:
     lengths = {module: len(path.read_text().splitlines()) for module, path in modules().items()}
     assert {module: length for module, length in lengths.items() if length > LONGEST_FILE} == {}
-    sizes = Counter(path.parent.relative_to(PACKAGE) for path in modules().values())
-    assert {folder: size for folder, size in sizes.items() if size > MOST_FILES} == {}
+    importers = Counter(other for module in modules() for other in imports_of(module))
+    slices = {
+        module
+        for module, length in lengths.items()
+        if length < SHORTEST_FILE
+        and importers[module] < MANY_IMPORTERS
+        and module.split(".")[-1] not in ("__init__", "__main__", *MAY_BE_SHORT)
+        and not module.startswith(ONE_FILE_EACH)
+    }
+    assert slices == set()
+
+
+def test_a_folder_has_as_many_modules_as_a_reader_can_hold() -> None:
+    parts, folders = Counter[str](), Counter[str]()
+    for module in modules():
+        *folder, name = module.split(".")
+        parts[".".join(folder)] += name != "__init__"
+        if name == "__init__" and folder:
+            folders[".".join(folder[:-1])] += 1
+    inner = [folder for folder in parts if folder and not folder.startswith(ONE_FILE_EACH)]
+    assert {folder: parts[folder] for folder in inner if parts[folder] > MOST_MODULES} == {}
+    assert {folder for folder in inner if parts[folder] + folders[folder] < FEWEST_MODULES} == set()
+
+
+def test_no_code_stands_in_a_package_file() -> None:
+    for module in modules():
+        # What notebooks import, so that `import biasgrid` takes no time.
+        if module.endswith(".__init__"):
+            defined = [node.name for node in tree_of(module).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            assert defined == [], module
 
 
 def test_no_module_imports_itself_over_others() -> None:

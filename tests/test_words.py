@@ -113,7 +113,7 @@ def test_no_key_column_or_rule_is_called_by_an_everyday_word() -> None:
 
 
 def test_public_names_are_no_bare_participles() -> None:
-    names = [f"{module}: {name}" for module, tree in trees().items() for name in definitions(tree)]
+    names = [(name, module) for module, tree in trees().items() for name in definitions(tree)]
     found = [pair for pair in names if PARTICIPLE.fullmatch(pair[0]) and pair[0] not in NOUNS_AND_VERBS]
     assert len(found) <= MOST_PARTICIPLES, found
 
