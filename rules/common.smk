@@ -17,6 +17,7 @@ from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.interruption import end_jobs_at_sigterm
 from biasgrid.jobs.kept_able import keep_able
+from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.proxies import report_proxies
 from biasgrid.jobs.resubmission import tries
@@ -257,6 +258,7 @@ onstart:
         raise WorkflowError(str(error)) from None
     layout.failed_manifest.unlink(missing_ok=True)
     keep_able(layout.able().parent, layout.kept_able().parent)
+    keep_earlier_models(layout.trained().parent, layout.kept_trained().parent, CHECKPOINT)
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))

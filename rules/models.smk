@@ -47,6 +47,7 @@ rule train:
         seconds_to_wait=round(60 * grid.inference.time_limit),
     params:
         lock=str(layout.lock_of_training()),
+        kept=str(layout.kept_trained()),
         task=task_of_model,
         corpus=lambda wildcards: CORPORA[task_of_model(wildcards)],
         labels=lambda wildcards: list(grid.models[wildcards.model].labels.values()),

@@ -44,6 +44,56 @@ def test_a_record_says_what_the_model_was_trained_on_and_by_what(project: Projec
     assert project.planned(RECORD) == {"train": 1, "fetch": 1}
 
 
+def facts(project: Project, **changes: str | None) -> dict[str, Any]:
+    """Returns what a trained model says of itself, after some of it was changed: what is read again shows it."""
+    path = project.folder / "results/trained/masked/training.json"
+    content = json.loads(path.read_text())
+    if changes:
+        content = {key: value for key, value in (content | changes).items() if value is not None}
+        # Its links in other folders say the same.
+        path.write_text(json.dumps(content))
+    return content
+
+
+def test_a_model_is_trained_once_for_the_same_data_and_settings(project: Project):
+    project.run(WEIGHTS)
+    facts(project, device="kept")
+    project.run(WEIGHTS, "--forcerun", "train")
+    assert facts(project)["device"] == "kept"
+    config = project.read_config()
+    config["models"]["masked"]["train"]["hyperparameters"]["epochs"] = 2
+    project.write_config(config)
+    project.run(WEIGHTS)
+    assert facts(project)["device"] == "cpu"
+
+
+def test_a_model_of_an_earlier_version_is_not_trained_again(project: Project):
+    project.run(WEIGHTS)
+    shutil.rmtree(project.folder / "results/.answers/.trained")
+    facts(project, device="earlier", training=None)
+    project.run(WEIGHTS, "--forcerun", "train")
+    assert facts(project)["device"] == "earlier"
+    assert (
+        "was trained on the same data by an earlier version"
+        in (project.folder / "results/logs/train/masked.log").read_text()
+    )
+    # Once it is taken for a model of these settings, it is none of others.
+    config = project.read_config()
+    config["models"]["masked"]["train"]["hyperparameters"]["epochs"] = 2
+    project.write_config(config)
+    project.run(WEIGHTS)
+    assert facts(project)["device"] == "cpu"
+
+
+def test_a_model_of_an_earlier_version_of_other_data_is_trained_again(project: Project):
+    project.run(WEIGHTS)
+    shutil.rmtree(project.folder / "results/.answers/.trained")
+    facts(project, device="earlier", training=None)
+    (project.folder / "corpus.txt").write_text("The cook is old.\n")
+    project.run(WEIGHTS)
+    assert facts(project)["device"] == "cpu"
+
+
 def test_data_that_are_gone_are_named_though_there_are_weights(project: Project):
     project.run(WEIGHTS)
     config = project.read_config()

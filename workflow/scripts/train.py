@@ -22,6 +22,7 @@ from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
 from biasgrid.tables.provenance import provenance
 from biasgrid.training.corpora import CAUSAL, words_for
+from biasgrid.training.kept_models import digest_training, keep_model, restore_model
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
@@ -40,16 +41,26 @@ with (
     else:
         base = checked_folder(record_of(snakemake.input.base, snakemake.params.source))
         data = [Path(snakemake.input.data)]
-    data_sha256 = digest_file(*data)
-    device = train(
+    labels, folder = snakemake.params.labels, Path(snakemake.output.training).parent
+    data_sha256, kept = digest_file(*data), Path(snakemake.params.kept)
+    digest = digest_training(
+        data_sha256,
         task=snakemake.params.task,
-        checkpoint=base,
-        data_paths=data,
-        out_folder=Path(snakemake.output.training).parent,
-        hyperparameters=Hyperparameters(**settings["hyperparameters"]),
-        threads=snakemake.threads,
-        device=snakemake.resources.device,
-        labels=snakemake.params.labels,
+        labels=labels,
+        base=digest_file(*sorted(path for path in Path(base).iterdir() if path.is_file())),
+        hyperparameters=settings["hyperparameters"],
     )
-facts = provenance(code=snakemake.params.code, data_sha256=data_sha256, device=device)
-write_text(snakemake.output.training, json.dumps(facts, indent=2, sort_keys=True) + "\n")
+    if not restore_model(kept, digest, data_sha256, folder):
+        device = train(
+            task=snakemake.params.task,
+            checkpoint=base,
+            data_paths=data,
+            out_folder=folder,
+            hyperparameters=Hyperparameters(**settings["hyperparameters"]),
+            threads=snakemake.threads,
+            device=snakemake.resources.device,
+            labels=labels,
+        )
+        facts = provenance(code=snakemake.params.code, data_sha256=data_sha256, training=digest, device=device)
+        write_text(snakemake.output.training, json.dumps(facts, indent=2, sort_keys=True) + "\n")
+        keep_model([*map(Path, snakemake.output)], kept / digest)

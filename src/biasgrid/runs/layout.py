@@ -191,6 +191,10 @@ class Layout:
         """Returns the file that keeps a second job from training a model."""
         return self.results / ".parts" / "trained" / f"{model}.lock"
 
+    def kept_trained(self, model: str = "{model}") -> Path:
+        """Returns the folder in which models that were trained are kept, by what they were trained on."""
+        return self.results / ".answers" / ".trained" / model
+
     def trained(self, model: str = "{model}") -> Path:
         """Returns the folder of a model that the workflow trains."""
         return self.results / "trained" / model
