@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from frozen_numbers import assert_frozen
 from parsed_page import Page
 from project import ROOT, Project
 from shared import made_once
@@ -197,3 +198,7 @@ def test_what_does_not_fit_is_refused_before_anything_runs(
     with pytest.raises(InputError) as caught:
         load_word_lists(parse_config(read_config(path), "config.yaml"))
     assert message in str(caught.value)
+
+
+def test_its_numbers_are_the_frozen_ones(finished: Project) -> None:
+    assert_frozen("groups", finished.folder / "results")

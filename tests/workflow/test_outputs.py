@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from frozen_numbers import assert_frozen
 from project import ROOT, Project
 
 OUTPUTS = (ROOT / "docs" / "outputs.md").read_text()
@@ -48,3 +49,7 @@ def test_every_key_of_a_file_is_documented(finished: Project, file: str, section
     text = OUTPUTS.split(f"## {section}\n")[1].split("\n## ")[0]
     cell = (content.get("cells") or [{}])[0]
     assert [key for key in [*content, *cell] if f"`{key}`" not in text] == []
+
+
+def test_its_numbers_are_the_frozen_ones(finished: Project) -> None:
+    assert_frozen("finished", finished.folder / "results")

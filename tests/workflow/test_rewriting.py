@@ -10,6 +10,7 @@ import pytest
 import torch
 import yaml
 from documents import read_document, shown_files, write_files
+from frozen_numbers import assert_frozen
 from project import Project
 from shared import made_once
 from tiny_checkpoints import save_checkpoint
@@ -115,3 +116,7 @@ def test_other_words_of_groups_ask_anew_but_another_threshold_does_not(asked: Pr
     groups = project.folder / GROUPS
     groups.write_text(groups.read_text().replace("brother", "stepbrother"))
     assert {"expand", "predict"} <= project.planned().keys()
+
+
+def test_its_numbers_are_the_frozen_ones(asked: Project) -> None:
+    assert_frozen("rewriting", asked.folder / "results/letters")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from frozen_numbers import assert_frozen
 from project import Project
 from shared import made_once
 
@@ -151,3 +152,7 @@ def test_the_command_line_knows_statements(asked: Project) -> None:
     assert "4/4 done" in told["status"].stdout
     assert "answered" in told["preview"].stdout or "refused" in told["preview"].stdout
     assert len((asked.folder / "p.csv").read_text().splitlines()) == 1457
+
+
+def test_its_numbers_are_the_frozen_ones(asked: Project) -> None:
+    assert_frozen("statements", asked.folder / "results")
