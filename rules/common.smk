@@ -17,6 +17,7 @@ from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.interruption import end_jobs_at_sigterm
 from biasgrid.jobs.kept_able import keep_able
+from biasgrid.runs.upgrade import upgrade_notice
 from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.proxies import report_proxies
@@ -256,6 +257,8 @@ onstart:
         report_proxies(each for name in [*grid.run.models, *grid.readers] for each in grid.models[name].addresses)
     except UserError as error:
         raise WorkflowError(str(error)) from None
+    if notice := upgrade_notice(Path(grid.results)):
+        print(notice, file=sys.stderr)
     layout.failed_manifest.unlink(missing_ok=True)
     keep_able(layout.able().parent, layout.kept_able().parent)
     keep_earlier_models(layout.trained().parent, layout.kept_trained().parent, CHECKPOINT)
