@@ -132,7 +132,7 @@ def simulated() -> tuple[Any, Any]:
 
     from biasgrid.families.underspecified.declared import ABOUT
     from biasgrid.families.underspecified.declared import MEASURES as DECLARED
-    from biasgrid.report.published import PUBLISHED
+    from biasgrid.report.published import PUBLISHED_SCHEMA
     from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
     from biasgrid.tables.comparison import COMPARISONS, RANKS
     from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
@@ -151,7 +151,7 @@ def simulated() -> tuple[Any, Any]:
     summary = summarise(tables["measures"], facts, dict.fromkeys(SHAPES, headlines), statistics=tables["statistics"])
     comparisons = whole([compared(random, dataset) for dataset in SHAPES], COMPARISONS)
     others = {"comparisons": comparisons, "ranks": whole([ranks(dataset) for dataset in SHAPES], RANKS)}
-    others |= {"planted": empty_table(PLANTED), "published": pl.DataFrame(schema=PUBLISHED)}
+    others |= {"planted": empty_table(PLANTED), "published": pl.DataFrame(schema=PUBLISHED_SCHEMA)}
     family = "underspecified"
     about = partial(ReportDataset, family=family, reference=f"biasgrid.families.{family}", templates=TEMPLATES)
     datasets = [about(name, name, (ABOUT[0],), DECLARED, {}) for name in SHAPES]

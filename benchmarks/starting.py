@@ -28,7 +28,7 @@ HERE = Path(__file__).parents[1]
 JOBS = {
     "measure": (TABLES, "biasgrid.families.cell"),
     "statistics": (STATISTICS, "biasgrid.families.certainty"),
-    "plot": (FIGURES, "biasgrid.report.figures.drawing.draw"),
+    "plot": (FIGURES, "biasgrid.report.figures.drawing.context"),
     "predict": (MODELS, "biasgrid.inference.models.masked.back_end, transformers.models.bert.modeling_bert"),
     "train": (TRAINING, "biasgrid.training.train, transformers.models.bert.modeling_bert"),
 }

@@ -27,7 +27,7 @@ from biasgrid.inference.models.registry import modules_of
 from biasgrid.base.references import stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
-from biasgrid.runs.guard import remember_configs
+from biasgrid.runs.layout import remember_configs
 from biasgrid.base.addresses import digest_of, shown
 
 # Of several files the later ones add to the earlier ones. Given on the command line as well: settings of single keys,
@@ -283,11 +283,11 @@ def forget_failed_run():
 
 
 onerror:
-    from biasgrid.runs.failed_run import Unfinished, write_failed_manifest
+    from biasgrid.runs.manifest import UnfinishedJob, write_failed_manifest
 
     failed = {one for job in workflow.scheduler.failed for one in (job.jobs if job.is_group() else [job])}
     unfinished = [
-        Unfinished(job.rule.name, str(job.log[0]), [str(file) for file in job.output], job in failed)
+        UnfinishedJob(job.rule.name, str(job.log[0]), [str(file) for file in job.output], job in failed)
         for job in workflow.dag.needrun_jobs()
         if job.output
     ]

@@ -2,12 +2,12 @@
 
 from biasgrid.config import texts_of_templates
 from biasgrid.report.figures import GRID
-from biasgrid.runs.figures import controls_of, drawn_in, figures_of
+from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of
 from biasgrid.tables.metric import CONTROLS, NO_CONTROLS
 
 FIGURES = {of: figures for of, figures in figures_of(grid).items() if figures}
 """The references of the figures of each dataset and of the whole grid, by their names."""
-CONTROLS_OF_GRID = controls_of(grid)
+CONTROLS_OF_GRID = controls_of_config(grid)
 """Which datasets and models are negative controls."""
 
 
@@ -55,7 +55,7 @@ def datasets_of_figures(of):
 
 def datasets_of_each_figure(of):
     """The datasets that each of the figures in a folder is about."""
-    return {name: drawn_in(grid, name) if of == GRID else [of] for name in FIGURES[of]}
+    return {name: datasets_of_figure(grid, name) if of == GRID else [of] for name in FIGURES[of]}
 
 
 def code_of_figures(*folders):

@@ -118,7 +118,7 @@ def test_questions_to_train_on_are_read(project: Path) -> None:
 
 
 def test_a_large_dump_is_left_to_its_job(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biasgrid.runs.inputs.LARGEST", 10)
+    monkeypatch.setattr("biasgrid.runs.checks.LARGEST_INPUT", 10)
     (project / "dumps/people.json").write_text("no dump at all")
     result = runner.invoke(app, ["validate", "config.yaml"])
     assert (result.exit_code, result.stderr) == (0, "")

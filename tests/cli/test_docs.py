@@ -5,19 +5,21 @@ import re
 import pytest
 from project import ROOT
 
-from biasgrid.cli.docs import DOCUMENTS, SCHEMAS, TABLES, generated
+from biasgrid.cli.docs import DOCUMENTS, SCHEMA_TABLES, TABLES, generate_document
 from biasgrid.tables.docs import MARKS
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_documents_are_in_step_with_the_code(name: str) -> None:
-    assert generated(ROOT / name) == (ROOT / name).read_text(), "it has changed: run `biasgrid schema --write .`"
+    assert generate_document(ROOT / name) == (ROOT / name).read_text(), (
+        "it has changed: run `biasgrid schema --write .`"
+    )
 
 
 def test_every_table_stands_in_a_document() -> None:
     found = [name for document in DOCUMENTS for _, name, _ in MARKS.findall((ROOT / document).read_text())]
     assert sorted(found) == sorted(TABLES)
-    assert {name for name in SCHEMAS if f"columns of {name}" not in found} == set()
+    assert {name for name in SCHEMA_TABLES if f"columns of {name}" not in found} == set()
 
 
 def test_every_mark_is_one_that_is_known() -> None:

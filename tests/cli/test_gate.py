@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from biasgrid.base.faults import InputError
 from biasgrid.cli.app import app
-from biasgrid.cli.thresholds import State
+from biasgrid.cli.thresholds import ThresholdResult
 from biasgrid.config import parse_config, read_config
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import SUMMARY
@@ -149,7 +149,7 @@ def test_thresholds_of_a_config_name_what_it_has() -> None:
 def test_the_codes_that_are_shown_are_those_of_the_command() -> None:
     assert [row["exit code"] for row in table_with(DOCUMENT, "exit code", "meaning")] == ["0", "1", "2", "3"]
     shown = DOCUMENT.split("```text\n")[1].split("```")[0].splitlines()
-    assert {line[:14].strip() for line in shown[:-1]} == set(get_args(State))
+    assert {line[:14].strip() for line in shown[:-1]} == set(get_args(ThresholdResult))
 
 
 @pytest.mark.parametrize("file", [".github/workflows/bias.yaml", ".gitlab-ci.yml"])

@@ -10,12 +10,11 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from small_grid import read_grid, write_grid
 
-from biasgrid.cli.summary import summary_tables
-from biasgrid.cli.tables import plan_table, status_table
-from biasgrid.cli.width import empty_table, fitted, shares
+from biasgrid.cli.commands.summary import summary_tables
+from biasgrid.cli.tables import column_widths, fit_to_width, plan_table, status_table, terminal_table
 from biasgrid.config import load_word_lists
 from biasgrid.runs import plan, status
-from biasgrid.runs.estimates import Figure
+from biasgrid.runs.counts import Estimate
 
 WIDTHS = [40, 60, 80, 100, 140]
 LONG = "a-model-with-quite-a-long-name-of-its-own"
@@ -32,24 +31,24 @@ def large_status(folder: Path) -> status.Status:
     now = status.read_status(read_grid(write_grid(folder)))
     large: dict[str, Any] = {
         "state": "incomplete",
-        "instances": Figure(88_888_888, "at most"),
+        "instances": Estimate(88_888_888, "at most"),
         "rows": 77_777_777,
         "rows_per_second": 123_456.0,
-        "seconds_left": Figure(8.6e7),
+        "seconds_left": Estimate(8.6e7),
     }
     cells = [replace(cell, model=LONG, **large) for cell in now.cells]
-    return replace(now, cells=cells, totals=status.totals_of(cells))
+    return replace(now, cells=cells, totals=status.status_totals(cells))
 
 
 def large_plan(folder: Path) -> plan.Plan:
     config = read_grid(write_grid(folder))
     planned = plan.make_plan(config, load_word_lists(config), plan.Rate(rows_per_second=0.001))
     large: dict[str, Any] = {
-        "instances": Figure(88_888_888, "at most"),
-        "tokens": Figure(3.21e12, "about"),
-        "flop": Figure(9.87e20, "about"),
-        "predictions_bytes": Figure(6.54e11, "about"),
-        "seconds": Figure(8.6e7, "about"),
+        "instances": Estimate(88_888_888, "at most"),
+        "tokens": Estimate(3.21e12, "about"),
+        "flop": Estimate(9.87e20, "about"),
+        "predictions_bytes": Estimate(6.54e11, "about"),
+        "seconds": Estimate(8.6e7, "about"),
         "shards_done": 1023,
         "shards": 1024,
     }
@@ -134,9 +133,9 @@ def test_numbers_are_whole_and_what_is_not_shown_is_named(what: str, width: int,
 
 
 def test_what_matters_least_goes_first() -> None:
-    table = empty_table(["cell"], ["rows", "of", "left"], 80)
+    table = terminal_table(["cell"], ["rows", "of", "left"], 80)
     table.add_row("a-name-of-20-letters", "11111", "22222", "33333")
-    drawn = {width: lines_of(fitted(table, ["left", "of"], width), width) for width in (38, 30, 29, 23, 10)}
+    drawn = {width: lines_of(fit_to_width(table, ["left", "of"], width), width) for width in (38, 30, 29, 23, 10)}
     assert drawn[38][1] == "a-name-of-20-letters 11111 22222 33333"
     assert drawn[30][1] == "a-name-of-2… 11111 22222 33333"
     assert drawn[29][1].split() == ["a-name-of-20-let…", "11111", "22222"]
@@ -146,7 +145,7 @@ def test_what_matters_least_goes_first() -> None:
 
 
 def test_the_widest_names_are_cut_first() -> None:
-    assert shares([20, 5], 100) == [20, 5]
-    assert shares([20, 5], 15) == [10, 5]
-    assert shares([20, 20], 15) == [7, 8]
-    assert shares([9], -3) == [1]
+    assert column_widths([20, 5], 100) == [20, 5]
+    assert column_widths([20, 5], 15) == [10, 5]
+    assert column_widths([20, 20], 15) == [7, 8]
+    assert column_widths([9], -3) == [1]

@@ -11,7 +11,7 @@ from small_measures import measures_of, table_of
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
-from biasgrid.cli.quickstart.commands import divided, tell_references
+from biasgrid.cli.quickstart.commands import print_references, references_and_models
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 
@@ -79,7 +79,7 @@ def test_a_trial_whose_references_are_of_other_datasets_says_so(
     figure = {"dataset": "other", "kind": "LM", "label": "mine", "measure": "mu", "value": 0.1}
     Path("references").mkdir()
     Path("references/own.json").write_text(json.dumps({"figures": [figure]}))
-    tell_references(results, ["mine"])
+    print_references(results, ["mine"])
     assert "no reference has a dataset and a measure of" in capsys.readouterr().out
 
 
@@ -89,6 +89,6 @@ def test_labels_of_references_may_hold_commas(tmp_path: Path, monkeypatch: pytes
     Path("references").mkdir()
     Path("references/own.json").write_text(json.dumps({"figures": [figure, figure | {"label": "mine"}]}))
     Path("mine").mkdir()
-    references, models = divided(["mine, of May", "BERT base, mine", "org/model"])
+    references, models = references_and_models(["mine, of May", "BERT base, mine", "org/model"])
     assert references == ["mine, of May", "BERT base"]
     assert models == ["mine", "org/model"]

@@ -19,8 +19,8 @@ from unqover_entries import source_entries
 from biasgrid.base.faults import InputError, UserError
 from biasgrid.base.names import visible
 from biasgrid.cli.app import app
-from biasgrid.cli.errors import PlainConsole
-from biasgrid.cli.explain import Format, print_units
+from biasgrid.cli.commands.explain import OutputFormat, print_units
+from biasgrid.cli.output import PlainConsole
 from biasgrid.cli.tables import frame_table
 
 HOSTILE = "a\x1b[31mb\x07c\x00d\u202ee\u200bf\rg\x9bh\U000e0041"
@@ -75,11 +75,11 @@ def test_a_folder_that_closes_markup_is_a_folder(tmp_path: Path, monkeypatch: py
 
 def test_data_are_exact_for_programs_and_visible_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     rows = pl.DataFrame({"said": [HOSTILE.replace("\r", "")]})
-    print_units(rows, Format.csv)
+    print_units(rows, OutputFormat.csv)
     assert pl.read_csv(capsys.readouterr().out.encode())["said"].to_list() == rows["said"].to_list()
-    print_units(rows, Format.jsonl)
+    print_units(rows, OutputFormat.jsonl)
     assert json.loads(capsys.readouterr().out)["said"] == rows["said"][0]
-    code = "import polars as pl; from biasgrid.cli.explain import *; "
+    code = "import polars as pl; from biasgrid.cli.commands.explain import *; "
     code += "print_units(pl.DataFrame({'a': ['\\x1b[31m']}), Format.csv)"
     told, end = pty.openpty()
     subprocess.run([sys.executable, "-c", code], stdout=end, check=True)

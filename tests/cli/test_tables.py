@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console, RenderableType
 from small_grid import read_grid, write_grid
 
-from biasgrid.cli.tables import plan_table, shown, shown_number, shown_time, status_table
+from biasgrid.cli.tables import estimate_text, number_text, plan_table, status_table, time_text
 from biasgrid.config import load_word_lists
 from biasgrid.jobs.progress import Beat
-from biasgrid.runs.estimates import UNKNOWN, Figure
+from biasgrid.runs.counts import UNKNOWN, Estimate
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import Rate, make_plan
 from biasgrid.runs.status import read_status
@@ -25,7 +25,7 @@ from biasgrid.runs.status import read_status
     ],
 )  # fmt: skip
 def test_numbers_have_two_or_three_digits(value: float, text: str) -> None:
-    assert shown_number(value) == text
+    assert number_text(value) == text
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,13 @@ def test_numbers_have_two_or_three_digits(value: float, text: str) -> None:
     ],
 )  # fmt: skip
 def test_times_have_two_units(seconds: float, text: str) -> None:
-    assert shown_time(seconds) == text
+    assert time_text(seconds) == text
 
 
 def test_figures_have_marks() -> None:
-    figures = [Figure(5e6), Figure(5e6, "sampled"), Figure(5e6, "at most"), Figure(5e6, "about"), UNKNOWN]
-    assert [shown(figure) for figure in figures] == ["5.0 M", "5.0 M", "<= 5.0 M", "~5.0 M", "-"]
-    assert shown(Figure(7800, "about"), shown_time) == "~2 h 10 min"
+    figures = [Estimate(5e6), Estimate(5e6, "sampled"), Estimate(5e6, "at most"), Estimate(5e6, "about"), UNKNOWN]
+    assert [estimate_text(figure) for figure in figures] == ["5.0 M", "5.0 M", "<= 5.0 M", "~5.0 M", "-"]
+    assert estimate_text(Estimate(7800, "about"), time_text) == "~2 h 10 min"
 
 
 def drawn(table: RenderableType, width: int) -> str:

@@ -16,7 +16,7 @@ from small_tables import whole
 
 from biasgrid.base.references import load, stage
 from biasgrid.config import load_word_lists, parse_config, read_config
-from biasgrid.runs.figures import controls_of
+from biasgrid.runs.layout import controls_of_config
 from biasgrid.tables.metric import Controls
 
 DOCUMENT = read_document("docs/controls.md")
@@ -79,9 +79,9 @@ def test_the_controls_of_a_grid_are_those_that_are_run_beside_their_datasets() -
         content["datasets"][name]["variants"] = content["datasets"][name]["variants"] | variants
     content["models"]["chance"]["variant"] = "llm"
     content["run"] = {"models": ["answers", "chance"], "datasets": ["religion", "a"]}
-    assert controls_of(parse_config(content, "c.yaml")) == Controls({"a": "religion"}, ["chance"])
+    assert controls_of_config(parse_config(content, "c.yaml")) == Controls({"a": "religion"}, ["chance"])
     content["run"]["datasets"] = ["a"]
-    assert controls_of(parse_config(content, "c.yaml")).datasets == {}
+    assert controls_of_config(parse_config(content, "c.yaml")).datasets == {}
 
 
 def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
@@ -118,5 +118,5 @@ def test_the_placebo_terms_that_are_shown_fit_the_packs(name: str, of: str, mode
     content["datasets"][name] = shown | {"sample": "all"}
     content["run"] = {"models": [model], "datasets": [shown["control_of"], name]}
     config = parse_config(content, "c.yaml")
-    assert controls_of(config).datasets == {name: shown["control_of"]}
+    assert controls_of_config(config).datasets == {name: shown["control_of"]}
     assert {dataset for dataset, _ in load_word_lists(config)} == {name, shown["control_of"]}

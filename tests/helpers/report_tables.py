@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from biasgrid.report.page import INDEX, build_report
-from biasgrid.report.published import PUBLISHED
+from biasgrid.report.published import PUBLISHED_SCHEMA
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
@@ -28,7 +28,7 @@ SCHEMAS = {
     "planted": PLANTED,
 }
 NOTHING = {name: empty_table(schema) for name, schema in SCHEMAS.items()} | {
-    "published": pl.DataFrame(schema=PUBLISHED)
+    "published": pl.DataFrame(schema=PUBLISHED_SCHEMA)
 }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.runs.failed_jobs import Failure, failure_of
+from biasgrid.runs.failures import Failure, failure_of
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
@@ -33,7 +33,7 @@ import logging
 from pathlib import Path
 from biasgrid.base.faults import UserError
 from biasgrid.jobs.logs import start_log
-from biasgrid.runs.failed_jobs import failure_of
+from biasgrid.runs.failures import failure_of
 start_log("log")
 logging.error("what a library says and goes on")
 assert failure_of("rule", Path("log")) is None

@@ -2,7 +2,7 @@
 
 from biasgrid.inference.checkpoints.fetch import record_of_keys
 from biasgrid.inference.models.generation.sources import GenerativeModel
-from biasgrid.report.facts import source
+from biasgrid.report.run import source
 
 
 def model(**keys: object) -> GenerativeModel:

@@ -18,8 +18,8 @@ from biasgrid.groups.declared import measures_of_groups
 from biasgrid.report.figures import GRID
 from biasgrid.report.figures.associations import ranks
 from biasgrid.report.figures.cells import intensity_mu
-from biasgrid.report.page import number
-from biasgrid.report.published import PUBLISHED, published_measures, published_rows, read_published
+from biasgrid.report.page import number_format
+from biasgrid.report.published import PUBLISHED_SCHEMA, published_measures, published_rows, read_published
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.statistics import STATISTICS
@@ -109,7 +109,7 @@ def published() -> pl.DataFrame:
     other = ("ethnicity", *cell[1:])
     rows = [(*each, "mu", None, value, 0.002, None) for each, value in ((cell, 0.0849), (other, 0.063))]
     rows += [(*cell, "gamma", name.lower(), (i - 1.5) / 30, None, None) for i, name in enumerate([*SUBJECTS, "Eve"])]
-    return pl.DataFrame(rows, schema=PUBLISHED, orient="row")
+    return pl.DataFrame(rows, schema=PUBLISHED_SCHEMA, orient="row")
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_planted_bias_stands_beside_what_was_measured(
     page = Page(report_of(run, measures=measures, examples=examples, planted=planted))
     assert "Planted and measured" in page.text
     off = (5 / 4) ** 0.5 / 10
-    numbers = ["1.000", "0.500", number(off), "0.600", "0.300"]
+    numbers = ["1.000", "0.500", number_format(off), "0.600", "0.300"]
     assert ["BERT base", "SQuAD", "strong", "Faiths", "association", *numbers] in [cells[:-1] for cells in page.rows]
 
 
@@ -294,4 +294,4 @@ def test_marks_of_a_file_stand_beside_those_that_were_found(
     ("value", "text"), [(0.12345, "0.123"), (-0.5, "\N{MINUS SIGN}0.500"), (-0.0001, "0.000"), (None, "\N{EN DASH}")]
 )
 def test_numbers_are_written_for_reading(value: float | None, text: str) -> None:
-    assert number(value) == text
+    assert number_format(value) == text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.runs.audit import audit, command, digests_of
+from biasgrid.runs.audit import audit_results, command, digests_of_results
 from biasgrid.runs.layout import MANIFEST
 
 
@@ -16,20 +16,20 @@ def results(tmp_path: Path) -> Path:
     report.mkdir(parents=True)
     for name in ("index", "dataset-gender"):
         (report / f"{name}.html").write_text(name)
-    facts = {"files": digests_of(report.parent), "config_file": "config/two.yaml"}
+    facts = {"files": digests_of_results(report.parent), "config_file": "config/two.yaml"}
     (report.parent / MANIFEST).write_text(json.dumps(facts))
     return report.parent
 
 
 def test_all_files_of_a_report_are_known(results: Path) -> None:
-    assert (audit(results).files, audit(results).findings) == (2, [])
+    assert (audit_results(results).files, audit_results(results).findings) == (2, [])
 
 
 @pytest.mark.parametrize(("text", "removal"), [(None, ""), ("changed", ""), ("", "rm -r {}/report && ")])
 def test_a_file_of_a_dataset_is_made_again_with_the_report(results: Path, text: str | None, removal: str) -> None:
     file = results / "report" / "dataset-gender.html"
     file.unlink() if text is None else file.write_text(text)
-    found = audit(results)
+    found = audit_results(results)
     assert [each.file for each in found.findings] == ["report/dataset-gender.html"]
     run = f"snakemake --configfile config/two.yaml --cores all --forcerun {results}/report/index.html"
     assert found.command == removal.format(results) + run

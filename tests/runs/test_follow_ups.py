@@ -20,8 +20,8 @@ from biasgrid.cli.tables import plan_table, status_table
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.follow_up import texts_of_cell
 from biasgrid.jobs.progress import Beat
-from biasgrid.runs.estimates import Figure
-from biasgrid.runs.failed_jobs import Failure
+from biasgrid.runs.counts import Estimate
+from biasgrid.runs.failures import Failure
 from biasgrid.runs.layout import Layout, Shard
 from biasgrid.runs.plan import CellPlan, Plan, Rate, make_plan
 from biasgrid.runs.status import CellStatus, read_status
@@ -86,10 +86,10 @@ def write_texts(layout: Layout) -> list[str]:
 def test_before_texts_are_written_a_plan_counts_at_most_as_many_as_are_asked_for(layout: Layout) -> None:
     plan, scored = planned(layout)
     assert [(each.dataset, each.writer, each.model) for each in plan.follow_ups] == [("chess", "writer", "nice")]
-    assert scored.instances == Figure(ASKED, "at most")
-    assert scored.tokens == Figure(8 * ASKED, "about")
-    assert scored.flop == Figure(2 * (scored.parameters or 0) * 8 * ASKED, "about")
-    assert scored.seconds_left == Figure(ASKED / 2, "at most")
+    assert scored.instances == Estimate(ASKED, "at most")
+    assert scored.tokens == Estimate(8 * ASKED, "about")
+    assert scored.flop == Estimate(2 * (scored.parameters or 0) * 8 * ASKED, "about")
+    assert scored.seconds_left == Estimate(ASKED / 2, "at most")
     # The writer is not fetched, the scorer is there.
     assert scored.parameters
     assert (plan.totals.cells, plan.totals.shards, plan.totals.seconds.value) == (1, 2, ASKED)
@@ -99,25 +99,25 @@ def test_texts_that_are_written_are_counted_and_tokenized(layout: Layout) -> Non
     texts = write_texts(layout)
     plan, scored = planned(layout)
     tokenizer = AutoTokenizer.from_pretrained(layout.config.models["nice"].folder)
-    assert scored.instances == Figure(len(texts))
-    assert scored.tokens == Figure(sum(map(len, tokenizer(texts)["input_ids"])), "sampled")
+    assert scored.instances == Estimate(len(texts))
+    assert scored.tokens == Estimate(sum(map(len, tokenizer(texts)["input_ids"])), "sampled")
     assert (scored.shards_done, plan.totals.shards_done) == (0, 1)
     finish(layout.follow_up("chess", "writer", "nice"), len(texts))
     plan, scored = planned(layout)
-    assert (scored.seconds_left, plan.totals.shards_done) == (Figure(0), 2)
+    assert (scored.seconds_left, plan.totals.shards_done) == (Estimate(0), 2)
 
 
 def test_a_status_tells_what_waits_runs_has_failed_and_is_done(layout: Layout) -> None:
     shard = layout.follow_up("chess", "writer", "nice")
     waiting = status_of(layout)
     assert (waiting.writer, waiting.state, waiting.expanded) == ("writer", "waiting", False)
-    assert waiting.instances == Figure(ASKED, "at most")
+    assert waiting.instances == Estimate(ASKED, "at most")
     texts = write_texts(layout)
     shard.progress.parent.mkdir(parents=True)
     shard.progress.write_text(json.dumps(Beat(1, 0, len(texts), 0.5, time.time(), "here", 1)._asdict()))
     running = status_of(layout)
-    assert (running.state, running.rows, running.instances) == ("running", 1, Figure(len(texts)))
-    assert running.seconds_left == Figure((len(texts) - 1) / 0.5)
+    assert (running.state, running.rows, running.instances) == ("running", 1, Estimate(len(texts)))
+    assert running.seconds_left == Estimate((len(texts) - 1) / 0.5)
     shard.log.parent.mkdir(parents=True)
     shard.log.write_text("2026-11-20 20:17:30,534 CRITICAL model one: no weights\n")
     failed = read_status(layout.config)

@@ -18,8 +18,7 @@ from biasgrid.inference.checkpoints.fetch import make_record
 from biasgrid.inference.engine.settings import Settings
 from biasgrid.inference.models.masked.back_end import FillMask
 from biasgrid.inference.models.masked.one_token import are_one_token
-from biasgrid.runs.counts import Expanded
-from biasgrid.runs.estimates import Figure
+from biasgrid.runs.counts import Estimate, InstancesToAsk
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan, Plan, Rate, make_plan
 
@@ -56,13 +55,13 @@ def expanded(config: Config, dataset: str = "people", variant: str = "qa") -> pl
 
 def test_instances_are_counted_without_any_file_of_a_run(grid: Config) -> None:
     plan = planned(grid)
-    assert cell_of(plan, "one").instances == Figure(PEOPLE)
-    assert cell_of(plan, "one", "pairs").instances == Figure(len(expanded(grid, "pairs")))
+    assert cell_of(plan, "one").instances == Estimate(PEOPLE)
+    assert cell_of(plan, "one", "pairs").instances == Estimate(len(expanded(grid, "pairs")))
     assert [(cell.dataset, cell.model) for cell in plan.cells[:3]] == [("people", name) for name in grid.run.models]
 
 
 def test_a_tokenizer_that_is_not_at_hand_makes_a_count_an_upper_bound(grid: Config) -> None:
-    assert cell_of(planned(grid), "masked").instances == Figure(PEOPLE / 2, "at most")
+    assert cell_of(planned(grid), "masked").instances == Estimate(PEOPLE / 2, "at most")
 
 
 @pytest.mark.parametrize("fetched", [False, True])
@@ -72,7 +71,7 @@ def test_a_tokenizer_at_hand_makes_the_count_exact(local_grid: Config, fetched: 
         path = Layout(local_grid).record("tokenizers", "tiny")
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(record))
-    assert cell_of(planned(local_grid), "masked").instances == Figure(3 * 2 * 1 * 3 * 2)
+    assert cell_of(planned(local_grid), "masked").instances == Estimate(3 * 2 * 1 * 3 * 2)
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "albert"])
@@ -86,7 +85,7 @@ def test_the_count_is_that_of_an_expansion_with_the_whole_tokenizer(
     (tmp_path / "word_lists" / "subjects.txt").write_text("[subj] Ann\n[subj] Zoë\n[subj] 日本\n[subj] Ann Carl\n")
     expansion = expand(load_word_lists(config)["people", "lm-tiny"], partial(are_one_token, tokenizer))
     assert expansion.facts["dropped_subjects"] == ["日本", "Ann Carl"]
-    assert cell_of(planned(config), "masked").instances == Figure(len(whole(expansion)))
+    assert cell_of(planned(config), "masked").instances == Estimate(len(whole(expansion)))
 
 
 def test_the_instances_table_tells_the_count_if_it_was_made_from_the_same_word_lists(grid: Config) -> None:
@@ -94,7 +93,7 @@ def test_the_instances_table_tells_the_count_if_it_was_made_from_the_same_word_l
     table = Layout(grid).instances("people", "lm-tiny")
     instances = whole(expand(lists, lambda words: [word != "Ann" for word in words]))
     write_instances(instances, table, KEYS, word_lists=lists.digest())
-    assert cell_of(planned(grid), "masked").instances == Figure(3 * 2 * 1 * 3 * 2)
+    assert cell_of(planned(grid), "masked").instances == Estimate(3 * 2 * 1 * 3 * 2)
     write_instances(instances, table, KEYS, word_lists="of other lists")
     assert cell_of(planned(grid), "masked").instances.kind == "at most"
 
@@ -113,7 +112,7 @@ def test_tokens_are_those_of_the_models_tokenizer(
         (questions, contexts) if model == "one" else ([f"{a} {b}" for a, b in zip(contexts, questions, strict=True)],)
     )
     lengths = [len(ids) for ids in tokenizer(*pairs)["input_ids"]]
-    assert cell_of(planned(config), model, "pairs").tokens == Figure(sum(lengths), "sampled")
+    assert cell_of(planned(config), model, "pairs").tokens == Estimate(sum(lengths), "sampled")
 
 
 def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
@@ -125,7 +124,7 @@ def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
     config = parse_config(content, str(path))
     cell = cell_of(planned(config), "masked")
     # There is one template for masked language models.
-    assert cell.instances == Figure(PEOPLE / 2)
+    assert cell.instances == Estimate(PEOPLE / 2)
     speed = {"precision": "float32", "token_budget": 512, "device": "cpu", "seconds_without_progress": 60}
     question = config.question("masked", "people")
     settings = Settings("masked", "fill-mask", **speed, answer=question.answer, choices=question.settings)
@@ -138,7 +137,7 @@ def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
 def test_system_texts_are_counted() -> None:
     asked = {"system": ["Be short.", None], "text_pair": [None, "It rained."], "text": ["One?", "Two?"]}
     table = pl.DataFrame(asked | {"candidate1": ["Yes", None]})
-    assert Expanded(table).sample(2) == [("Be short.", "One?", ["Yes"]), ("It rained.", "Two?", [])]
+    assert InstancesToAsk(table).sample(2) == [("Be short.", "One?", ["Yes"]), ("It rained.", "Two?", [])]
 
 
 def test_without_a_tokenizer_tokens_are_estimated_from_words(grid: Config) -> None:
@@ -158,7 +157,7 @@ def test_flop_are_two_per_token_and_parameter_that_is_not_looked_up(
     ]
     cell = cell_of(planned(local_grid), "one")
     assert cell.parameters == sum(computed)
-    assert cell.flop == Figure(2 * sum(computed) * cell.tokens.value, "sampled")
+    assert cell.flop == Estimate(2 * sum(computed) * cell.tokens.value, "sampled")
 
 
 def test_before_a_model_is_fetched_its_flop_are_unknown_and_so_is_the_time(grid: Config) -> None:
@@ -173,7 +172,7 @@ def test_times_are_those_of_the_rate(local_grid: Config) -> None:
     fast = cell_of(planned(local_grid, tflops=2), "one")
     assert fast.seconds.value == pytest.approx(fast.flop.value / 2e12)
     plan = planned(local_grid, rows_per_second=10)
-    assert cell_of(plan, "one").seconds == Figure(PEOPLE / 10)
+    assert cell_of(plan, "one").seconds == Estimate(PEOPLE / 10)
     assert plan.totals.seconds.value == pytest.approx(plan.totals.instances.value / 10)
     assert cell_of(planned(local_grid), "one").seconds.value is None
 
@@ -202,7 +201,7 @@ def test_what_is_done_is_counted_and_not_planned_again(grid: Config) -> None:
     plan = planned(grid, rows_per_second=1)
     one = cell_of(plan, "one")
     assert (one.shards, one.shards_done, one.measured) == (2, 1, False)
-    assert one.seconds_left == Figure(PEOPLE / 2)
+    assert one.seconds_left == Estimate(PEOPLE / 2)
     assert cell_of(plan, "two").measured
     assert (plan.totals.shards, plan.totals.shards_done, plan.totals.measured) == (9, 1, 1)
     assert plan.totals.seconds_left.value == plan.totals.seconds.value - PEOPLE / 2
@@ -214,11 +213,11 @@ def test_sizes_are_those_of_the_tables_that_are_there(grid: Config) -> None:
         touch(layout.instances(dataset, "qa"))
         touch(*(shard.predictions for model in models for shard in layout.shards(dataset, model)))
     cell = cell_of(planned(grid), "one")
-    assert cell.instances_bytes == Figure(8)
-    assert cell.predictions_bytes == Figure(2 * 8)
+    assert cell.instances_bytes == Estimate(8)
+    assert cell.predictions_bytes == Estimate(2 * 8)
     selected = grid.model_copy(update={"run": grid.run.model_copy(update={"models": ["one", "two"]})})
     # Two instances tables, which two models share, and six shards.
-    assert planned(selected).totals.bytes == Figure(2 * 8 + 6 * 8)
+    assert planned(selected).totals.bytes == Estimate(2 * 8 + 6 * 8)
 
 
 def test_sizes_are_estimated_before(tmp_path: Path) -> None:
@@ -244,9 +243,9 @@ def test_imported_predictions_cost_nothing(tmp_path: Path) -> None:
     plan = planned(config, tflops=1)
     cell = cell_of(plan, "one")
     assert cell.instances.value is None
-    assert (cell.flop, cell.seconds, cell.shards, cell.shards_done) == (Figure(0), Figure(0), 1, 0)
+    assert (cell.flop, cell.seconds, cell.shards, cell.shards_done) == (Estimate(0), Estimate(0), 1, 0)
     layout = Layout(config)
     write_instances(expanded(config), layout.instances_of_cell("people", "one"), KEYS)
     touch(*layout.predictions_of_cell("people", "one"))
     cell = cell_of(planned(config), "one")
-    assert (cell.instances, cell.shards_done) == (Figure(PEOPLE), 1)
+    assert (cell.instances, cell.shards_done) == (Estimate(PEOPLE), 1)

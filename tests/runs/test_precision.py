@@ -10,9 +10,9 @@ from small_grid import read_grid, write_grid
 from small_measures import table_of
 
 from biasgrid.config import Config, load_word_lists
+from biasgrid.runs.forecast import ASSUMED, Forecast, forecast_intervals
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import Rate, make_plan
-from biasgrid.runs.precision.outlooks import ASSUMED, Outlook, outlooks
 from biasgrid.tables.files import write_table
 from biasgrid.tables.statistics import STATISTICS, VARIANCES
 
@@ -22,10 +22,10 @@ def grid(tmp_path: Path) -> Config:
     return read_grid(write_grid(tmp_path))
 
 
-def looked(grid: Config, width: float | None = None) -> Outlook:
+def looked(grid: Config, width: float | None = None) -> Forecast:
     """What is told of the dataset of people, as the model `one` is asked."""
     lists = load_word_lists(grid)
-    found = outlooks(grid, lists, make_plan(grid, lists, Rate(rows_per_second=12)), width)
+    found = forecast_intervals(grid, lists, make_plan(grid, lists, Rate(rows_per_second=12)), width)
     return next(each for each in found if (each.dataset, each.variant) == ("people", "qa"))
 
 

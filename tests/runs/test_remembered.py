@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from biasgrid.base.faults import UserError
-from biasgrid.runs.guard import NOTE, remember_configs
+from biasgrid.runs.layout import NOTE, remember_configs
 
 
 @pytest.fixture

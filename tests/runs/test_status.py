@@ -10,8 +10,8 @@ from small_measures import measures_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.jobs.progress import Beat
-from biasgrid.runs.estimates import Figure
-from biasgrid.runs.failed_jobs import Failure, last_error
+from biasgrid.runs.counts import Estimate
+from biasgrid.runs.failures import Failure, last_error
 from biasgrid.runs.layout import Layout, Shard
 from biasgrid.runs.status import CellStatus, read_status
 from biasgrid.tables.files import write_table
@@ -71,14 +71,14 @@ def status_of(layout: Layout, model: str = "one", dataset: str = "people") -> Ce
 def test_a_cell_waits_until_it_is_begun(layout: Layout) -> None:
     cell = status_of(layout)
     assert (cell.state, cell.expanded, cell.rows, cell.measured) == ("waiting", True, 0, False)
-    assert cell.instances == Figure(PEOPLE)
+    assert cell.instances == Estimate(PEOPLE)
     assert cell.rows_per_second is None
     assert cell.seconds_left.value is None
 
 
 def test_instances_that_are_not_expanded_are_counted_by_the_word_lists(layout: Layout) -> None:
     cell = status_of(layout, dataset="pairs")
-    assert (cell.expanded, cell.instances) == (False, Figure(PAIRS))
+    assert (cell.expanded, cell.instances) == (False, Estimate(PAIRS))
     assert status_of(layout, "masked").instances.kind == "at most"
 
 
@@ -88,7 +88,7 @@ def test_word_lists_are_read_only_where_they_are_needed(layout: Layout) -> None:
         read_status(layout.config)
     for variant in layout.config.selected_variants:
         write_rows(layout.instances(*variant), PEOPLE)
-    assert read_status(layout.config).totals.instances == Figure(6 * PEOPLE)
+    assert read_status(layout.config).totals.instances == Estimate(6 * PEOPLE)
 
 
 def test_running_shards_tell_rows_rate_and_time_left(layout: Layout, shards: list[Shard]) -> None:
@@ -96,7 +96,7 @@ def test_running_shards_tell_rows_rate_and_time_left(layout: Layout, shards: lis
     run_shard(shards[1], rows=24, rate=6)
     cell = status_of(layout)
     assert (cell.state, cell.rows, cell.rows_per_second) == ("running", 44, 10)
-    assert cell.seconds_left == Figure((PEOPLE - 44) / 10)
+    assert cell.seconds_left == Estimate((PEOPLE - 44) / 10)
 
 
 def test_a_job_that_is_silent_for_two_minutes_is_not_at_work(layout: Layout, shards: list[Shard]) -> None:
@@ -231,9 +231,9 @@ def test_totals_count_states_and_tell_the_time_left_at_the_present_rate(layout: 
     totals = read_status(layout.config).totals
     assert totals.states == {"failed": 0, "running": 2, "incomplete": 0, "waiting": 3, "done": 1}
     assert (totals.cells, totals.expanded, totals.rows) == (6, 6, PEOPLE + 4)
-    assert totals.instances == Figure(2 * PEOPLE + 4 * 100)
+    assert totals.instances == Estimate(2 * PEOPLE + 4 * 100)
     assert totals.rows_per_second == 5
-    assert totals.seconds_left == Figure((PEOPLE - 4 + 400) / 5)
+    assert totals.seconds_left == Estimate((PEOPLE - 4 + 400) / 5)
 
 
 def test_imported_predictions_are_done_when_they_are_there(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_imported_predictions_are_done_when_they_are_there(tmp_path: Path) -> No
     write_rows(layout.instances_of_cell("people", "one"), PEOPLE)
     write_rows(layout.predictions_of_cell("people", "one")[0], PEOPLE)
     cell = status_of(layout)
-    assert (cell.state, cell.rows, cell.instances) == ("done", PEOPLE, Figure(PEOPLE))
+    assert (cell.state, cell.rows, cell.instances) == ("done", PEOPLE, Estimate(PEOPLE))
 
 
 def test_a_cell_that_is_not_measurable_tells_why(layout: Layout, shards: list[Shard]) -> None:

@@ -7,14 +7,14 @@ import pytest
 from small_grid import read_grid, write_grid
 
 from biasgrid.config import load_word_lists
-from biasgrid.runs.out_of_vocabulary import unread_words, warnings_of
+from biasgrid.runs.checks import out_of_vocabulary_words, warnings_of
 
 Checkpoints = Callable[[str, str], Path]
 
 
 def warnings(path: Path) -> list[str]:
     config = read_grid(path)
-    return list(warnings_of(unread_words(config, load_word_lists(config))))
+    return list(warnings_of(out_of_vocabulary_words(config, load_word_lists(config))))
 
 
 @pytest.mark.parametrize(("architecture", "is_known"), [("bert", False), ("roberta", True)])

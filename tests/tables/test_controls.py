@@ -11,7 +11,7 @@ import pytest
 from report_tables import report_of
 from small_measures import measures_of, table_of
 
-from biasgrid.cli.summary import flag_lines
+from biasgrid.cli.commands.summary import flag_lines
 from biasgrid.families.underspecified.declared import OWN
 from biasgrid.report.figures.cells import controls as figure_of_controls
 from biasgrid.report.figures.drawing.context import FigureContext

@@ -14,7 +14,7 @@ from slurm_project import SlurmProject, name_of_job
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
-from biasgrid.cli.summary import tell_found
+from biasgrid.cli.commands.summary import print_findings
 from biasgrid.config import parse_config
 from biasgrid.runs.layout import Layout
 from biasgrid.stats.recovery import measured_and_planted, recovery
@@ -35,7 +35,7 @@ def test_a_second_run_does_nothing(demo: Project):
 
 
 def test_it_ends_with_a_sentence_for_each_model(demo: Project, results: Path, capsys: pytest.CaptureFixture[str]):
-    tell_found(results)
+    print_findings(results)
     heading, *sentences, _, _, report = capsys.readouterr().out.splitlines()
     assert {sentence.split()[0] for sentence in sentences} == set(demo.read_config()["run"]["models"])
     assert (heading, report) == ("Found:", f"Report: {results / 'report/index.html'}")

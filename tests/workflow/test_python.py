@@ -9,7 +9,7 @@ from project import Project
 
 import biasgrid
 from biasgrid.base.faults import UserError
-from biasgrid.runs.explain import explain
+from biasgrid.runs.explain import explain_number
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import MEASURES, SUMMARY
 
@@ -59,7 +59,7 @@ def test_results_are_typed_tables(finished: Project) -> None:
     assert results.planted().is_empty()
     first = results.evidence("gender", "answering").row(0, named=True)
     about = {key: first[key] for key in ("subject", "attribute")}
-    explained = explain(results.folder, "answering", "gender", about)
+    explained = explain_number(results.folder, "answering", "gender", about)
     assert explained.agrees
     assert explained.recomputed == pytest.approx(first["value"])
     assert len(results.manifest()["cells"]) == 4

@@ -12,9 +12,8 @@ start_job(snakemake.log[0], FIGURES)
 
 import polars as pl
 
-from biasgrid.report.figures.drawing.context import SCHEMAS, FigureContext
-from biasgrid.report.figures.drawing.draw import draw
-from biasgrid.report.figures.drawing.theme import save
+from biasgrid.report.figures.drawing.context import CONTEXT_TABLES, FigureContext, draw_figure
+from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import check_made_with
@@ -22,7 +21,7 @@ from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import ModelFacts
 from biasgrid.tables.synthetic import PLANTED
 
-tables = {name: files for name, files in snakemake.input.items() if name in SCHEMAS}
+tables = {name: files for name, files in snakemake.input.items() if name in CONTEXT_TABLES}
 check_made_with(snakemake.input.measures, [file for name in TABLES if name in tables for file in tables[name]])
 measures = read_tables(snakemake.input.measures, MEASURES)
 context = FigureContext(
@@ -36,9 +35,9 @@ context = FigureContext(
     sections=snakemake.params.sections,
     level=snakemake.params.level,
     controls=snakemake.params.controls,
-    tables={name: read_tables(files, SCHEMAS[name]) for name, files in tables.items()},
+    tables={name: read_tables(files, CONTEXT_TABLES[name]) for name, files in tables.items()},
 )
 for name, reference in snakemake.params.figures.items():
-    figure = draw(reference, measures.filter(pl.col("dataset").is_in(snakemake.params.datasets[name])), context)
+    figure = draw_figure(reference, measures.filter(pl.col("dataset").is_in(snakemake.params.datasets[name])), context)
     path = Path(snakemake.output[0], name)
-    save(figure, path.with_suffix(".svg"), path.with_suffix(".png"))
+    save_figure(figure, path.with_suffix(".svg"), path.with_suffix(".png"))

@@ -12,10 +12,9 @@ start_job(snakemake.log[0], TABLES)
 
 from biasgrid.base.files import write_text
 from biasgrid.inference.checkpoints.checkpoint import read_record
-from biasgrid.report.facts import gather_figures, gather_run, without_secrets
 from biasgrid.report.page import build_report
 from biasgrid.report.published import read_published
-from biasgrid.report.run import ReportTables
+from biasgrid.report.run import ReportTables, gather_figures, gather_run, without_secrets
 from biasgrid.stats.compare.same_models import same_models
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS

@@ -10,15 +10,15 @@ import typer
 
 from biasgrid.base.faults import UserError, first_few
 from biasgrid.base.version import __version__
-from biasgrid.cli.ask import ask
-from biasgrid.cli.card import card
-from biasgrid.cli.compare import compare
-from biasgrid.cli.errors import Commands, console, say, told_errors
-from biasgrid.cli.explain import explain
-from biasgrid.cli.formats import exports, imports
-from biasgrid.cli.gate import gate
+from biasgrid.cli.commands.ask import ask
+from biasgrid.cli.commands.card import card
+from biasgrid.cli.commands.compare import compare
+from biasgrid.cli.commands.explain import explain
+from biasgrid.cli.commands.formats import exports, imports
+from biasgrid.cli.commands.gate import gate
+from biasgrid.cli.commands.reference import reference
+from biasgrid.cli.output import Commands, console, print_text, report_errors
 from biasgrid.cli.quickstart.commands import demo, init, try_model
-from biasgrid.cli.reference import reference
 
 if TYPE_CHECKING:
     from biasgrid.config import Config
@@ -42,23 +42,23 @@ WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists,
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
-def told_version(asked: bool) -> None:
+def print_version(asked: bool) -> None:
     """Prints the version and ends, where it is asked for."""
     if asked:
-        say(f"biasgrid {__version__}")
+        print_text(f"biasgrid {__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=told_version, is_eager=True, help="print the version")
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
     """Social bias of language models over a grid; the grid itself is run with `snakemake`."""
 
 
-def checked_config(path: Path, word_lists: str | None) -> Config:
+def load_checked_config(path: Path, word_lists: str | None) -> Config:
     """Reads a config, with another folder of word lists where one is given.
 
     Raises:
@@ -76,22 +76,21 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     The code of the config's plugins, and of probes in Python, is run: validate only what you trust.
     """
     from biasgrid.config import load_word_lists
-    from biasgrid.runs.inputs import LARGEST, check_inputs
-    from biasgrid.runs.out_of_vocabulary import unread_words, warnings_of
+    from biasgrid.runs.checks import LARGEST_INPUT, check_inputs, out_of_vocabulary_words, warnings_of
 
-    with told_errors():
-        parsed = checked_config(config, word_lists)
+    with report_errors():
+        parsed = load_checked_config(config, word_lists)
         lists = load_word_lists(parsed)
         large = check_inputs(parsed)
-        warnings = list(warnings_of(unread_words(parsed, lists)))
+        warnings = list(warnings_of(out_of_vocabulary_words(parsed, lists)))
     cells = len(list(parsed.cells()))
     console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
     if parsed.plugins:
         console.print(f"The code of {first_few(parsed.plugins)} was run.")
     for warning in warnings:
-        say(warning)
+        print_text(warning)
     for file in large:
-        say(f"{file}: larger than {LARGEST // 2**20} MiB; its job will tell whether it has faults")
+        print_text(f"{file}: larger than {LARGEST_INPUT // 2**20} MiB; its job will tell whether it has faults")
 
 
 @app.command()
@@ -113,32 +112,32 @@ def plan(
     """Shows what each cell of a grid costs and what is done; runs nothing.
 
     The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.runs.plan, both with those of `Costs`,
-    and under `intervals` those of `Outlook` in biasgrid.runs.precision.outlooks; `x_is` tells how the number `x` is
+    and under `intervals` those of `Outlook` in biasgrid.runs.forecast; `x_is` tells how the number `x` is
     known: exact, sampled, at most or about.
     """
     from biasgrid.cli.tables import plan_table
     from biasgrid.config import load_word_lists
-    from biasgrid.runs.estimates import plain
+    from biasgrid.runs.counts import json_data
     from biasgrid.runs.plan import Rate, make_plan
 
     if rate is not None and rows_per_second is not None:
         raise typer.BadParameter("expected either --rate or --rows-per-second")
-    with told_errors():
-        parsed = checked_config(config, word_lists)
+    with report_errors():
+        parsed = load_checked_config(config, word_lists)
         lists = load_word_lists(parsed)
         speed = Rate(rate, rows_per_second)
         planned = make_plan(parsed, lists, speed)
-    told, shown = plain(planned), [plan_table(planned, speed, console.width)]
+    told, shown = json_data(planned), [plan_table(planned, speed, console.width)]
     if intervals or interval_width is not None:
-        from biasgrid.cli.intervals import outlook_table
-        from biasgrid.runs.precision.outlooks import outlooks
+        from biasgrid.cli.commands.plan import forecast_table
+        from biasgrid.runs.forecast import forecast_intervals
 
-        with told_errors():
-            found = outlooks(parsed, lists, planned, interval_width)
-        told["intervals"] = plain(found)
-        shown.append(outlook_table(found, interval_width, speed != Rate(), console.width))
+        with report_errors():
+            found = forecast_intervals(parsed, lists, planned, interval_width)
+        told["intervals"] = json_data(found)
+        shown.append(forecast_table(found, interval_width, speed != Rate(), console.width))
     if as_json:
-        say(json.dumps(told, indent=2))
+        print_text(json.dumps(told, indent=2))
     else:
         console.print(*shown, sep="\n\n")
 
@@ -151,13 +150,13 @@ def status(config: ConfigPath, word_lists: WordListsFolder = None, as_json: AsJs
     of `Reached`; `x_is` tells how the number `x` is known: exact or at most.
     """
     from biasgrid.cli.tables import status_table
-    from biasgrid.runs.estimates import plain
+    from biasgrid.runs.counts import json_data
     from biasgrid.runs.status import read_status
 
-    with told_errors():
-        now = read_status(checked_config(config, word_lists))
+    with report_errors():
+        now = read_status(load_checked_config(config, word_lists))
     if as_json:
-        say(json.dumps(plain(now), indent=2))
+        print_text(json.dumps(json_data(now), indent=2))
     else:
         console.print(status_table(now, console.width))
 
@@ -172,10 +171,10 @@ def preview(
 ) -> None:
     """Shows the first instances of a dataset as a model gets them; with --model, its answers too."""
     from biasgrid.cli.tables import frame_table
-    from biasgrid.runs.preview import preview as look
+    from biasgrid.runs.preview import preview_dataset as look
 
-    with told_errors():
-        shown = look(checked_config(config, word_lists), dataset, model, rows, str(config))
+    with report_errors():
+        shown = look(load_checked_config(config, word_lists), dataset, model, rows, str(config))
     for title, frame in shown._asdict().items():
         if frame is not None:
             console.print(frame_table(title, frame))
@@ -188,24 +187,24 @@ def schema(
     ] = None,
 ) -> None:
     """Prints the config's JSON schema; --write writes it, the figures' captions and the tables in the docs."""
-    from biasgrid.cli.docs import DOCUMENTS, generated
+    from biasgrid.cli.docs import DOCUMENTS, generate_document
     from biasgrid.config.docs import config_schema
     from biasgrid.report.captions import captions_file
 
     text = json.dumps(config_schema(), indent=2) + "\n"
     if write is None:
-        say(text, nl=False)
+        print_text(text, nl=False)
         return
     path, captions = (write / "workflow" / name for name in ("schemas/config.schema.json", "report/figure.rst"))
     documents = [write / name for name in DOCUMENTS]
-    with told_errors():
+    with report_errors():
         for needed in (path.parent, captions.parent, *documents):
             if not needed.exists():
                 raise UserError(f"there is no {needed}; run this in the root of the repository, or give its folder")
     path.write_text(text)
     captions.write_text(captions_file(), encoding="utf-8")
     for document in documents:
-        document.write_text(generated(document), encoding="utf-8")
+        document.write_text(generate_document(document), encoding="utf-8")
 
 
 @app.command()
@@ -213,10 +212,10 @@ def summary(
     results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
 ) -> None:
     """Prints the measures of each cell and bias type, what was found, and where the report is."""
-    from biasgrid.cli.summary import tell_summary
+    from biasgrid.cli.commands.summary import print_summary
 
-    with told_errors():
-        tell_summary(results)
+    with report_errors():
+        print_summary(results)
 
 
 @app.command()
@@ -229,25 +228,25 @@ def audit(
     Ends with exit code 1 where any is damaged or missing, or where the last run failed: then it tells why, and what
     that run has not made.
     """
-    from biasgrid.runs.audit import audit as look
-    from biasgrid.runs.estimates import plain
+    from biasgrid.runs.audit import audit_results as look
+    from biasgrid.runs.counts import json_data
 
-    with told_errors():
+    with report_errors():
         found = look(results)
     if as_json:
         told = {name: [one._asdict() for one in getattr(found, name)] for name in ("findings", "stores")}
-        told |= {"failures": plain(found.failures)}
-        say(json.dumps(found._asdict() | told, indent=2))
+        told |= {"failures": json_data(found.failures)}
+        print_text(json.dumps(found._asdict() | told, indent=2))
     else:
         for finding in found.findings:
-            say(f"{finding.state:8} {results / finding.file}")
-        say(f"{found.files} files compared, {len(found.findings)} not as they were.")
+            print_text(f"{finding.state:8} {results / finding.file}")
+        print_text(f"{found.files} files compared, {len(found.findings)} not as they were.")
         for store in found.stores:
-            say(f"{store.dataset}/{store.model}: {store.held} answers are paid for, {store.used} of them used.")
+            print_text(f"{store.dataset}/{store.model}: {store.held} answers are paid for, {store.used} of them used.")
         for failure in found.failures:
-            say(f"The last run failed in {failure.rule} ({failure.log}): {failure.error}")
+            print_text(f"The last run failed in {failure.rule} ({failure.log}): {failure.error}")
         if found.command:
-            say(f"To make them again:\n  {found.command}")
+            print_text(f"To make them again:\n  {found.command}")
     if found.command:
         raise typer.Exit(1)
 
@@ -259,7 +258,7 @@ def provenance(
     """Prints who made a table, as JSON: code, config, inputs, models, precision, machine."""
     from biasgrid.tables.files import read_provenance
 
-    with told_errors():
+    with report_errors():
         # A CSV has no place for it; its table stands beside it.
         beside = file.with_suffix(".parquet")
         file = beside if file.suffix == ".csv" and beside.exists() else file
@@ -271,4 +270,4 @@ def provenance(
         if not file.exists():
             raise UserError(f"there is no {file}; expected a table of the results")
         facts = read_provenance(file, anywhere=True)
-    say(json.dumps(facts, indent=2))
+    print_text(json.dumps(facts, indent=2))

@@ -22,7 +22,7 @@ from biasgrid.tables.schema import table
 from biasgrid.tables.statistics import TABLES as TABLES_OF_STATISTICS
 from biasgrid.tables.synthetic import PLANTED
 
-FAMILIES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
+FAMILY_TABLES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
 DOCUMENTS = (
     "README.md",
     "config/README.md",
@@ -33,13 +33,13 @@ DOCUMENTS = (
     "docs/probes.md",
     "docs/rewriting.md",
 )
-SCHEMAS = {
+SCHEMA_TABLES = {
     "INSTANCES": instances.schema_of({}, {"candidate1": None, "position1": None}),
     **{f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS) for name, of in BUILT_IN.families.items()},
     **{kind.name: answers.schema_of(kind.name) for kind in iter_modules(answers.__path__)},
     **{
         f"OBSERVATIONS of {name}": load(stage(BUILT_IN.families[name], "measure")).OBSERVATIONS
-        for name, family in FAMILIES.items()
+        for name, family in FAMILY_TABLES.items()
         if family.keeps_observations
     },
     "MEASURES": MEASURES,
@@ -52,28 +52,28 @@ SCHEMAS = {
 }
 """All schemas, by the names of their constants or, of predictions, of their answer kinds."""
 
-OF_GROUPS = measures_of_groups("classes", 0.1, ())
+MEASURES_OF_GROUPS = measures_of_groups("classes", 0.1, ())
 """Those of any dataset, but for the title of its score."""
 
 TABLES: Makers = {
     "keys of the config": key_tables,
     **{
         f"measures of {name}": partial(measure_table, family.own_measures)
-        for name, family in FAMILIES.items()
+        for name, family in FAMILY_TABLES.items()
         if family.own_measures
     },
     "scores of each task": lambda: records_table(
-        {(name, task): sort for name, family in FAMILIES.items() for task, sort in family.sorts.items()}
+        {(name, task): sort for name, family in FAMILY_TABLES.items() for task, sort in family.sorts.items()}
     ),
     "measures of groups": lambda: measure_table(
-        {**OF_GROUPS, "score": replace(OF_GROUPS["score"], title=" or ".join(SCORE_NAMES.values()))}
+        {**MEASURES_OF_GROUPS, "score": replace(MEASURES_OF_GROUPS["score"], title=" or ".join(SCORE_NAMES.values()))}
     ),
-    "validity flags": lambda: flag_table({name: family.flags for name, family in FAMILIES.items()}),
+    "validity flags": lambda: flag_table({name: family.flags for name, family in FAMILY_TABLES.items()}),
     **GROUP_TABLES,
-    **column_tables(SCHEMAS),
+    **column_tables(SCHEMA_TABLES),
 }
 
 
-def generated(document: Path) -> str:
+def generate_document(document: Path) -> str:
     """Returns a document with its tables as they are now."""
     return with_tables(document.read_text(encoding="utf-8"), TABLES)

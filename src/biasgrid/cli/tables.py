@@ -6,22 +6,100 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from biasgrid.cli.width import empty_table, fitted
 from biasgrid.runs import plan, status
-from biasgrid.runs.estimates import Figure, Kind
-from biasgrid.runs.failed_jobs import Failure
-from biasgrid.runs.shards import State
+from biasgrid.runs.counts import Estimate, EstimateKind
+from biasgrid.runs.failures import Failure
+from biasgrid.runs.status import ShardState
 
 if TYPE_CHECKING:
     import polars as pl
 
+
+NARROWEST_NAME = 12
+"""Characters to which a column of names may be cut before other columns are left out."""
+
+
+def terminal_table(texts: Sequence[str], numbers: Sequence[str], width: int) -> Table:
+    """Makes a table for a terminal of some width: columns of text, then numbers, which are aligned to the right."""
+    table = Table(box=None, pad_edge=False, padding=(0, column_gap(width), 0, 0), header_style="dim")
+    for column in texts:
+        table.add_column(column, no_wrap=True, vertical="bottom", overflow="ellipsis")
+    for column in numbers:
+        table.add_column(column, no_wrap=True, vertical="bottom", justify="right")
+    return table
+
+
+def column_gap(width: int) -> int:
+    """Returns how many characters stand between columns on a terminal of some width."""
+    return 2 if width >= 100 else 1
+
+
+def fit_to_width(table: Table, first_to_go: Sequence[str], width: int, names: int = 1) -> RenderableType:
+    """Leaves out columns of a table from `empty_table` until all others can be shown whole, but for names.
+
+    Args:
+        table: the table with all its rows.
+        first_to_go: titles of columns that may be left out, the least important first.
+        width: how many characters a line may have.
+        names: how many columns, from the left, hold names, which may be cut.
+
+    Returns:
+        The table, with a line below it that says what is left out.
+    """
+    kept, left_out = list(table.columns), []
+    for title in first_to_go:
+        if sum(widths(kept, names, NARROWEST_NAME)) + column_gap(width) * (len(kept) - 1) <= width:
+            break
+        left_out += [column for column in kept if column.header == title]
+        kept = [column for column in kept if column.header != title]
+    shown = with_columns(table, kept, width)
+    free = width - column_gap(width) * (len(kept) - 1) - sum(widths(kept, 0, 0)[names:])
+    for column, room in zip(shown.columns, column_widths(widths(kept, 0, 0)[:names], free), strict=False):
+        column.max_width = room
+    if not left_out:
+        return shown
+    titles = ", ".join(str(column.header).replace("-\n", "").replace("\n", " ") for column in left_out)
+    return Group(shown, Text(f"\nnot shown in {width} characters: {titles}", style="dim"))
+
+
+def widths(columns: Sequence[Column], names: int, narrowest: int) -> list[int]:
+    """Returns how many characters columns need, where those of names, from the left, may be cut."""
+    needed = [max(line_length(content) for content in (column.header, *column.cells)) for column in columns]
+    return [min(size, narrowest) for size in needed[:names]] + needed[names:]
+
+
+def line_length(content: RenderableType) -> int:
+    """Returns how many characters the longest line of a cell takes."""
+    return max((cell_len(line) for line in str(content).splitlines()), default=0)
+
+
+def column_widths(needed: Sequence[int], free: int) -> list[int]:
+    """Divides room among columns: each gets what it needs, and where that is too much the widest get less."""
+    room = list(needed)
+    while sum(room) > max(free, len(room)):
+        room[room.index(max(room))] -= 1
+    return room
+
+
+def with_columns(table: Table, columns: Sequence[Column], width: int) -> Table:
+    """Returns a table with some columns of another one."""
+    titles: dict[bool, list[str]] = {False: [], True: []}
+    for column in columns:
+        titles[column.justify == "right"].append(str(column.header))
+    part = terminal_table(titles[False], titles[True], width)
+    for row, *cells in zip(table.rows, *(column.cells for column in columns), strict=True):
+        part.add_row(*cells, style=row.style)
+    return part
+
+
 Cell = TypeVar("Cell", plan.CellPlan, status.CellStatus)
 
-MARKS: dict[Kind, str] = {"exact": "", "sampled": "", "at most": "<= ", "about": "~"}
+ESTIMATE_MARKS: dict[EstimateKind, str] = {"exact": "", "sampled": "", "at most": "<= ", "about": "~"}
 MEANINGS = {
     "<= ": "<= at most: a tokenizer not fetched yet may drop subjects, and texts not written yet may be the same",
     "~": "~ estimated: tokens from words or the longest texts, sizes from rows",
@@ -32,7 +110,7 @@ PLAN_FIRST_TO_GO = ("meas-\nured", "FLOP", "size", "written", "requests", "token
 STATUS_FIRST_TO_GO = ("ex-\npanded", "meas-\nured", "rows/s", "left", "of", "rows")
 """Columns that narrow terminals do without, the least important first."""
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
-COLOURS: dict[State, str] = {
+COLOURS: dict[ShardState, str] = {
     "failed": "bold red",
     "running": "cyan",
     "incomplete": "yellow",
@@ -41,7 +119,7 @@ COLOURS: dict[State, str] = {
 }
 
 
-def shown_number(value: float, unit: str = "") -> str:
+def number_text(value: float, unit: str = "") -> str:
     """Words a number in two or three digits: `7`, `950`, `5.5 M`, `33 MB`."""
     size = 0
     # What would be rounded to 1000 is 1 of the next prefix.
@@ -51,7 +129,7 @@ def shown_number(value: float, unit: str = "") -> str:
     return f"{digits} {PREFIXES[size]}{unit}".rstrip()
 
 
-def shown_time(seconds: float) -> str:
+def time_text(seconds: float) -> str:
     """Words a time by its two largest units: `0 s`, `45 s`, `12 min`, `2 h 10 min`, `3 d 4 h`."""
     if seconds < 59.5:
         return f"{seconds:.0f} s"
@@ -64,17 +142,17 @@ def shown_time(seconds: float) -> str:
     return f"{hours // 24:,} d {hours % 24} h"
 
 
-def shown(figure: Figure, word: Callable[[float], str] = shown_number) -> str:
+def estimate_text(figure: Estimate, word: Callable[[float], str] = number_text) -> str:
     """Words a figure with its mark, `-` where it is unknown."""
-    return "-" if figure.value is None else MARKS[figure.kind] + word(figure.value)
+    return "-" if figure.value is None else ESTIMATE_MARKS[figure.kind] + word(figure.value)
 
 
-def shown_bytes(value: float) -> str:
+def bytes_text(value: float) -> str:
     """Words a size."""
-    return shown_number(value, "B")
+    return number_text(value, "B")
 
 
-def shown_cost(value: float) -> str:
+def cost_text(value: float) -> str:
     """Words what something costs, in whatever the config's prices are in."""
     return f"{value:.2f}" if value < 1000 else f"{value:,.0f}"
 
@@ -85,7 +163,7 @@ def by_dataset(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
         yield dataset, list(group)
 
 
-def name_of(asked: plan.CellPlan | status.CellStatus) -> str:
+def cell_name(asked: plan.CellPlan | status.CellStatus) -> str:
     """Names who answers in a cell, or whose texts a model reads."""
     return f"{asked.model} of {asked.writer}'s texts" if asked.writer else asked.model
 
@@ -102,7 +180,7 @@ def plan_table(planned: plan.Plan, rate: plan.Rate, width: int) -> RenderableTyp
     times = ["time"] if with_times else []
     charges = CHARGES if planned.totals.requests.value else []
     names = ["instances", "tokens", *charges, "FLOP", "size", *times, "done", "meas-\nured"]
-    table = empty_table(["cell"], names, width)
+    table = terminal_table(["cell"], names, width)
     for dataset, cells in by_dataset(planned.cells):
         follow_ups = [each for each in planned.follow_ups if each.dataset == dataset]
         sums = plan.totals_of(cells, follow_ups)
@@ -111,21 +189,26 @@ def plan_table(planned: plan.Plan, rate: plan.Rate, width: int) -> RenderableTyp
         )
         for each in (*cells, *follow_ups):
             numbers = plan_numbers(each, each.predictions_bytes, with_times, bool(charges))
-            table.add_row(f"  {name_of(each)}", *numbers, "yes" if each.measured else "-")
+            table.add_row(f"  {cell_name(each)}", *numbers, "yes" if each.measured else "-")
     sums = planned.totals
     table.add_row("total", *plan_numbers(sums, sums.bytes, with_times, bool(charges)), f"{sums.measured}", style="bold")
-    return Group(fitted(table, PLAN_FIRST_TO_GO, width), Text(plan_legend(planned, rate), style="dim"))
+    return Group(fit_to_width(table, PLAN_FIRST_TO_GO, width), Text(plan_legend(planned, rate), style="dim"))
 
 
-def plan_numbers(of: plan.CellPlan | plan.Totals, size: Figure, with_times: bool, with_charges: bool) -> list[str]:
+def plan_numbers(of: plan.CellPlan | plan.Totals, size: Estimate, with_times: bool, with_charges: bool) -> list[str]:
     """Words the numbers of a cell, or of sums over cells."""
-    charges = [shown(of.requests), shown(of.tokens_out), shown(of.cost, shown_cost), shown(of.spent, shown_cost)]
-    times = [shown(of.seconds, shown_time)] if with_times else []
-    counts = [shown(of.instances), shown(of.tokens), *(charges if with_charges else [])]
-    return [*counts, shown(of.flop), shown(size, shown_bytes), *times, f"{of.shards_done}/{of.shards}"]
+    charges = [
+        estimate_text(of.requests),
+        estimate_text(of.tokens_out),
+        estimate_text(of.cost, cost_text),
+        estimate_text(of.spent, cost_text),
+    ]
+    times = [estimate_text(of.seconds, time_text)] if with_times else []
+    counts = [estimate_text(of.instances), estimate_text(of.tokens), *(charges if with_charges else [])]
+    return [*counts, estimate_text(of.flop), estimate_text(size, bytes_text), *times, f"{of.shards_done}/{of.shards}"]
 
 
-def shown_rate(rate: plan.Rate) -> str:
+def rate_text(rate: plan.Rate) -> str:
     """Words a rate with its unit."""
     if rate.rows_per_second is not None:
         return f"{rate.rows_per_second:g} instances a second"
@@ -137,9 +220,9 @@ def plan_legend(planned: plan.Plan, rate: plan.Rate) -> str:
     totals = planned.totals
     left = "for times give --rate TFLOPS or --rows-per-second INSTANCES"
     if rate != plan.Rate():
-        left = f"time left: {shown(totals.seconds_left, shown_time)}, at {shown_rate(rate)}"
+        left = f"time left: {estimate_text(totals.seconds_left, time_text)}, at {rate_text(rate)}"
     shown_marks = {
-        MARKS[figure.kind] if figure.value is not None else "-"
+        ESTIMATE_MARKS[figure.kind] if figure.value is not None else "-"
         for cell in (*planned.cells, *planned.follow_ups)
         for figure in (cell.instances, cell.tokens, cell.flop, cell.predictions_bytes)
     }
@@ -162,26 +245,26 @@ def status_table(now: status.Status, width: int) -> RenderableType:
         width: how many characters a line may have.
     """
     numbers = ["rows", "of", "rows/s", "left", "ex-\npanded", "meas-\nured"]
-    table = empty_table(["cell", "state"], numbers, width)
+    table = terminal_table(["cell", "state"], numbers, width)
     for dataset, cells in by_dataset(now.cells):
         follow_ups = [each for each in now.follow_ups if each.dataset == dataset]
-        add_sums(table, dataset, status.totals_of(cells, follow_ups))
+        add_sums(table, dataset, status.status_totals(cells, follow_ups))
         for each in (*cells, *follow_ups):
             made = ["yes" if flag else "-" for flag in (each.expanded, each.measured)]
             state = Text(each.state, style=COLOURS[each.state])
-            table.add_row(f"  {name_of(each)}", state, *status_numbers(each), *made)
+            table.add_row(f"  {cell_name(each)}", state, *status_numbers(each), *made)
     add_sums(table, "total", now.totals)
-    found = f"{shown_number(now.totals.found)} of these rows were found in what earlier runs had finished"
+    found = f"{number_text(now.totals.found)} of these rows were found in what earlier runs had finished"
     asked = (*now.cells, *now.follow_ups)
     failures = [*(failure for each in asked for failure in each.failures), *now.failures]
     notes = [Text(f"\n{found}", style="dim")] if now.totals.found else []
     if now.failed_manifest:
         notes.append(Text(f"\nThe last run failed: {now.failed_manifest} says what, why, and what is missing"))
-    told = [*notes, *not_measurable(now.cells), *(shown_failure(failure) for failure in failures)]
-    return Group(fitted(table, STATUS_FIRST_TO_GO, width), *told)
+    told = [*notes, *reasons_not_measurable(now.cells), *(failure_text(failure) for failure in failures)]
+    return Group(fit_to_width(table, STATUS_FIRST_TO_GO, width), *told)
 
 
-def not_measurable(cells: Sequence[status.CellStatus]) -> Iterator[Text]:
+def reasons_not_measurable(cells: Sequence[status.CellStatus]) -> Iterator[Text]:
     """Yields why cells have no headline, if some have none."""
     lines = [f"\n  {cell.model} on {cell.dataset}: {cell.not_measurable}" for cell in cells if cell.not_measurable]
     if lines:
@@ -196,12 +279,12 @@ def add_sums(table: Table, name: str, sums: status.StatusTotals) -> None:
 
 def status_numbers(of: status.CellStatus | status.StatusTotals) -> list[str]:
     """Words the numbers of a cell, or of sums over cells."""
-    rate = "-" if of.rows_per_second is None else shown_number(of.rows_per_second)
-    left = "-" if of.seconds_left.value is None else shown_time(of.seconds_left.value)
-    return [shown_number(of.rows), shown(of.instances), rate, left]
+    rate = "-" if of.rows_per_second is None else number_text(of.rows_per_second)
+    left = "-" if of.seconds_left.value is None else time_text(of.seconds_left.value)
+    return [number_text(of.rows), estimate_text(of.instances), rate, left]
 
 
-def shown_failure(failure: Failure) -> Text:
+def failure_text(failure: Failure) -> Text:
     """Words a failure: the job's rule, the error, and where to read on."""
     return Text.assemble("\n", (failure.rule, "bold red"), f" failed: {failure.error}\n", (failure.log, "dim"))
 
@@ -213,14 +296,14 @@ def frame_table(title: str, frame: pl.DataFrame) -> Table:
     for column in kept:
         table.add_column(column, overflow="fold")
     for row in frame.select(kept).iter_rows():
-        table.add_row(*(shown_value(value) for value in row))
+        table.add_row(*(value_text(value) for value in row))
     return table
 
 
-def shown_value(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Words a value of a data frame."""
     if value is None:
         return "-"
     if isinstance(value, list):
-        return ", ".join(map(shown_value, value))
+        return ", ".join(map(value_text, value))
     return f"{value:.4g}" if isinstance(value, float) else str(value)

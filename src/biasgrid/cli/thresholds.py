@@ -14,7 +14,7 @@ from biasgrid.tables.metric import CONTROL
 from biasgrid.tables.metric import NOT_MEASURABLE as NOT_MEASURED
 
 On = Literal["interval", "value"]
-State = Literal["within", "above", "not measurable"]
+ThresholdResult = Literal["within", "above", "not measurable"]
 PASSED, ABOVE, NOT_MEASURABLE = 0, 1, 3
 """Exit codes; what is above counts more than what is not measurable."""
 COUNTS = ("discoveries", CONTROL)
@@ -37,7 +37,7 @@ class Threshold(NamedTuple):
     place: str
 
 
-class Verdict(NamedTuple):
+class ThresholdCheck(NamedTuple):
     """What a threshold says of a number of the summary.
 
     Attributes:
@@ -51,7 +51,7 @@ class Verdict(NamedTuple):
     cell: str
     measure: str
     largest: float
-    state: State
+    state: ThresholdResult
     told: str
 
     @property
@@ -60,7 +60,7 @@ class Verdict(NamedTuple):
         return f"{self.state:14} {self.cell}: {self.measure} {self.told}; at most {self.largest:g}"
 
 
-def written_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
+def parse_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
     """Reads thresholds that are written like `gender.mu_excess=0.05`.
 
     Args:
@@ -87,9 +87,9 @@ def written_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
     return thresholds
 
 
-def verdicts_of(
+def check_thresholds(
     summary: pl.DataFrame, thresholds: Sequence[Threshold], models: Sequence[str] = (), on: On = "interval"
-) -> list[Verdict]:
+) -> list[ThresholdCheck]:
     """Judges the headlines of a summary, and what else it has of whole cells once.
 
     Args:
@@ -112,7 +112,7 @@ def verdicts_of(
         raise InputError(faults)
     reason = pl.col("flag").filter(pl.col("flag").str.starts_with(NOT_MEASURED)).first().over("model", "dataset")
     rows = summary.with_columns(flag=reason).filter(pl.col("model").is_in(models or known))
-    found = [(threshold, judged_rows(rows, threshold)) for threshold in thresholds]
+    found = [(threshold, rows_of_threshold(rows, threshold)) for threshold in thresholds]
     faults = [
         Fault(threshold.place, f"{threshold.dataset}.{threshold.measure}", "no chosen model has it", one_of(known))
         for threshold, told in found
@@ -120,10 +120,10 @@ def verdicts_of(
     ]
     if faults:
         raise InputError(faults)
-    return [verdict_of(row, threshold, on) for threshold, told in found for row in told.iter_rows(named=True)]
+    return [check_row(row, threshold, on) for threshold, told in found for row in told.iter_rows(named=True)]
 
 
-def judged_rows(summary: pl.DataFrame, threshold: Threshold) -> pl.DataFrame:
+def rows_of_threshold(summary: pl.DataFrame, threshold: Threshold) -> pl.DataFrame:
     """Returns the rows that a threshold is about: those of the headline, where there is one."""
     rows = summary.filter(dataset=threshold.dataset, measure=threshold.measure)
     return rows.filter("headline") if rows["headline"].any() else rows
@@ -138,16 +138,16 @@ def threshold_faults(summary: pl.DataFrame, threshold: Threshold) -> Iterator[Fa
         if name not in known:
             yield Fault(place, where, f"unknown {names.name} {name!r}{nearest(name, known)}", one_of(known))
             return
-    if judged_rows(summary, threshold)["options"].n_unique() > 1:
+    if rows_of_threshold(summary, threshold)["options"].n_unique() > 1:
         yield Fault(place, where, "has several options, none of them in a headline", "a measure of `biasgrid summary`")
 
 
-def verdict_of(row: Mapping[str, Any], threshold: Threshold, on: On) -> Verdict:
+def check_row(row: Mapping[str, Any], threshold: Threshold, on: On) -> ThresholdCheck:
     """Judges a row of the summary, whose `flag` is why the cell is not measurable."""
     value, low, high = (row[name] for name in ("value", "low", "high"))
     cell = "/".join(name for name in (row["dataset"], row["model"], row["bias_type"]) if name)
     judged = value if on == "value" or row["measure"] in COUNTS else high
-    state: State = "not measurable"
+    state: ThresholdResult = "not measurable"
     if row["flag"] is not None or value is None:
         told = "is " + (row["flag"] or "null: nothing was measured")
     elif judged is None:
@@ -155,16 +155,16 @@ def verdict_of(row: Mapping[str, Any], threshold: Threshold, on: On) -> Verdict:
     else:
         state = "above" if judged > threshold.largest else "within"
         told = f"{value:.4g}" if low is None else f"{value:.4g} ({low:.4g} to {high:.4g})"
-    return Verdict(cell, row["measure"], threshold.largest, state, told)
+    return ThresholdCheck(cell, row["measure"], threshold.largest, state, told)
 
 
-def exit_code(verdicts: Iterable[Verdict]) -> int:
+def exit_code(verdicts: Iterable[ThresholdCheck]) -> int:
     """Returns the exit code of some verdicts."""
     states = {verdict.state for verdict in verdicts}
     return ABOVE if "above" in states else NOT_MEASURABLE if "not measurable" in states else PASSED
 
 
-def conclusion(verdicts: Sequence[Verdict], on: On, level: float) -> str:
+def conclusion_text(verdicts: Sequence[ThresholdCheck], on: On, level: float) -> str:
     """Words what was judged, and how.
 
     Args:
@@ -172,29 +172,29 @@ def conclusion(verdicts: Sequence[Verdict], on: On, level: float) -> str:
         on: what was judged.
         level: the coverage of intervals.
     """
-    counts = ", ".join(f"{count} {state}" for state, count in counted(verdicts))
+    counts = ", ".join(f"{count} {state}" for state, count in count_results(verdicts))
     if on == "value":
         return f"{counts}: only values were judged, not their intervals (--on value)"
     return f"{counts}: the upper ends of {100 * level:g} % intervals were judged"
 
 
-def counted(verdicts: Iterable[Verdict]) -> Iterator[tuple[State, int]]:
+def count_results(verdicts: Iterable[ThresholdCheck]) -> Iterator[tuple[ThresholdResult, int]]:
     """Yields how many verdicts there are of each state."""
     states = [verdict.state for verdict in verdicts]
     yield from ((state, states.count(state)) for state in ("within", "above", "not measurable") if state in states)
 
 
-def junit(verdicts: Sequence[Verdict], told: str) -> str:
+def junit_report(verdicts: Sequence[ThresholdCheck], told: str) -> str:
     """Writes verdicts as a JUnit file: what is above failed, what is not measurable is an error.
 
     Args:
         verdicts: the verdicts.
         told: how they were made.
     """
-    counts = dict(counted(verdicts))
+    counts = dict(count_results(verdicts))
     of_suite = {"failures": counts.get("above", 0), "errors": counts.get("not measurable", 0), "tests": len(verdicts)}
     suites = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": "biasgrid gate"} | numbers(of_suite))
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": "biasgrid gate"} | xml_counts(of_suite))
     for verdict in verdicts:
         name = f"{verdict.measure} at most {verdict.largest:g}"
         case = ElementTree.SubElement(suite, "testcase", {"classname": verdict.cell.replace("/", "."), "name": name})
@@ -206,6 +206,6 @@ def junit(verdicts: Sequence[Verdict], told: str) -> str:
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def numbers(counts: Mapping[str, int]) -> dict[str, str]:
+def xml_counts(counts: Mapping[str, int]) -> dict[str, str]:
     """Returns counts as attributes of XML."""
     return {name: str(count) for name, count in counts.items()}

@@ -12,7 +12,7 @@ from typing import Any
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.references import found, load, plugin_faults, stage
 from biasgrid.base.yaml import Document, Place, read_yaml
-from biasgrid.config.references import measure_faults, model_faults, reference_faults
+from biasgrid.config.checks import measure_faults, model_faults, reference_faults
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
@@ -70,7 +70,7 @@ def parse_config(content: Mapping[str, Any], source: str, lines: Mapping[Place, 
     """
     document = Document(dict(content), lines or {})
     try:
-        config = check(document, source)
+        config = check_config(document, source)
     except InputError as error:
         raise InputError(document.with_lines(error.faults, source)) from None
     config._origin = source, document
@@ -78,7 +78,7 @@ def parse_config(content: Mapping[str, Any], source: str, lines: Mapping[Place, 
 
 
 @plugin_faults()
-def check(document: Document, source: str) -> Config:
+def check_config(document: Document, source: str) -> Config:
     """Does what `parse_config` does; faults of what the config names have no lines yet."""
     content = document.content
     plugins = content.get("plugins") or []
@@ -112,16 +112,16 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
         content, wrong = reading.read(config.files(dataset, variant))
         faults += wrong or [
             *config.family(dataset).list_faults(config, source, dataset, variant, content),
-            *frame_faults(config, source, dataset, content),
+            *template_cluster_faults(config, source, dataset, content),
         ]
         lists[dataset, variant] = content
-    faults = faults or [*answer_faults(config, lists)]
+    faults = faults or [*unanswerable_faults(config, lists)]
     if faults:
         raise InputError(document.with_lines(dict.fromkeys(faults), source))
     return lists
 
 
-def answer_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:
+def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:
     """Yields what back ends that know it beforehand cannot answer, of the very instances that their jobs will ask."""
     for model, dataset in config.cells():
         question, check = config.question(model, dataset), config.back_end_of(model).check
@@ -131,7 +131,7 @@ def answer_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Ite
                 yield from found(check)(config.models[model], instances)
 
 
-def frame_faults(config: Config, source: str, dataset: str, content: Lists) -> Iterator[Fault]:
+def template_cluster_faults(config: Config, source: str, dataset: str, content: Lists) -> Iterator[Fault]:
     """Yields a template that a dataset puts into a frame and does not have."""
     chosen, texts = config.datasets[dataset].template_frames, config.family(dataset).frame_texts(content)
     last = max((number for frame in chosen for number in frame), default=-1) if isinstance(chosen, list) else -1

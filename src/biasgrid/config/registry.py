@@ -78,11 +78,11 @@ def registry_of(plugins: Sequence[str], source: str) -> Registry:
     faults: list[Fault] = []
     for reference, key in [*installed, *named]:
         try:
-            plugin = Plugin(reference, imported(reference))
+            plugin = Plugin(reference, import_plugin(reference))
             plugin.check()
-            add(families, plugin.families(), "a family")
-            add(back_ends, plugin.back_ends(), "a back end")
-            add(figures, plugin.figures(), "a figure")
+            add_to_registry(families, plugin.families(), "a family")
+            add_to_registry(back_ends, plugin.back_ends(), "a back end")
+            add_to_registry(figures, plugin.figures(), "a figure")
         except PluginError as error:
             faults.append(Fault(source, key, f"{reference!r} {error.problem}", error.expected))
     if faults:
@@ -94,7 +94,7 @@ class PluginError(Problem):
     """What is wrong with a plugin."""
 
 
-def imported(reference: str) -> ModuleType:
+def import_plugin(reference: str) -> ModuleType:
     """Imports the light half of a plugin: of a package its module `family`, if it has one."""
     part = stage(reference, "family")
     try:
@@ -141,7 +141,7 @@ class Plugin:
     def check_stage(self, part: str, names: Iterable[str]) -> None:
         """Refuses a family without one of its functions, which are not imported for that."""
         reference = stage(self.reference, part)
-        there = names_in(Path(reference)) if reference.endswith(".py") else set(dir(load(reference)))
+        there = top_names(Path(reference)) if reference.endswith(".py") else set(dir(load(reference)))
         for name in names:
             if name not in there:
                 raise PluginError(f"lacks `{name}`", f"it in {reference}: see docs/extending.md")
@@ -161,7 +161,7 @@ class Plugin:
         return {Path(self.reference).stem: self.reference} if hasattr(self.module, "figure") else {}
 
 
-def names_in(file: Path) -> set[str]:
+def top_names(file: Path) -> set[str]:
     """Returns the names that a Python file defines or imports at its top, none where there is no file.
 
     Raises:
@@ -185,7 +185,7 @@ def names_in(file: Path) -> set[str]:
     return names
 
 
-def add(known: dict[Key, Value], more: Mapping[Key, Value], what: str) -> None:
+def add_to_registry(known: dict[Key, Value], more: Mapping[Key, Value], what: str) -> None:
     """Adds what a plugin has, unless there is one of that name."""
     for name, value in more.items():
         if name in known:

@@ -10,7 +10,7 @@ import polars as pl
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from biasgrid.base.faults import Fault, InputError, unknown_names
-from biasgrid.report.page import markdown_template, number
+from biasgrid.report.page import markdown_template, number_format
 from biasgrid.tables.metric import CONTROL
 
 
@@ -71,7 +71,7 @@ def card_of(
         raise InputError(faults)
     card = Card(model, summary.filter(model=model), manifest, level, found[model], command)
     data = ModelCardData(model_name=model, eval_results=list(results(card)))
-    return ModelCard(f"---\n{data.to_yaml()}\n---\n{text(card)}")
+    return ModelCard(f"---\n{data.to_yaml()}\n---\n{card_text(card)}")
 
 
 def results(card: Card) -> Iterator[EvalResult]:
@@ -91,7 +91,7 @@ def results(card: Card) -> Iterator[EvalResult]:
         )
 
 
-def text(card: Card) -> str:
+def card_text(card: Card) -> str:
     """Returns the Markdown."""
     rows = card.summary.filter("headline").to_dicts()
     controls = card.summary.filter(measure=CONTROL).to_dicts()
@@ -99,24 +99,24 @@ def text(card: Card) -> str:
     record = card.manifest["models"].get(card.model, {})
     return markdown_template("card.md").render(
         card=card,
-        rows=[row | {"interval": interval(row)} for row in rows],
+        rows=[row | {"interval": interval_in_words(row)} for row in rows],
         controls=[row | {"name": row["options"].partition("=")[2]} for row in controls],
         flags=flags.select("dataset", "flag").unique(maintain_order=True).to_dicts(),
         source=record.get("checkpoint") or record.get("folder"),
         revision=record.get("revision") or record.get("weights"),
-        precisions=distinct(cell.get("precision") for cell in card.cells.values()),
+        precisions=distinct_values(cell.get("precision") for cell in card.cells.values()),
         manifest=card.manifest,
         command=card.command,
     )
 
 
-def interval(row: Mapping[str, Any]) -> str:
+def interval_in_words(row: Mapping[str, Any]) -> str:
     """Words what is known of a number beside its value."""
     if row["low"] is not None:
-        return f"{number(row['low'])} to {number(row['high'])}"
-    return f"floor {number(row['floor'])}" if row["floor"] is not None else "\N{EN DASH}"
+        return f"{number_format(row['low'])} to {number_format(row['high'])}"
+    return f"floor {number_format(row['floor'])}" if row["floor"] is not None else "\N{EN DASH}"
 
 
-def distinct(values: Iterator[Any]) -> Sequence[Any]:
+def distinct_values(values: Iterator[Any]) -> Sequence[Any]:
     """Returns the distinct values that are there, in order."""
     return list(dict.fromkeys(value for value in values if value is not None))

@@ -13,13 +13,13 @@ from biasgrid.stats.selection import in_order
 from biasgrid.tables.metric import Measure, options_of
 from biasgrid.tables.summary import flags_of
 
-Row = dict[str, Any]
-Declared = Mapping[str, Measure]
+ContentRow = dict[str, Any]
+MeasureDefinitions = Mapping[str, Measure]
 
 COUNTED = {"subject": "subjects", "attribute": "attributes", "group": "groups", "template": "templates"}
 """The keys of which a reader is told how many there are."""
 
-FEW_FRAMES = 4
+FEW_TEMPLATE_CLUSTERS = 4
 """Of fewer frames intervals are wide, and what they rest on is little."""
 
 ABOUT_THE_SAME = ("score", "argument", "threshold")
@@ -42,7 +42,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Part:
+class TablePart:
     """Rows of a table of measures that are about the same.
 
     Attributes:
@@ -57,7 +57,7 @@ class Part:
     dataset: str
     bias_type: str | None
     counts: str
-    rows: Sequence[Row]
+    rows: Sequence[ContentRow]
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ class MeasureTable:
     """
 
     columns: Sequence[Column]
-    parts: Sequence[Part]
+    parts: Sequence[TablePart]
 
 
-def headlines(declared: Declared) -> list[Column]:
+def headlines(declared: MeasureDefinitions) -> list[Column]:
     """Returns the columns of the measures that stand in the summary."""
     return [
         Column(name, measure.headline, measure.title)
@@ -82,7 +82,7 @@ def headlines(declared: Declared) -> list[Column]:
     ]
 
 
-def further(declared: Declared, rows: pl.DataFrame) -> list[Column]:
+def other_columns(declared: MeasureDefinitions, rows: pl.DataFrame) -> list[Column]:
     """Returns the columns of comparisons that are no headlines, but about the same scores and thresholds.
 
     Args:
@@ -116,7 +116,7 @@ def measure_tables(
     Returns:
         A table for each set of columns that datasets and bias types have.
     """
-    parts: dict[tuple[Column, ...], list[Part]] = {}
+    parts: dict[tuple[Column, ...], list[TablePart]] = {}
     for dataset, wanted in columns.items():
         rows = summary.filter(dataset=dataset)
         for bias_type in in_order(rows, "bias_type"):
@@ -126,13 +126,13 @@ def measure_tables(
             present = set(told.select("measure", "options").iter_rows())
             shown = tuple(column for column in wanted if (column.measure, column.options) in present)
             if shown:
-                counts = counts_of(measures.filter(dataset=dataset), bias_type)
-                part = Part(dataset, bias_type, counts, rows_of_part(of_part, shown))
+                counts = counts_of_dataset(measures.filter(dataset=dataset), bias_type)
+                part = TablePart(dataset, bias_type, counts, part_rows(of_part, shown))
                 parts.setdefault(shown, []).append(part)
     return [MeasureTable(shown, of_table) for shown, of_table in parts.items()]
 
 
-def rows_of_part(rows: pl.DataFrame, columns: Sequence[Column]) -> list[Row]:
+def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]:
     """Returns the rows of a part, a row per model; see `Part`."""
     found = {(row["model"], row["measure"], row["options"]): row for row in rows.to_dicts()}
     table = []
@@ -146,7 +146,7 @@ def rows_of_part(rows: pl.DataFrame, columns: Sequence[Column]) -> list[Row]:
     return table
 
 
-def counts_of(measures: pl.DataFrame, bias_type: str | None) -> str:
+def counts_of_dataset(measures: pl.DataFrame, bias_type: str | None) -> str:
     """Says how many subjects, attributes, ... a dataset is about, or a bias type of it.
 
     Args:
@@ -158,12 +158,12 @@ def counts_of(measures: pl.DataFrame, bias_type: str | None) -> str:
     return ", ".join(f"{count} {noun}" for noun, count in counts.items() if count)
 
 
-def definitions(declared: Iterable[Declared]) -> dict[str, Measure]:
+def definitions(declared: Iterable[MeasureDefinitions]) -> dict[str, Measure]:
     """Returns the measures of all datasets by name, each once: those of a name differ in no more than their options."""
     return {name: measure for measures in declared for name, measure in measures.items() if measure.limit is None}
 
 
-def dataset_section(name: str, declared: Declared, tables: Mapping[str, pl.DataFrame]) -> Row:
+def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str, pl.DataFrame]) -> ContentRow:
     """Gathers what the report says of a dataset.
 
     Args:
@@ -178,33 +178,36 @@ def dataset_section(name: str, declared: Declared, tables: Mapping[str, pl.DataF
     summary, measures = (tables[table].filter(dataset=name) for table in ("summary", "measures"))
     return {
         "headlines": measure_tables(summary, measures, {name: headlines(declared)}),
-        "further": measure_tables(summary, measures, {name: further(declared, summary)}),
+        "further": measure_tables(summary, measures, {name: other_columns(declared, summary)}),
         "flags": flags_with_remedies(summary, declared),
-        "few_frames": few_frames(summary),
+        "few_frames": fewest_template_clusters(summary),
         "checks": measure_tables(summary, measures, {name: checks(declared)}),
     }
 
 
-def few_frames(summary: pl.DataFrame) -> int | None:
+def fewest_template_clusters(summary: pl.DataFrame) -> int | None:
     """Returns the fewest frames of any cell whose numbers have intervals, None where that is no cause for a warning."""
-    fewest = min(summary.filter(pl.col("frames") > 0)["frames"], default=FEW_FRAMES)
-    return fewest if fewest < FEW_FRAMES else None
+    fewest = min(summary.filter(pl.col("frames") > 0)["frames"], default=FEW_TEMPLATE_CLUSTERS)
+    return fewest if fewest < FEW_TEMPLATE_CLUSTERS else None
 
 
-def checks(declared: Declared) -> list[Column]:
+def checks(declared: MeasureDefinitions) -> list[Column]:
     """Returns the columns of validity flags."""
     return [Column(name, "", measure.title) for name, measure in declared.items() if measure.limit is not None]
 
 
-def flags_with_remedies(summary: pl.DataFrame, declared: Declared) -> list[Row]:
+def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> list[ContentRow]:
     """Returns what speaks against the cells of a dataset: rows of `flags_of` with `remedy`, what to do."""
     limits = {name: measure.limit for name, measure in declared.items() if measure.limit is not None}
     return [row | {"remedy": limits[row["measure"]].remedy} for row in flags_of(summary).to_dicts()]
 
 
-def planted_rows(
-    measures: pl.DataFrame, planted: pl.DataFrame, declared: Mapping[str, Declared], strengths: StrengthsOfCells
-) -> list[Row]:
+def synthetic_rows(
+    measures: pl.DataFrame,
+    planted: pl.DataFrame,
+    declared: Mapping[str, MeasureDefinitions],
+    strengths: StrengthsOfCells,
+) -> list[ContentRow]:
     """Says how well each trained model returns what was planted.
 
     Args:

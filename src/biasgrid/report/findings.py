@@ -15,13 +15,13 @@ from biasgrid.tables.files import empty_table, read_facts, unreadable
 from biasgrid.tables.metric import CONTROL, NOT_MEASURABLE, RANDOM, options_of
 from biasgrid.tables.statistics import DISCOVERED, STATISTICS
 
-SORTS = ((False, "association"), (True, "difference of groups"))
+TESTED_TYPES = ((False, "association"), (True, "difference of groups"))
 """What is tested one by one: whether it is of bias types, and how it is called."""
-STRONGEST = "strongest"
+STRONGEST_LABEL = "strongest"
 """How the parts of sentences begin that name subjects and attributes."""
-LEAST_FRAMES = 2
+LEAST_CLUSTERS = 2
 """Of fewer frames nothing can be tested."""
-WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 class Finding(NamedTuple):
@@ -57,20 +57,20 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
     for model in in_order(summary, "model"):
         lines, known = summary.filter(model=model), statistics.filter(model=model)
         withheld = withheld_cells(lines)
-        controls = controls_of(lines)
+        controls = control_pairs(lines)
         known = known.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]]))
         counts = discoveries(known)
         if RANDOM in controls["control"]:
-            told.append(Finding(model, [*at_random(counts), *not_measurable(withheld)], ()))
+            told.append(Finding(model, [*findings_of_random_model(counts), *unmeasurable_findings(withheld)], ()))
             continue
-        strongest = [strongest_discovery(known, of_groups) for of_groups, _ in SORTS]
+        strongest = [strongest_significant(known, of_groups) for of_groups, _ in TESTED_TYPES]
         parts = [
-            *discovered(counts, strongest),
-            *quiet(controls),
-            *marked(lines),
-            *untested(counts, in_order(lines, "dataset")),
-            *not_measurable(withheld),
-            *doubtful(lines, [*withheld]),
+            *significant_findings(counts, strongest),
+            *control_findings(controls),
+            *mark_findings(lines),
+            *untested_findings(counts, in_order(lines, "dataset")),
+            *unmeasurable_findings(withheld),
+            *flag_findings(lines, [*withheld]),
         ]
         found = [row for row in strongest if row]
         told.append(Finding(model, parts or ["has numbers, but none is tested"], found))
@@ -107,7 +107,9 @@ def withheld_cells(lines: pl.DataFrame) -> dict[str, str]:
     }
 
 
-def discovered(counts: pl.DataFrame, strongest: Sequence[Mapping[str, Any]], verb: str = "discovers") -> Iterator[str]:
+def significant_findings(
+    counts: pl.DataFrame, strongest: Sequence[Mapping[str, Any]], verb: str = "discovers"
+) -> Iterator[str]:
     """Yields how many of what was tested were told from noise, and the strongest of these.
 
     Args:
@@ -115,27 +117,27 @@ def discovered(counts: pl.DataFrame, strongest: Sequence[Mapping[str, Any]], ver
         strongest: of each sort, from `strongest_discovery`.
         verb: what the model does with them.
     """
-    for (of_groups, name), best in zip(SORTS, strongest, strict=True):
+    for (of_groups, name), best in zip(TESTED_TYPES, strongest, strict=True):
         rows = counts.filter(pl.col("n") > 0, pl.col("bias_type").is_not_null() == of_groups)
         if len(rows):
             found, tested = int(rows["value"].sum()), int(rows["n"].sum())
             plural = name.replace(" ", "s ", 1) if " " in name else f"{name}s"
             yield f"{verb} {found:,} of {tested:,} {name if tested == 1 else plural}"
             if best:
-                yield f"{STRONGEST}: {worded(best)}"
+                yield f"{STRONGEST_LABEL}: {association_text(best)}"
 
 
-def at_random(counts: pl.DataFrame) -> Iterator[str]:
+def findings_of_random_model(counts: pl.DataFrame) -> Iterator[str]:
     """Yields what a model shows that answers at random: a control, in which nothing was found whatever is discovered.
 
     Args:
         counts: from `discoveries`.
     """
     yield "is a control, whose answers are drawn at random"
-    yield from discovered(counts, [{} for _ in SORTS], "shows")
+    yield from significant_findings(counts, [{} for _ in TESTED_TYPES], "shows")
 
 
-def strongest_discovery(statistics: pl.DataFrame, of_groups: bool) -> dict[str, Any]:
+def strongest_significant(statistics: pl.DataFrame, of_groups: bool) -> dict[str, Any]:
     """Returns the discovery whose interval stays farthest from 0, nothing where there is none.
 
     Args:
@@ -162,7 +164,7 @@ def strongest_discovery(statistics: pl.DataFrame, of_groups: bool) -> dict[str, 
     return best
 
 
-def worded(row: Mapping[str, Any]) -> str:
+def association_text(row: Mapping[str, Any]) -> str:
     """Words a discovery with the least that it is, as its interval says."""
     number = f"{row['value']:.3f}, at least {row['least']:.3f}" if row["least"] > 0 else f"{row['value']:.3f}"
     if row["subject"] is not None:
@@ -172,7 +174,7 @@ def worded(row: Mapping[str, Any]) -> str:
     return f"{row['group']} above {row['other']} in {by} ({number}) in {row['dataset']}"
 
 
-def controls_of(lines: pl.DataFrame) -> pl.DataFrame:
+def control_pairs(lines: pl.DataFrame) -> pl.DataFrame:
     """Returns of each dataset that has a negative control its name as `control`, and how much is discovered in it.
 
     A control's own discoveries are none of what was found.
@@ -182,7 +184,7 @@ def controls_of(lines: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.Series("control", names, dtype=pl.String))
 
 
-def quiet(controls: pl.DataFrame) -> Iterator[str]:
+def control_findings(controls: pl.DataFrame) -> Iterator[str]:
     """Yields what the negative controls of datasets show."""
     for row in controls.to_dicts():
         if row["value"] is None:
@@ -192,16 +194,16 @@ def quiet(controls: pl.DataFrame) -> Iterator[str]:
         yield f"the control of {row['dataset']} ({row['control']}) {shows}"
 
 
-def marked(lines: pl.DataFrame) -> Iterator[str]:
+def mark_findings(lines: pl.DataFrame) -> Iterator[str]:
     """Yields how many metrics have which mark."""
     marks = lines.filter("headline").drop_nulls("mark")["mark"].sort()
     if len(marks):
         counts = {mark: int((marks == mark).sum()) for mark in marks.unique(maintain_order=True)}
-        several = listed([f"{count} {mark}" for mark, count in counts.items()])
+        several = join_names([f"{count} {mark}" for mark, count in counts.items()])
         yield f"has the mark {marks.item()}" if len(marks) == 1 else f"has the marks {several}"
 
 
-def untested(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[str]:
+def untested_findings(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[str]:
     """Yields in which datasets nothing could be tested, and why where that is known.
 
     Args:
@@ -212,32 +214,32 @@ def untested(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[str]:
     none = by_dataset.filter(n=0)
     frames = dict(none.select("dataset", "frames").rows())
     named = [name for name in order if name in frames]
-    few = [name for name in named if frames[name] is not None and frames[name] < LEAST_FRAMES]
+    few = [name for name in named if frames[name] is not None and frames[name] < LEAST_CLUSTERS]
     other = [name for name in named if name not in few]
     if few:
-        yield f"nothing could be tested in {listed(few)} (fewer than {WORDS[LEAST_FRAMES]} frames)"
+        yield f"nothing could be tested in {join_names(few)} (fewer than {NUMBER_WORDS[LEAST_CLUSTERS]} frames)"
     if other:
-        yield f"nothing could be tested in {listed(other)}"
+        yield f"nothing could be tested in {join_names(other)}"
 
 
-def not_measurable(withheld: Mapping[str, str]) -> Iterator[str]:
+def unmeasurable_findings(withheld: Mapping[str, str]) -> Iterator[str]:
     """Yields which cells are not measurable, by reason."""
     by_reason: dict[str, list[str]] = {}
     for dataset, reason in withheld.items():
         by_reason.setdefault(reason, []).append(dataset)
     for reason, datasets in by_reason.items():
-        count = WORDS[len(datasets)] if len(datasets) < len(WORDS) else f"{len(datasets)}"
+        count = NUMBER_WORDS[len(datasets)] if len(datasets) < len(NUMBER_WORDS) else f"{len(datasets)}"
         cells = "cell" if len(datasets) == 1 else "cells"
-        yield f"{count} {cells} not measurable ({listed(datasets)}): {reason}"
+        yield f"{count} {cells} not measurable ({join_names(datasets)}): {reason}"
 
 
-def doubtful(lines: pl.DataFrame, withheld: Sequence[str]) -> Iterator[str]:
+def flag_findings(lines: pl.DataFrame, withheld: Sequence[str]) -> Iterator[str]:
     """Yields in which datasets something speaks against numbers that are shown all the same."""
     flags = lines.filter(~pl.col("headline"), ~pl.col("dataset").is_in([*withheld])).drop_nulls("flag")
     if len(flags):
-        yield f"to be read with care in {listed(in_order(flags, 'dataset'))}"
+        yield f"to be read with care in {join_names(in_order(flags, 'dataset'))}"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Joins names as a sentence does."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

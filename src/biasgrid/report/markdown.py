@@ -8,48 +8,48 @@ from typing import Any
 
 from biasgrid.base.names import visible
 
-MARKS = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
+MARKDOWN_SYMBOLS = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
 """What means something in Markdown wherever it stands; `_` only beside what is no letter or digit."""
-AT_START = re.compile(r"^(?:[#>+=-]|\d+(?=[.)](?:\s|$)))")
+BLOCK_MARKERS = re.compile(r"^(?:[#>+=-]|\d+(?=[.)](?:\s|$)))")
 """What means something at the start of a line."""
 ENTITY = re.compile(r"&(?=#?\w+;)")
-SPACE = re.compile(r"[\t\n\r ]+")
-RUNS = re.compile("`+")
+ANY_SPACE = re.compile(r"[\t\n\r ]+")
+BACKTICKS = re.compile("`+")
 
 
-class Ready(str):
+class Markdown(str):
     """Markdown that is written as it is."""
 
     __slots__ = ()
 
 
-def escape(value: Any) -> Any:
+def escape_markdown(value: Any) -> Any:
     """Returns a value as Markdown that shows it on one line, numbers as they are."""
-    if not isinstance(value, str) or isinstance(value, Ready):
+    if not isinstance(value, str) or isinstance(value, Markdown):
         return value
-    text = MARKS.sub(r"\\\g<0>", visible(SPACE.sub(" ", value)))
+    text = MARKDOWN_SYMBOLS.sub(r"\\\g<0>", visible(ANY_SPACE.sub(" ", value)))
     text = ENTITY.sub("&amp;", text).replace("<", "&lt;")
-    return Ready(AT_START.sub(marked_at_start, text))
+    return Markdown(BLOCK_MARKERS.sub(escape_block_marker, text))
 
 
-def marked_at_start(found: re.Match[str]) -> str:
+def escape_block_marker(found: re.Match[str]) -> str:
     """Returns the beginning of a line without its meaning: of a number, its full stop is what has one."""
     return f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}"
 
 
-def code(value: object) -> Ready:
+def code(value: object) -> Markdown:
     """Returns a text as code within a line, between more backticks than stand in it."""
-    text = visible(SPACE.sub(" ", str(value))).replace("|", "\\|")
-    fence = "`" * (max(map(len, RUNS.findall(text)), default=0) + 1)
+    text = visible(ANY_SPACE.sub(" ", str(value))).replace("|", "\\|")
+    fence = "`" * (max(map(len, BACKTICKS.findall(text)), default=0) + 1)
     space = " " if text[:1] == "`" or text[-1:] == "`" else ""
-    return Ready(f"{fence}{space}{text}{space}{fence}")
+    return Markdown(f"{fence}{space}{text}{space}{fence}")
 
 
-def ready(value: object) -> Ready:
+def code_line(value: object) -> Markdown:
     """Returns a line of a block of code as it is."""
-    return Ready(visible(" ".join(str(value).splitlines())))
+    return Markdown(visible(" ".join(str(value).splitlines())))
 
 
-def shell(*words: str) -> Ready:
+def shell(*words: str) -> Markdown:
     """Returns a command as a line of a block of code."""
-    return ready(join(words))
+    return code_line(join(words))

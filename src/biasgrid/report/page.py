@@ -9,10 +9,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from biasgrid.report.assets import policy, script, style
-from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, planted_rows
-from biasgrid.report.markdown import code, escape, ready, shell
-from biasgrid.report.payload import blocks, fitting, packed_block
+from biasgrid.report.assets import content_security_policy, page_script, page_style
+from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, synthetic_rows
+from biasgrid.report.markdown import code, code_line, escape_markdown, shell
+from biasgrid.report.payload import blocks, blocks_within_limit, packed_block
 from biasgrid.report.published import published_measures, published_rows
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.stats.selection import in_order
@@ -43,7 +43,7 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
             held |= told.columns[dataset]
             evidence |= told.evidence[dataset]
         room = limit - len(template.render(content, blocks=held).encode())
-        return template.render(content, blocks=held | fitting(evidence, max(room, 0)))
+        return template.render(content, blocks=held | blocks_within_limit(evidence, max(room, 0)))
 
     limit = run.megabytes * MEGABYTE
     whole = page(told.columns, {})
@@ -60,10 +60,10 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
     headline_columns = {name: headlines(measures) for name, measures in declared.items()}
     return {
         "run": run,
-        "policy": policy(),
+        "policy": content_security_policy(),
         # Made by this package alone; what others wrote is within blocks, in letters and digits.
-        "script": Markup(script()),
-        "style": Markup(style()),
+        "script": Markup(page_script()),
+        "style": Markup(page_style()),
         "figures": by_caption(figures),
         "models": {model.name: model for model in run.models},
         "titles": {dataset.name: dataset.title for dataset in run.datasets},
@@ -79,7 +79,7 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
             for name in declared
             if (controls := run.controls.of(name))
         },
-        "planted": planted_rows(tables.measures, tables.planted, declared, run.strengths),
+        "planted": synthetic_rows(tables.measures, tables.planted, declared, run.strengths),
         "published": published_rows(tables.summary, tables.measures, tables.published),
         "published_measures": published_measures(tables.summary, tables.published),
     }
@@ -100,8 +100,8 @@ def page_template() -> Template:
 
 def markdown_template(name: str) -> Template:
     """Loads a template of Markdown, in which every value is escaped that is not written as code."""
-    loading = environment(autoescape=False, finalize=escape)
-    loading.filters |= {"code": code, "ready": ready}
+    loading = environment(autoescape=False, finalize=escape_markdown)
+    loading.filters |= {"code": code, "ready": code_line}
     loading.globals["shell"] = shell
     return loading.get_template(name)
 
@@ -121,11 +121,11 @@ def environment(autoescape: bool, finalize: Callable[[Any], Any] | None = None) 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    loading.filters["number"] = number
+    loading.filters["number"] = number_format
     return loading
 
 
-def number(value: float | None, decimals: int = 3) -> str:
+def number_format(value: float | None, decimals: int = 3) -> str:
     """Writes a number with fixed decimals and a real minus sign, a dash where there is none."""
     if value is None:
         return "\N{EN DASH}"

@@ -15,17 +15,17 @@ import polars as pl
 from biasgrid.base.references import exists, load, stage
 from biasgrid.families.shown import ShownCell, examples_of, scaled
 from biasgrid.report.content import headlines
-from biasgrid.report.findings import STRONGEST, findings
+from biasgrid.report.findings import STRONGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.certainty import of_wholes, with_certainty
 from biasgrid.tables.measures import MARKS, MEASURE_KEYS
 
 MOST_KEYED = 2000
 """So many numbers that are about parts of a cell are carried where its family has no view of its own."""
-NUMBERS = ("value", "low", "high", "floor", "p", "q")
-COMPARED = ("value", "other_value", "difference", "low", "high", "q")
-RANKED = ("measure", "options", "bias_type", "set", "model", "rank", "rank_low", "rank_high", "models")
-PARTS_COMPARED = ("subject", "attribute", "bias_type", "group", "other", "template")
+PAYLOAD_NUMBERS = ("value", "low", "high", "floor", "p", "q")
+COMPARED_COLUMNS = ("value", "other_value", "difference", "low", "high", "q")
+RANKED_COLUMNS = ("measure", "options", "bias_type", "set", "model", "rank", "rank_low", "rank_high", "models")
+COMPARED_PART_COLUMNS = ("subject", "attribute", "bias_type", "group", "other", "template")
 TAG = len('<script type="application/gzip" id=""></script>\n')
 """So many bytes are around a block and its id."""
 
@@ -47,13 +47,13 @@ class Blocks:
 
 def blocks(run: ReportRun, tables: ReportTables) -> Blocks:
     """Returns the blocks of the page; the same tables give the same bytes."""
-    cells = cells_of(tables)
+    cells = cell_facts(tables)
     datasets = {dataset.name: dataset for dataset in run.datasets}
-    common = {name: dataset_payload(of, cells) for name, of in datasets.items()}
+    common = {name: dataset_block(of, cells) for name, of in datasets.items()}
     shared = {"core": packed_block(core(run, tables))}
     if run.settings:
         shared["config"] = packed_block(run.settings)
-    known = {name: {**common[name], **templates_of(of)} for name, of in datasets.items()}
+    known = {name: {**common[name], **template_lines(of)} for name, of in datasets.items()}
     shared |= {f"dataset/{name}": packed_block(each) for name, each in known.items() if each}
     ranks = tables.ranks.partition_by("dataset", as_dict=True)
     shared |= {f"ranks/{name}": packed_block(ranked_rows(rows)) for (name,), rows in ranks.items()}
@@ -67,11 +67,11 @@ def blocks(run: ReportRun, tables: ReportTables) -> Blocks:
         family = family_of(datasets[dataset])
         rows = tables.summary.filter(model=model, dataset=dataset)
         columns[dataset][f"cell/{model}/{dataset}"] = packed_block(cell_block(cell, family, common[dataset], rows))
-        evidence[dataset][f"evidence/{model}/{dataset}"] = evidence_of(cell, family, common[dataset])
+        evidence[dataset][f"evidence/{model}/{dataset}"] = evidence_by_weight(cell, family, common[dataset])
     return Blocks(shared, columns, evidence)
 
 
-def cells_of(tables: ReportTables) -> dict[tuple[str, str], ShownCell]:
+def cell_facts(tables: ReportTables) -> dict[tuple[str, str], ShownCell]:
     """Returns what is known of each cell, by model and dataset, in the order of the summary."""
     named = {name: getattr(tables, name) for name in ("measures", "statistics", "examples", "parts")}
     parts = {name: table.partition_by("model", "dataset", as_dict=True) for name, table in named.items()}
@@ -93,7 +93,8 @@ def core(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
         "findings": findings_of(run, tables),
         "models": [{"name": one.name, "label": one.label, "kind": one.kind, "task": one.task} for one in run.models],
         "datasets": [
-            {**told(dataset), "control_of": run.controls.datasets.get(dataset.name)} for dataset in run.datasets
+            {**dataset_description(dataset), "control_of": run.controls.datasets.get(dataset.name)}
+            for dataset in run.datasets
         ],
         "cells": overview_cells(tables.summary),
     }
@@ -106,13 +107,13 @@ def findings_of(run: ReportRun, tables: ReportTables) -> list[dict[str, Any]]:
     return [
         {
             "label": labels.get(each.model, each.model),
-            "parts": [[part, part.startswith(STRONGEST)] for part in each.parts],
+            "parts": [[part, part.startswith(STRONGEST_LABEL)] for part in each.parts],
         }
         for each in found
     ]
 
 
-def told(dataset: ReportDataset) -> dict[str, Any]:
+def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
     """Returns what is said of a dataset and its measures."""
     measures = {
         name: {"title": one.title, "symbol": one.symbol, "meaning": one.meaning, "unit": one.unit, "fair": one.fair}
@@ -141,14 +142,14 @@ def overview_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
 
 def of_row(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Returns some fields of a row, and its numbers as the page has them."""
-    return {name: row[name] for name in names} | {name: scaled(row[name]) for name in NUMBERS}
+    return {name: row[name] for name in names} | {name: scaled(row[name]) for name in PAYLOAD_NUMBERS}
 
 
 def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns how two models differ on a dataset, as far as rule compare keeps it."""
-    names = ("measure", "options", *PARTS_COMPARED, "frames", "paired", "mark", "other_mark", "reason")
+    names = ("measure", "options", *COMPARED_PART_COLUMNS, "frames", "paired", "mark", "other_mark", "reason")
     return [
-        {name: row[name] for name in names} | {name: scaled(row[name]) for name in COMPARED}
+        {name: row[name] for name in names} | {name: scaled(row[name]) for name in COMPARED_COLUMNS}
         for row in comparisons.to_dicts()
     ]
 
@@ -156,7 +157,9 @@ def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
 def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns in which order the models of a dataset stand, with the intervals of their ranks."""
     ordered = ranks.sort("measure", "options", "bias_type", "set", "rank", maintain_order=True)
-    return [{name: row[name] for name in RANKED} | {"value": scaled(row["value"])} for row in ordered.to_dicts()]
+    return [
+        {name: row[name] for name in RANKED_COLUMNS} | {"value": scaled(row["value"])} for row in ordered.to_dicts()
+    ]
 
 
 def family_of(dataset: ReportDataset) -> ModuleType | None:
@@ -165,7 +168,7 @@ def family_of(dataset: ReportDataset) -> ModuleType | None:
     return load(reference) if reference and exists(reference) else None
 
 
-def dataset_payload(dataset: ReportDataset, cells: Mapping[tuple[str, str], ShownCell]) -> dict[str, Any]:
+def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], ShownCell]) -> dict[str, Any]:
     """Returns what the cells of a dataset share; nothing where its family does not say."""
     make = getattr(family_of(dataset), "dataset_payload", None)
     of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
@@ -173,7 +176,7 @@ def dataset_payload(dataset: ReportDataset, cells: Mapping[tuple[str, str], Show
     return shared
 
 
-def templates_of(dataset: ReportDataset) -> dict[str, Any]:
+def template_lines(dataset: ReportDataset) -> dict[str, Any]:
     """Returns what the templates of a dataset say, on one line each; nothing where that is not known."""
     return {"templates": [" ".join(text.split()) for text in dataset.templates]} if any(dataset.templates) else {}
 
@@ -193,14 +196,14 @@ def cell_block(
     return own | {"keyed": [of_row(row, names) for row in carried], "keyed_of": len(keyed)}
 
 
-def evidence_of(cell: ShownCell, family: ModuleType | None, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def evidence_by_weight(cell: ShownCell, family: ModuleType | None, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the sentences that a cell may carry, those that matter most first."""
     make = getattr(family, "evidence", None)
     examples: list[dict[str, Any]] = make(cell, shared) if make else examples_of(cell.examples)
     return examples
 
 
-def fitting(evidence: Mapping[str, list[dict[str, Any]]], room: float) -> dict[str, str]:
+def blocks_within_limit(evidence: Mapping[str, list[dict[str, Any]]], room: float) -> dict[str, str]:
     """Returns blocks of as many examples as fit, the same number of each cell.
 
     Args:

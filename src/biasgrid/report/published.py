@@ -11,11 +11,11 @@ import polars as pl
 from biasgrid.stats.compare.references import read_stored
 from biasgrid.stats.selection import select_rows
 
-CELL = ["dataset", "kind", "label"]
-SHOWN = ["mu", "eta"]
+PUBLISHED_KEYS = ["dataset", "kind", "label"]
+COMPARED_MEASURES = ["mu", "eta"]
 OF_UNQOVER = ["mu", "eta", "margin", "gamma"]
 """What `published_rows` knows of."""
-PUBLISHED = pl.Schema(
+PUBLISHED_SCHEMA = pl.Schema(
     {
         "dataset": pl.String,
         "kind": pl.String,
@@ -43,9 +43,11 @@ def read_published(*paths: str | Path) -> pl.DataFrame:
     """
     figures = [figure for path in paths for figure in read_stored(path).figures]
     plain = [
-        figure.model_dump(include=set(PUBLISHED)) for figure in figures if not (figure.options or figure.bias_type)
+        figure.model_dump(include=set(PUBLISHED_SCHEMA))
+        for figure in figures
+        if not (figure.options or figure.bias_type)
     ]
-    return pl.DataFrame(plain, schema=PUBLISHED)
+    return pl.DataFrame(plain, schema=PUBLISHED_SCHEMA)
 
 
 def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[dict[str, Any]]:
@@ -60,11 +62,11 @@ def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[d
         `value`, `mark`, `best_mark`, `published_value` and `published_mark` (null where not published).
     """
     of_cells = published.filter(pl.col("subject").is_null(), ~pl.col("measure").is_in(OF_UNQOVER))
-    theirs = of_cells.select(*CELL, "measure", published_value="value", published_mark="mark")
+    theirs = of_cells.select(*PUBLISHED_KEYS, "measure", published_value="value", published_mark="mark")
     ours = summary.filter(pl.col("bias_type").is_null(), options="").with_columns(pl.col("mark").cast(pl.String))
     columns = ["value", "mark", "best_mark", "published_value", "published_mark"]
-    both = ours.join(theirs, on=[*CELL, "measure"], maintain_order="left")
-    return both.select("model", *CELL, "measure", *columns).to_dicts()
+    both = ours.join(theirs, on=[*PUBLISHED_KEYS, "measure"], maintain_order="left")
+    return both.select("model", *PUBLISHED_KEYS, "measure", *columns).to_dicts()
 
 
 def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame) -> list[dict[str, Any]]:
@@ -80,26 +82,30 @@ def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.
         `published_eta` (null where not published), `gamma_correlation` (of gamma(subject) over the `subjects`
         that both have; null for fewer than three).
     """
-    ours = values_by_cell(summary, ["model", *CELL], "")
-    theirs = values_by_cell(published.filter(pl.col("subject").is_null()), CELL, "published_")
-    rows = ours.join(theirs, on=CELL, maintain_order="left").to_dicts()
-    return [{**row, **agreement(row, measures, published)} for row in rows]
+    ours = values_by_cell(summary, ["model", *PUBLISHED_KEYS], "")
+    theirs = values_by_cell(published.filter(pl.col("subject").is_null()), PUBLISHED_KEYS, "published_")
+    rows = ours.join(theirs, on=PUBLISHED_KEYS, maintain_order="left").to_dicts()
+    return [{**row, **correlation_with_published(row, measures, published)} for row in rows]
 
 
 def values_by_cell(rows: pl.DataFrame, keys: list[str], prefix: str) -> pl.DataFrame:
     """Returns the keys of cells and their values of mu and eta, in columns of their names with a prefix."""
     return (
-        rows.filter(pl.col("measure").is_in(SHOWN))
+        rows.filter(pl.col("measure").is_in(COMPARED_MEASURES))
         .group_by(keys, maintain_order=True)
-        .agg(pl.col("value").filter(measure=measure).first().alias(f"{prefix}{measure}") for measure in SHOWN)
+        .agg(
+            pl.col("value").filter(measure=measure).first().alias(f"{prefix}{measure}") for measure in COMPARED_MEASURES
+        )
     )
 
 
-def agreement(cell: Mapping[str, Any], measures: pl.DataFrame, published: pl.DataFrame) -> dict[str, Any]:
+def correlation_with_published(
+    cell: Mapping[str, Any], measures: pl.DataFrame, published: pl.DataFrame
+) -> dict[str, Any]:
     """Correlates our gamma(subject) of a cell with the published ones."""
     # Published names are in lower case, some with a hyphen where ours have a space.
     name = pl.col("subject").str.to_lowercase().str.replace_all("-", " ")
-    same_cell = [pl.col(key) == cell[key] for key in CELL]
+    same_cell = [pl.col(key) == cell[key] for key in PUBLISHED_KEYS]
     theirs = published.filter(pl.col("measure") == "gamma", *same_cell).select(name=name, theirs="value")
     gammas = select_rows(measures, "gamma", ["subject"]).filter(model=cell["model"], dataset=cell["dataset"])
     both = gammas.select(name=name, ours="value").join(theirs, on="name")

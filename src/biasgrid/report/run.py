@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from biasgrid.base.addresses import shown
+from biasgrid.base.references import load
 from biasgrid.stats.recovery import StrengthsOfCells
+from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.metric import NO_CONTROLS, Controls, Measure
+from biasgrid.tables.provenance import provenance
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ class ReportTables:
         comparisons: schema `COMPARISONS`.
         ranks: schema `RANKS`.
         planted: schema `PLANTED`, what models were trained on; without rows where none were.
-        published: schema `biasgrid.report.published.PUBLISHED`, to put ours beside it.
+        published: schema `biasgrid.report.published.PUBLISHED_SCHEMA`, to put ours beside it.
     """
 
     measures: pl.DataFrame
@@ -142,3 +146,128 @@ class ReportTables:
     ranks: pl.DataFrame
     planted: pl.DataFrame
     published: pl.DataFrame
+
+
+def gather_run(
+    title: str,
+    config: str,
+    models: Mapping[str, Mapping[str, str]],
+    datasets: Mapping[str, Mapping[str, Any]],
+    strengths: StrengthsOfCells,
+    level: float,
+    results: str,
+    settings: Mapping[str, Any],
+    megabytes: float,
+    controls: Controls,
+    records: Mapping[str, Mapping[str, Any]],
+    imported: Sequence[Path],
+    instances: Sequence[Path],
+    measures: Sequence[Path],
+    same_models: str,
+) -> ReportRun:
+    """Says what was run.
+
+    Args:
+        title: the report's title.
+        config: the name of the config.
+        models: kind, label and task of each model, by name.
+        datasets: what `ReportDataset` has of each dataset besides what its tables say, by name.
+        strengths: the models that learned a planted bias.
+        level: the coverage of intervals.
+        results: the folder of results.
+        settings: the config.
+        megabytes: how large the page may become.
+        controls: which cells are negative controls.
+        records: the record of each model's checkpoint, by name, for those that are not imported.
+        imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
+        instances: the instances tables, at `DATASET/VARIANT.parquet`.
+        measures: the measures of cells, at `DATASET/MODEL.parquet`.
+        same_models: which models are one, in words.
+    """
+    versions = provenance()
+    return ReportRun(
+        title=title,
+        config=config,
+        versions={"biasgrid": versions["biasgrid"], **versions["libraries"]},
+        models=[
+            ReportModel(name=name, **origin(records.get(name), dump_facts(name, imported)), **of_model)
+            for name, of_model in models.items()
+        ],
+        datasets=[gather_dataset(name, facts, instances, imported, measures) for name, facts in datasets.items()],
+        strengths=strengths,
+        level=level,
+        results=results,
+        settings=settings,
+        megabytes=megabytes,
+        controls=controls,
+        same_models=same_models,
+    )
+
+
+def gather_dataset(
+    name: str,
+    facts: Mapping[str, Any],
+    instances: Iterable[Path],
+    imported: Iterable[Path],
+    measures: Iterable[Path],
+) -> ReportDataset:
+    """Says what a dataset asks and measures, counts its instances, and names the subjects that variants dropped."""
+    tables = {path.stem: path for path in instances if path.parent.name == name}
+    dumps = {path.parent.name: path for path in imported if path.parents[1].name == name}
+    told = {path.stem: read_provenance(path).get("answered") for path in measures if path.parent.name == name}
+    # Families that compare no subjects leave none out.
+    dropped = {variant: read_provenance(path).get("dropped_subjects") for variant, path in tables.items()}
+    return ReportDataset(
+        name,
+        **facts,
+        instances={variant: count_rows(path) for variant, path in tables.items()},
+        dropped={variant: names for variant, names in dropped.items() if names},
+        imported={model: count_rows(path) for model, path in dumps.items()},
+        answered={model: answered for model, answered in told.items() if answered},
+    )
+
+
+def dump_facts(model: str, imported: Iterable[Path]) -> list[Mapping[str, Any]]:
+    """Returns what the tables of an imported model say of its dumps, none of another model's."""
+    return [read_provenance(path) for path in imported if path.parent.name == model]
+
+
+def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Names source and revision of a model: those of its checkpoint or, without a record, of its dumps."""
+    if record is not None:
+        return {"source": source(record), "revision": revision(record)}
+    names = [f"{dump['dump']['file'] or dump['dump']['url']} (scored as {dump['scoring']})" for dump in dumps]
+    digests = [f"sha256 {dump['dump']['sha256'][:12]}" for dump in dumps]
+    return {"source": "dump " + ", ".join(names), "revision": ", ".join(digests)}
+
+
+def source(record: Mapping[str, Any]) -> str:
+    """Names where a checkpoint is from, or the server that answers; else the keys of the config that stand for it."""
+    keys = record.get("keys", {})
+    if endpoint := keys.get("endpoint"):
+        return f"{endpoint['model']} at {endpoint['url']}"
+    return str(record["checkpoint"] or record["folder"] or f"{', '.join(keys)} in the config")
+
+
+def revision(record: Mapping[str, Any]) -> str:
+    """Names a checkpoint's commit, or the beginning of its weights' digest."""
+    weights = [digest for name, digest in record["files"].items() if name.endswith((".safetensors", ".bin"))]
+    return str(record["revision"] or (f"sha256 {weights[0][:12]}" if weights else "-"))
+
+
+def gather_figures(figures: Mapping[Path, Mapping[str, str]]) -> list[ReportFigure]:
+    """Finds figures by their folders, `DATASET` or `grid` for those of all datasets, and their references there."""
+    return [
+        ReportFigure(name, folder.name, folder / f"{name}.svg", load(reference).CAPTION)
+        for folder, references in figures.items()
+        for name, reference in references.items()
+    ]
+
+
+def without_secrets(settings: Any) -> Any:
+    """Returns a config whose addresses hold nothing that must not be shown, such as keys."""
+    if isinstance(settings, Mapping):
+        return {str(key): without_secrets(value) for key, value in settings.items()}
+    if isinstance(settings, list | tuple):
+        return [without_secrets(value) for value in settings]
+    return shown(settings) if isinstance(settings, str) and "://" in settings else settings

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 from biasgrid.base.faults import UserError
 from biasgrid.inference.checkpoints.checkpoint import digest_file
 from biasgrid.inference.models.servers.usage import holdings_of
-from biasgrid.runs.failed_jobs import Failure
+from biasgrid.runs.failures import Failure
 from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST, REPORT, Layout
 
 NO_OUTPUTS = {"logs", MANIFEST, FAILED_MANIFEST}
 """What lies in the folder of results beside the outputs, as hidden files do: it hangs on how the run went."""
-AGAIN = "run snakemake with the config of these results to make it"
+RUN_AGAIN = "run snakemake with the config of these results to make it"
 
 
-class Finding(NamedTuple):
+class AuditFinding(NamedTuple):
     """A file that is not as the manifest says.
 
     Attributes:
@@ -62,13 +62,13 @@ class Audit(NamedTuple):
     """
 
     files: int
-    findings: list[Finding]
+    findings: list[AuditFinding]
     failures: list[Failure]
     command: str
     stores: list[Store]
 
 
-def digests_of(results: Path, made: Collection[str] | None = None) -> dict[str, str]:
+def digests_of_results(results: Path, made: Collection[str] | None = None) -> dict[str, str]:
     """Returns the SHA-256 of the files in a folder of results, by their paths there; of logs and the like none.
 
     Args:
@@ -78,7 +78,7 @@ def digests_of(results: Path, made: Collection[str] | None = None) -> dict[str, 
     return {str(path.relative_to(results)): digest_file(path) for path in outputs_in(results, made)}
 
 
-def audit(results: Path) -> Audit:
+def audit_results(results: Path) -> Audit:
     """Compares a folder of results with its manifest, or where there is none but that of a failed run with that.
 
     Raises:
@@ -87,8 +87,8 @@ def audit(results: Path) -> Audit:
     whole, failed = read_manifest(results / MANIFEST), read_manifest(results / FAILED_MANIFEST)
     manifest = whole or failed
     if manifest is None:
-        raise UserError(f"there is no {results / MANIFEST}; {AGAIN}")
-    recorded, there = manifest["files"], digests_of(results)
+        raise UserError(f"there is no {results / MANIFEST}; {RUN_AGAIN}")
+    recorded, there = manifest["files"], digests_of_results(results)
     states = {
         "damaged": [file for file, digest in recorded.items() if there.get(file, digest) != digest],
         "missing": [file for file in recorded if file not in there],
@@ -96,17 +96,17 @@ def audit(results: Path) -> Audit:
     }
     found = {file for files in states.values() for file in files}
     states["unmade"] = [file for file in failed["missing"] if file not in found] if failed else []
-    findings = [Finding(state, file) for state, files in states.items() for file in files]
+    findings = [AuditFinding(state, file) for state, files in states.items() for file in files]
     lost = dict.fromkeys(str(results / forced_for(file)) for file in states["damaged"] + states["missing"])
     empty = dict.fromkeys(str(results / output_of(file)) for file in states["damaged"] if is_empty(results / file))
     # A run that failed while there is a manifest was one of some targets alone, for which the grid may have no use.
     targets = [str(results / file) for file in failed["missing"]] if whole and failed and not lost else []
     line = command((failed or manifest)["config_file"], list(empty), targets, list(lost))
     failures, line = failed["failures"] if failed else [], line if lost or failed else ""
-    return Audit(len(recorded), findings, failures, line, list(stores_in(results)))
+    return Audit(len(recorded), findings, failures, line, list(stores_of_results(results)))
 
 
-def stores_in(results: Path) -> Iterator[Store]:
+def stores_of_results(results: Path) -> Iterator[Store]:
     """Counts the answers of servers in a folder of results, cell by cell."""
     for folder in sorted(results.glob(".answers/*/*")):
         dataset, model = folder.parent.name, folder.name
@@ -184,7 +184,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError):
         usable = False
     if not usable:
-        raise UserError(f"{path}: not a manifest, or one of an earlier version; remove it and {AGAIN}")
+        raise UserError(f"{path}: not a manifest, or one of an earlier version; remove it and {RUN_AGAIN}")
     return manifest
 
 

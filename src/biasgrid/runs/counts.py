@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.references import load, stage
@@ -15,16 +15,82 @@ from biasgrid.families.family import Asked, Lists, OneToken
 from biasgrid.inference.checkpoints.checkpoint import folder_of, read_record
 from biasgrid.inference.checkpoints.cost import load_backend
 from biasgrid.inference.models.masked.one_token import fill_mask_place
-from biasgrid.runs.estimates import Figure
 from biasgrid.runs.layout import Layout
 
 if TYPE_CHECKING:
     import polars as pl
 
+
+EstimateKind = Literal["exact", "sampled", "at most", "about"]
+LOOSENESS: tuple[EstimateKind, ...] = get_args(EstimateKind)
+"""From the firmest kind to the loosest."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number and how it is known.
+
+    Attributes:
+        value: the number, None where it is unknown.
+        kind: `exact`; `sampled`, from an even sample; `at most`, an upper bound; or `about`, a rough estimate.
+    """
+
+    value: float | None
+    kind: EstimateKind = "exact"
+
+    def times(self, factor: float | None, kind: EstimateKind = "exact") -> Estimate:
+        """Multiplies with another number, which is known in its own way; unknown where one of the two is."""
+        product = None if self.value is None or factor is None else self.value * factor
+        return Estimate(product, loosest([self.kind, kind]))
+
+
+UNKNOWN = Estimate(None)
+
+
+def total(figures: Iterable[Estimate]) -> Estimate:
+    """Adds figures; the sum is known as its loosest part is, and not at all where a part is unknown."""
+    parts = list(figures)
+    values = [part.value for part in parts if part.value is not None]
+    if len(values) < len(parts):
+        return UNKNOWN
+    return Estimate(sum(values), loosest(part.kind for part in parts))
+
+
+def loosest(kinds: Iterable[EstimateKind]) -> EstimateKind:
+    """Returns the loosest of some kinds, `exact` of none."""
+    return max(kinds, key=LOOSENESS.index, default="exact")
+
+
+def json_data(value: Any) -> Any:
+    """Turns dataclasses into what JSON can hold.
+
+    A figure `x` becomes two keys: `x`, the number or null, and `x_is`, its kind or null where it is unknown.
+    """
+    if isinstance(value, list):
+        return [json_data(part) for part in value]
+    if not is_dataclass(value):
+        return value
+    content: dict[str, Any] = {}
+    for field in fields(value):
+        part = getattr(value, field.name)
+        if isinstance(part, Estimate):
+            content[field.name] = None if part.value is None else rounded_number(part.value)
+            content[f"{field.name}_is"] = None if part.value is None else part.kind
+        else:
+            content[field.name] = json_data(part)
+    return content
+
+
+def rounded_number(value: float) -> float:
+    """Rounds to three decimals, and to an integer where none is left."""
+    short = round(value, 3)
+    return int(short) if short == int(short) else short
+
+
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 
 
-class Facts(NamedTuple):
+class TableFacts(NamedTuple):
     """What a table's metadata tell: how many rows it has and its provenance (empty where it carries none)."""
 
     rows: int
@@ -32,7 +98,7 @@ class Facts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Expanded:
+class InstancesToAsk:
     """What is asked, as a table of instances."""
 
     table: pl.DataFrame
@@ -55,7 +121,7 @@ class Expanded:
         ]
 
 
-def table_facts(path: Path) -> Facts | None:
+def table_facts(path: Path) -> TableFacts | None:
     """Reads a table's metadata alone, None where it is missing or not readable as Parquet."""
     if not path.exists():
         return None
@@ -66,12 +132,12 @@ def table_facts(path: Path) -> Facts | None:
         metadata = parquet.read_metadata(path)
     except (OSError, pyarrow.ArrowException):
         return None
-    return Facts(metadata.num_rows, json.loads((metadata.metadata or {}).get(b"biasgrid", b"{}")))
+    return TableFacts(metadata.num_rows, json.loads((metadata.metadata or {}).get(b"biasgrid", b"{}")))
 
 
 def count_instances(
     layout: Layout, lists: Mapping[tuple[str, str], Lists]
-) -> dict[tuple[str, str], tuple[Asked, Figure]]:
+) -> dict[tuple[str, str], tuple[Asked, Estimate]]:
     """Counts the instances of datasets' variants from their word lists.
 
     Where a tokenizer decides which subjects are kept, the count is exact if that tokenizer is at hand, or if the
@@ -87,33 +153,33 @@ def count_instances(
     config = layout.config
     tokenizers = {variant: config.needed_variants[variant].tokenizer for variant in lists}
     one_token = {name: one_token_of(layout, name) for name in set(tokenizers.values()) if name is not None}
-    counts: dict[tuple[str, str], tuple[Asked, Figure]] = {}
+    counts: dict[tuple[str, str], tuple[Asked, Estimate]] = {}
     for (dataset, variant), content in lists.items():
         name = tokenizers[dataset, variant]
-        asked = asked_of(config.reference_of_family(dataset), content, one_token[name] if name else None)
+        asked = instances_to_ask(config.reference_of_family(dataset), content, one_token[name] if name else None)
         table = layout.instances(dataset, variant)
         exact = name is None or one_token[name] is not None
-        counts[dataset, variant] = asked, Figure(asked.instances) if exact else count_all(table, content, asked)
+        counts[dataset, variant] = asked, Estimate(asked.instances) if exact else count_all(table, content, asked)
     return counts
 
 
-def asked_of(family: str, lists: Lists, one_token: OneToken | None) -> Asked:
+def instances_to_ask(family: str, lists: Lists, one_token: OneToken | None) -> Asked:
     """Returns what lists ask, as their family tells it, or by expanding them."""
     reading = load(stage(family, "reading"))
     if not hasattr(reading, "asked"):
         import polars as pl
 
-        return Expanded(pl.concat(load(stage(family, "expand")).expand(lists).parts))
+        return InstancesToAsk(pl.concat(load(stage(family, "expand")).expand(lists).parts))
     asked: Asked = reading.asked(lists, one_token)
     return asked
 
 
-def count_all(table: Path, lists: Lists, asked: Asked) -> Figure:
+def count_all(table: Path, lists: Lists, asked: Asked) -> Estimate:
     """Counts the instances of what is asked, of which some may be dropped."""
     facts = table_facts(table)
     if facts is not None and facts.provenance.get("word_lists") == lists.digest():
-        return Figure(facts.rows)
-    return Figure(asked.instances, "at most")
+        return Estimate(facts.rows)
+    return Estimate(asked.instances, "at most")
 
 
 def one_token_of(layout: Layout, name: str) -> OneToken | None:

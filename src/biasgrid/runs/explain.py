@@ -17,9 +17,9 @@ from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
 from biasgrid.tables.provenance import cell_provenance, check_made_from
 
-KEYS = {"subject": "subject", "attribute": "attribute", "bias_type": "bias-type", "group": "group"}
+EXPLAINED_KEYS = {"subject": "subject", "attribute": "attribute", "bias_type": "bias-type", "group": "group"}
 """The keys of measures that name a number, and how the command line calls them."""
-TOLERANCE = 1e-9
+AGREEMENT_TOLERANCE = 1e-9
 """What the order of sums may change."""
 
 
@@ -49,10 +49,10 @@ class Explanation(NamedTuple):
         """Whether the table has what comes out again; of a number that is withheld that cannot be said."""
         if self.stated is None or self.recomputed is None:
             return self.flag is not None or self.stated is self.recomputed
-        return math.isclose(self.stated, self.recomputed, rel_tol=0, abs_tol=TOLERANCE)
+        return math.isclose(self.stated, self.recomputed, rel_tol=0, abs_tol=AGREEMENT_TOLERANCE)
 
 
-def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -> Explanation:
+def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, str]) -> Explanation:
     """Explains a number; only rows that concern it are read.
 
     Args:
@@ -68,7 +68,7 @@ def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -
         UserError: the run is not finished, or the family has no such way.
         TableError: a table is damaged, or the measures were made from others.
     """
-    path = measures_of(results, model, dataset)
+    path = cell_measures(results, model, dataset)
     measures = read_table(path, MEASURES)
     facts = read_provenance(path)
     made_of = facts.get("cell")
@@ -81,7 +81,7 @@ def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -
     way, stages = load(reference), load(stage(family, "measure"))
     if "other" in way.EXPLAINED:
         about = as_in_table(measures, about)
-    check_names(measures, about, way.EXPLAINED, dataset)
+    check_explained(measures, about, way.EXPLAINED, dataset)
     measure, chosen = way.number(about, options)
     instances, predictions = results / made_of["instances"], [results / each for each in made_of["predictions"]]
     answered = cell_provenance(instances, predictions)
@@ -89,19 +89,19 @@ def explain(results: Path, model: str, dataset: str, about: Mapping[str, str]) -
     tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
     asked = way.concerned(tables[0], about).collect()
     said = tables[1].filter(pl.col("instance").is_in(asked["instance"].implode())).collect()
-    follow_ups = follow_ups_of(results, made_of)
+    follow_ups = scorer_responses(results, made_of)
     observations = stages.observe(asked, said, options, *([follow_ups] if follow_ups else []))
     named = {name: about[name] for name in way.EXPLAINED}
-    again = row_of(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
-    before = row_of(measures, measure, chosen, named)
+    again = row_of_number(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
+    before = row_of_number(measures, measure, chosen, named)
     cell = MeasuredCell(asked.lazy(), said.lazy(), observations, measures, options)
     return Explanation(
-        measure, chosen, before.get("value"), before.get("flag"), known(again.get("value")), again.get("n", 0),
+        measure, chosen, before.get("value"), before.get("flag"), known_value(again.get("value")), again.get("n", 0),
         way.units(cell, about),
     )  # fmt: skip
 
 
-def measures_of(results: Path, model: str, dataset: str) -> Path:
+def cell_measures(results: Path, model: str, dataset: str) -> Path:
     """Returns the measures of a cell.
 
     Raises:
@@ -119,7 +119,7 @@ def measures_of(results: Path, model: str, dataset: str) -> Path:
     return results / "measures" / dataset / f"{model}.parquet"
 
 
-def follow_ups_of(results: Path, made_of: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+def scorer_responses(results: Path, made_of: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     """Reads what other models said of a cell's texts.
 
     Args:
@@ -141,7 +141,7 @@ def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str
     return swapped if has == [False, True] else about
 
 
-def check_names(measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[str, ...], dataset: str) -> None:
+def check_explained(measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[str, ...], dataset: str) -> None:
     """Refuses names that are missing, of no use or unknown.
 
     Args:
@@ -153,15 +153,21 @@ def check_names(measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[
     Raises:
         InputError: with all of them.
     """
-    options = ", ".join(f"--{KEYS.get(name, name)}" for name in needed)
-    faults = [Fault(dataset, f"--{KEYS.get(name, name)}", "missing", options) for name in needed if name not in about]
+    options = ", ".join(f"--{EXPLAINED_KEYS.get(name, name)}" for name in needed)
+    faults = [
+        Fault(dataset, f"--{EXPLAINED_KEYS.get(name, name)}", "missing", options)
+        for name in needed
+        if name not in about
+    ]
     useless = [name for name in about if name not in (*needed, "other")]
-    faults += [Fault(dataset, f"--{KEYS.get(name, name)}", "names nothing of it", options) for name in useless]
+    faults += [
+        Fault(dataset, f"--{EXPLAINED_KEYS.get(name, name)}", "names nothing of it", options) for name in useless
+    ]
     rows = measures
     for key in needed:
-        if key in KEYS and key in about:
+        if key in EXPLAINED_KEYS and key in about:
             names = rows[key].drop_nulls().unique().sort().to_list()
-            faults += unknown_names(dataset, f"--{KEYS[key]}", [about[key]], names)
+            faults += unknown_names(dataset, f"--{EXPLAINED_KEYS[key]}", [about[key]], names)
             rows = rows.filter(pl.col(key) == about[key]) if about[key] in names else rows
     if "other" in about and (of := next((key for key in ("subject", "group") if key in needed), None)):
         names = measures[of].drop_nulls().unique().sort().to_list()
@@ -170,7 +176,7 @@ def check_names(measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[
         raise InputError(faults)
 
 
-def row_of(measures: pl.DataFrame, measure: str, options: str, about: Mapping[str, str]) -> dict[str, Any]:
+def row_of_number(measures: pl.DataFrame, measure: str, options: str, about: Mapping[str, str]) -> dict[str, Any]:
     """Returns the row of a number, nothing where there is none."""
     keys = [key for key in MEASURE_KEYS if key in measures.columns]
     wanted = {key: about[key] for key in keys if key in about}
@@ -180,6 +186,6 @@ def row_of(measures: pl.DataFrame, measure: str, options: str, about: Mapping[st
     return next(iter(rows.filter(options=options).to_dicts()), {})
 
 
-def known(value: float | None) -> float | None:
+def known_value(value: float | None) -> float | None:
     """Returns a number, None in place of NaN."""
     return None if value is None or math.isnan(value) else value

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from biasgrid.base.faults import UserError
+from biasgrid.base.files import read_made, write_text
 from biasgrid.config import Config
+from biasgrid.report.figures import GRID
+from biasgrid.tables.metric import Controls
 
 RECORDS = ("models", "bases", "tokenizers")
 """The folders of the records that rule fetch makes."""
@@ -231,3 +238,81 @@ class Layout:
     def failed_manifest(self) -> Path:
         """What the last run has done and what not, where it failed."""
         return self.results / FAILED_MANIFEST
+
+
+NOTE = ".made_with.json"
+
+
+def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
+    """Notes in a folder of results the config files that it is made with, and refuses to go on there with others.
+
+    They are known by their places as seen from the folder: an edited config is the same one, and so is one that was
+    moved together with its results.
+
+    Args:
+        results: the folder.
+        configs: paths of the files, later ones adding to earlier ones.
+
+    Raises:
+        UserError: the folder was made with other files, or cannot be written to.
+    """
+    note = Path(results, NOTE)
+    if not note.exists():
+        write_text(note, json.dumps([os.path.relpath(config, results) for config in configs]) + "\n")
+        return
+    made_with = [Path(os.path.normpath(Path(results, config))) for config in noted_configs(note)]
+    if len(made_with) == len(configs) and all(map(is_same_file, made_with, map(Path, configs))):
+        return
+    before, now = (" and ".join(os.path.relpath(file) for file in files) for files in (made_with, configs))
+    raise UserError(
+        f"{results}: made with {before}, but this run is of {now}, and would overwrite those outputs; set "
+        f"`results` in {now} to another folder, or remove {note} to go on in this one"
+    )
+
+
+def noted_configs(note: Path) -> list[str]:
+    """Reads which config files a note names.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    names = read_made(note, "a list of config files")
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def is_same_file(first: Path, second: Path) -> bool:
+    """Says whether two paths are of one file, or of one place where there is no file."""
+    return first.absolute() == second.absolute() or (first.exists() and second.exists() and first.samefile(second))
+
+
+SYNTHETIC_FIGURE = "planted"
+"""The figure of what was planted beside what was measured."""
+
+CONTROLS_FIGURE = "controls"
+"""The figure of the tests of datasets beside those of their controls."""
+
+
+def figures_of(config: Config) -> dict[str, dict[str, str]]:
+    """Returns the figures of the grid and of each dataset that is measured: their references by name, in order."""
+    measured = dict.fromkeys(dataset for _, dataset in config.cells())
+    of_grid = [name for dataset in measured for name in config.family(dataset).grid_figures]
+    if any(dataset in config.learned_datasets(model) for model, dataset in config.cells()):
+        of_grid.append(SYNTHETIC_FIGURE)
+    if any(controls_of_config(config)):
+        of_grid.append(CONTROLS_FIGURE)
+    names = {GRID: of_grid} | {dataset: config.figures_of(dataset) for dataset in measured}
+    return {of: {name: config.registry.figure(name) for name in figures} for of, figures in names.items()}
+
+
+def datasets_of_figure(config: Config, figure: str) -> list[str]:
+    """Returns the datasets that a figure of the grid is about: all, unless it is one of some families alone."""
+    families = {dataset: config.family(dataset).grid_figures for _, dataset in config.cells()}
+    own = [dataset for dataset, figures in families.items() if figure in figures]
+    return own or list(families)
+
+
+def controls_of_config(config: Config) -> Controls:
+    """Returns which of the selected datasets and models are negative controls."""
+    of = {name: config.datasets[name].control_of for name in config.run.datasets}
+    datasets = {name: about for name, about in of.items() if about in config.run.datasets}
+    return Controls(datasets, [name for name in config.run.models if config.models[name].source == "random"])

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from biasgrid.base.files import read_made
+from biasgrid.base.faults import LESS_AT_ONCE
+from biasgrid.base.files import read_made, write_text
 from biasgrid.config import Config
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.models.servers.usage import holdings_of
-from biasgrid.runs.audit import digests_of, refuse_empty
+from biasgrid.runs.audit import digests_of_results, refuse_empty
+from biasgrid.runs.counts import json_data
+from biasgrid.runs.failures import Failure, failure_of
 from biasgrid.runs.layout import Layout
+from biasgrid.runs.status import read_status
 from biasgrid.stats.compare.same_models import same_models
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import provenance
@@ -48,7 +53,7 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
         digest_of,
         title=config.title,
         results=config.results,
-        datasets={dataset: asked_of(config, dataset) for _, dataset in config.cells()},
+        datasets={dataset: description_of_dataset(config, dataset) for _, dataset in config.cells()},
         word_lists={name: read_provenance(path)["word_lists"] for name, path in variants.items()},
         same_models=same_models(read_provenance(layout.summary("parquet"))["measures"]),
         models={model: read_record(path) for model, path in records.items() if path.exists()},
@@ -59,11 +64,11 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
             "seconds": round(sum(cell["seconds"] or 0 for cell in cells), 3),
         },
         config_file=config_file,
-        files=digests_of(layout.results, layout.made),
+        files=digests_of_results(layout.results, layout.made),
     )
 
 
-def asked_of(config: Config, dataset: str) -> dict[str, Any]:
+def description_of_dataset(config: Config, dataset: str) -> dict[str, Any]:
     """Returns the title of a dataset, what it is about, in words, and whose control it is."""
     section, family = config.datasets[dataset], config.family(dataset)
     return {"title": section.title, "about": [*family.about(config, dataset)], "control_of": section.control_of}
@@ -95,11 +100,11 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
         "gpu_peak_mb": max((timing["gpu_peak_mb"] or 0 for timing in timings), default=0) or None,
         "hosts": sorted({timing["host"] for timing in timings}),
         **{key: made[key] for key in OF_PREDICTIONS if key in made},
-        **spent_on(layout, dataset, model, predictions),
+        **usage_of_cell(layout, dataset, model, predictions),
     }
 
 
-def spent_on(layout: Layout, dataset: str, model: str, predictions: Sequence[Path]) -> dict[str, Any]:
+def usage_of_cell(layout: Layout, dataset: str, model: str, predictions: Sequence[Path]) -> dict[str, Any]:
     """Returns what was spent on a cell as `spent`: see `Holdings`, and `cost`; nothing where no server was asked."""
     holdings = holdings_of(layout.answers(dataset, model), predictions)
     if holdings is None:
@@ -107,3 +112,74 @@ def spent_on(layout: Layout, dataset: str, model: str, predictions: Sequence[Pat
     charge = layout.config.models[model].charge(layout.config.question(model, dataset).answer)
     cost = charge.cost(holdings.tokens_in, holdings.tokens_out) if charge else None
     return {"spent": {**holdings._asdict(), "cost": cost}}
+
+
+NO_ERROR_LOGGED = f"it ended without a last word, as a job does that is killed; where memory ran out, {LESS_AT_ONCE}"
+
+
+class UnfinishedJob(NamedTuple):
+    """A job that a run should have done and has not.
+
+    Attributes:
+        rule: its rule.
+        log: its log file.
+        outputs: what it should have made.
+        failed: whether it was begun and failed.
+    """
+
+    rule: str
+    log: str
+    outputs: list[str]
+    failed: bool
+
+
+def write_failed_manifest(
+    config: Config, digest_of: Mapping[str, Any], config_file: str, jobs: Sequence[UnfinishedJob]
+) -> None:
+    """Writes the manifest of a failed run, and removes the manifest of an earlier one which that run has outdated.
+
+    Args:
+        config: the config.
+        digest_of: the config as it was given, of which a digest is kept.
+        config_file: its name.
+        jobs: what the run has not done.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    layout = Layout(config)
+    manifest = make_failed_manifest(layout, digest_of, config_file, jobs)
+    write_text(layout.failed_manifest, json.dumps(manifest, indent=2) + "\n")
+    if str(layout.manifest) in (output for job in jobs for output in job.outputs):
+        layout.manifest.unlink(missing_ok=True)
+
+
+def make_failed_manifest(
+    layout: Layout, digest_of: Mapping[str, Any], config_file: str, jobs: Sequence[UnfinishedJob]
+) -> dict[str, Any]:
+    """Returns what a failed run leaves.
+
+    Returns:
+        The facts of `tables.provenance.provenance`, and `title`, `config_file`; `cells` and `totals` as `biasgrid
+        status` tells them; `failures` (see `Failure`); `missing`, the outputs that the run has not made, or not made
+        anew, and `files`, the SHA-256 of those that are there, by their paths below the folder of results.
+
+    Raises:
+        InputError: not all instances are expanded, and the word lists by which they are counted have faults.
+    """
+    status = read_status(layout.config)
+    return provenance(
+        digest_of,
+        title=layout.config.title,
+        config_file=config_file,
+        cells=json_data(status.cells),
+        totals=json_data(status.totals),
+        failures=[json_data(failure_of_job(job)) for job in jobs if job.failed],
+        missing=sorted(str(Path(output).relative_to(layout.results)) for job in jobs for output in job.outputs),
+        files=digests_of_results(layout.results, layout.made),
+    )
+
+
+def failure_of_job(job: UnfinishedJob) -> Failure:
+    """Returns why a job failed: as its log tells, or that this tells nothing."""
+    return failure_of(job.rule, Path(job.log)) or Failure(job.rule, job.log, NO_ERROR_LOGGED)

@@ -30,7 +30,7 @@ class Preview(NamedTuple):
     observed: pl.DataFrame | None = None
 
 
-def preview(config: Config, dataset: str, model: str | None, count: int, source: str) -> Preview:
+def preview_dataset(config: Config, dataset: str, model: str | None, count: int, source: str) -> Preview:
     """Looks at the first instances of a dataset.
 
     Args:
@@ -52,11 +52,13 @@ def preview(config: Config, dataset: str, model: str | None, count: int, source:
     if faults:
         raise InputError(faults)
     return (
-        Preview(asked_of(config, dataset, count, source)) if model is None else answered(config, dataset, model, count)
+        Preview(first_instances(config, dataset, count, source))
+        if model is None
+        else first_responses(config, dataset, model, count)
     )
 
 
-def asked_of(config: Config, dataset: str, count: int, source: str) -> pl.DataFrame:
+def first_instances(config: Config, dataset: str, count: int, source: str) -> pl.DataFrame:
     """Expands the first instances of a dataset's first variant; subjects that a tokenizer would drop are there."""
     variants = [key for key in config.needed_variants if key[0] == dataset]
     if not variants:
@@ -67,7 +69,7 @@ def asked_of(config: Config, dataset: str, count: int, source: str) -> pl.DataFr
     return rows.select("instance", *what_is_asked(rows.columns))
 
 
-def answered(config: Config, dataset: str, model: str, count: int) -> Preview:
+def first_responses(config: Config, dataset: str, model: str, count: int) -> Preview:
     """Reads the first instances of a cell and what was said of them."""
     layout, question = Layout(config), config.question(model, dataset)
     tables = layout.predictions_of_cell(dataset, model)

@@ -14,7 +14,7 @@ from biasgrid.stats.compare.references import Stored, StoredCell, StoredFigure
 from biasgrid.tables.provenance import digest
 
 
-def stored_of(results: Path, models: Sequence[str] = ()) -> Stored:
+def references_of_run(results: Path, models: Sequence[str] = ()) -> Stored:
     """Returns the headlines of a run that have a value.
 
     Args:
@@ -35,7 +35,7 @@ def stored_of(results: Path, models: Sequence[str] = ()) -> Stored:
     cells = rows.unique(["model", "dataset"], keep="first", maintain_order=True)
     return Stored(
         about={"results": manifest["title"], "config": manifest["config"]},
-        cells=[cell_of(made, manifest, row, level) for row in cells.iter_rows(named=True)],
+        cells=[reference_cell(made, manifest, row, level) for row in cells.iter_rows(named=True)],
         figures=[
             StoredFigure(**{name: row[name] for name in StoredFigure.model_fields if name in row})
             for row in rows.iter_rows(named=True)
@@ -43,7 +43,7 @@ def stored_of(results: Path, models: Sequence[str] = ()) -> Stored:
     )
 
 
-def cell_of(made: Results, manifest: dict[str, Any], row: dict[str, Any], level: float | None) -> StoredCell:
+def reference_cell(made: Results, manifest: dict[str, Any], row: dict[str, Any], level: float | None) -> StoredCell:
     """Returns what is known of a cell."""
     predictions = made.provenance(f"measures/{row['dataset']}/{row['model']}.parquet")["predictions"]
     record = manifest["models"].get(row["model"], {})
@@ -52,7 +52,7 @@ def cell_of(made: Results, manifest: dict[str, Any], row: dict[str, Any], level:
         dataset=row["dataset"],
         kind=row["kind"],
         label=row["label"],
-        asked=asked_of(predictions.get("instances", {})),
+        asked=digests_of_texts(predictions.get("instances", {})),
         scoring=row["scoring"],
         precision=predictions.get("precision"),
         biasgrid=manifest["biasgrid"],
@@ -61,7 +61,7 @@ def cell_of(made: Results, manifest: dict[str, Any], row: dict[str, Any], level:
     )
 
 
-def asked_of(instances: Mapping[str, Any]) -> str | None:
+def digests_of_texts(instances: Mapping[str, Any]) -> str | None:
     """Returns what names the texts that a model was asked: the digest of their lists, and of subjects left out.
 
     Args:

@@ -2,33 +2,97 @@
 
 from __future__ import annotations
 
+import json
+import socket
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args
 
 from biasgrid.config import Config, load_word_lists
-from biasgrid.runs.counts import count_instances, table_facts
-from biasgrid.runs.estimates import UNKNOWN, Figure, total
-from biasgrid.runs.failed_jobs import Failure, other_failures
-from biasgrid.runs.layout import Layout
-from biasgrid.runs.shards import (
-    STATES,
-    ShardStatus,
-    State,
-    Times,
-    mean_rate,
-    status_of_shard,
-    status_of_table,
-    times_of,
-)
+from biasgrid.jobs.progress import Beat, read_beat
+from biasgrid.runs.counts import UNKNOWN, Estimate, count_instances, table_facts, total
+from biasgrid.runs.failures import Failure, failure_of, other_failures
+from biasgrid.runs.layout import Layout, Shard
 from biasgrid.tables.metric import NOT_MEASURABLE
+
+ShardState = Literal["failed", "running", "incomplete", "waiting", "done"]
+STATES: tuple[ShardState, ...] = get_args(ShardState)
+"""From what most needs to be seen to what least does."""
+SECONDS_OF_A_BEAT = 120
+"""A job says every 5 seconds or so how far it is; one that has been silent for longer than this is not at work."""
+
+
+class ShardTimes(NamedTuple):
+    """What is read of `models.predict.Timing`."""
+
+    rows: int
+    found: int
+    seconds: float
+
+
+class ShardStatus(NamedTuple):
+    """How far a shard is; `rate` is in rows per second, and None where nothing runs."""
+
+    state: ShardState
+    rows: int
+    rate: float | None = None
+    failure: Failure | None = None
+
+
+def status_of_shard(shard: Shard, rule: str = "predict") -> ShardStatus:
+    """Looks how far a shard is that a rule makes.
+
+    A job that ends with an error has it in its log, which the next job of the shard begins anew; so an error says
+    that none is at work.
+    """
+    table = status_of_table(shard.predictions)
+    if table.state == "done":
+        return table
+    beat = read_beat(shard.progress)
+    kept = beat.kept if beat else 0
+    failure = failure_of(rule, shard.log)
+    if failure is not None:
+        return ShardStatus("failed", kept, failure=failure)
+    if beat is not None and time.time() - beat.at < SECONDS_OF_A_BEAT and not has_died(beat):
+        return ShardStatus("running", beat.rows, beat.rows_per_second)
+    return ShardStatus("incomplete" if kept else "waiting", kept)
+
+
+def has_died(beat: Beat) -> bool:
+    """Says whether the process that wrote a beat is known to be gone, which only its own machine knows."""
+    return (
+        beat.host == socket.gethostname() and not Path("/proc", str(beat.pid)).exists() and Path("/proc/self").exists()
+    )
+
+
+def status_of_table(predictions: Path) -> ShardStatus:
+    """Says whether a predictions table is there; one that cannot be read is made again, and so is not."""
+    facts = table_facts(predictions)
+    return ShardStatus("waiting", 0) if facts is None else ShardStatus("done", facts.rows)
+
+
+def times_of(shards: Sequence[Shard]) -> list[ShardTimes]:
+    """Reads how long those of the finished shards took that say so."""
+    times = []
+    for shard in shards:
+        with suppress(OSError, ValueError, KeyError):
+            timing = json.loads(shard.timing.read_text()) if shard.predictions.exists() else {}
+            times.append(ShardTimes(*(timing[name] for name in ShardTimes._fields)))
+    return times
+
+
+def mean_rate(times: Sequence[ShardTimes]) -> float | None:
+    """Returns the rows per second of finished shards, None where none says how long it took."""
+    seconds = sum(shard.seconds for shard in times)
+    return sum(shard.rows - shard.found for shard in times) / seconds if seconds else None
 
 
 @dataclass(frozen=True)
-class Reached:
+class AnsweredCount:
     """How much of what is asked is answered, of a cell or of several together.
 
     Attributes:
@@ -41,15 +105,15 @@ class Reached:
         seconds_left: how long the rows that are left take while shards run, null where none does.
     """
 
-    instances: Figure
+    instances: Estimate
     rows: int
     found: int
     rows_per_second: float | None
-    seconds_left: Figure
+    seconds_left: Estimate
 
 
 @dataclass(frozen=True)
-class CellStatus(Reached):
+class CellStatus(AnsweredCount):
     """How far a cell is.
 
     Attributes:
@@ -67,15 +131,15 @@ class CellStatus(Reached):
     model: str
     writer: str | None
     expanded: bool
-    state: State
-    shards: dict[State, int]
+    state: ShardState
+    shards: dict[ShardState, int]
     measured: bool
     not_measurable: str | None
     failures: list[Failure]
 
 
 @dataclass(frozen=True)
-class StatusTotals(Reached):
+class StatusTotals(AnsweredCount):
     """Sums over cells and follow-ups.
 
     Attributes:
@@ -85,7 +149,7 @@ class StatusTotals(Reached):
     """
 
     cells: int
-    states: dict[State, int]
+    states: dict[ShardState, int]
     expanded: int
     measured: int
 
@@ -117,7 +181,7 @@ def read_status(config: Config) -> Status:
     """
     layout = Layout(config)
     tables = {layout.instances_of_cell(dataset, model) for model, dataset in config.cells()}
-    rows = {table: Figure(facts.rows) for table in tables if (facts := table_facts(table)) is not None}
+    rows = {table: Estimate(facts.rows) for table in tables if (facts := table_facts(table)) is not None}
     expected = expected_instances(layout, rows)
     instances = {}
     for cell in config.cells():
@@ -129,10 +193,10 @@ def read_status(config: Config) -> Status:
         for dataset, writer, model in layout.follow_ups()
     ]
     failed = str(layout.failed_manifest) if layout.failed_manifest.exists() else None
-    return Status(cells, follow_ups, totals_of(cells, follow_ups), list(other_failures(layout)), failed)
+    return Status(cells, follow_ups, status_totals(cells, follow_ups), list(other_failures(layout)), failed)
 
 
-def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Figure]:
+def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Estimate]:
     """Counts the instances of tables that are not there by their word lists, which are read only if there are any."""
     missing = [variant for variant in layout.config.selected_variants if layout.instances(*variant) not in expanded]
     lists = load_word_lists(layout.config) if missing else {}
@@ -140,7 +204,7 @@ def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path,
     return {layout.instances(*variant): count for variant, (_, count) in counts.items()}
 
 
-def status_of_cell(layout: Layout, dataset: str, model: str, instances: Figure, expanded: bool) -> CellStatus:
+def status_of_cell(layout: Layout, dataset: str, model: str, instances: Estimate, expanded: bool) -> CellStatus:
     """Looks how far a cell is."""
     predictions, measures = layout.predictions_of_cell(dataset, model), layout.measures(dataset, model)
     shards = layout.shards(dataset, model)
@@ -159,7 +223,7 @@ def status_of_cell(layout: Layout, dataset: str, model: str, instances: Figure, 
     )
 
 
-def status_of_follow_up(layout: Layout, dataset: str, writer: str, model: str, asked: Figure) -> CellStatus:
+def status_of_follow_up(layout: Layout, dataset: str, writer: str, model: str, asked: Estimate) -> CellStatus:
     """Looks how far a model is that reads the texts of a cell.
 
     Args:
@@ -170,7 +234,7 @@ def status_of_follow_up(layout: Layout, dataset: str, writer: str, model: str, a
         asked: how many instances the cell has.
     """
     shard, facts = layout.follow_up(dataset, writer, model), table_facts(layout.texts(dataset, writer))
-    instances = asked.times(1, "at most") if facts is None else Figure(facts.rows)
+    instances = asked.times(1, "at most") if facts is None else Estimate(facts.rows)
     found, expanded = [status_of_shard(shard, "predict_follow_up")], facts is not None
     return CellStatus(
         dataset=dataset,
@@ -185,10 +249,10 @@ def status_of_follow_up(layout: Layout, dataset: str, writer: str, model: str, a
 
 
 def of_shards(
-    shards: Sequence[ShardStatus], times: Sequence[Times], instances: Figure, expanded: bool
+    shards: Sequence[ShardStatus], times: Sequence[ShardTimes], instances: Estimate, expanded: bool
 ) -> dict[str, Any]:
     """Returns what the shards of a cell tell of it, as in `CellStatus`."""
-    rows, states = sum(shard.rows for shard in shards), counted(shard.state for shard in shards)
+    rows, states = sum(shard.rows for shard in shards), count_states(shard.state for shard in shards)
     rates = [shard.rate for shard in shards if shard.rate is not None]
     return {
         "rows": rows,
@@ -201,7 +265,7 @@ def of_shards(
     }
 
 
-def state_of_cell(shards: Mapping[State, int], whole: bool) -> State:
+def state_of_cell(shards: Mapping[ShardState, int], whole: bool) -> ShardState:
     """Returns a cell's state.
 
     Args:
@@ -213,27 +277,27 @@ def state_of_cell(shards: Mapping[State, int], whole: bool) -> State:
     return "incomplete" if partly or (foremost == "done" and not whole) else foremost
 
 
-def counted(states: Iterable[State]) -> dict[State, int]:
+def count_states(states: Iterable[ShardState]) -> dict[ShardState, int]:
     """Counts how often each state occurs."""
     counts = Counter(states)
     return {state: counts[state] for state in STATES}
 
 
-def time_left(instances: Figure, rows: int, rate: float) -> Figure:
+def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
     """Returns the seconds that the rows take that are left, unknown where nothing runs."""
     if instances.value is None or not rate:
         return UNKNOWN
-    return Figure(max(0, instances.value - rows) / rate, instances.kind)
+    return Estimate(max(0, instances.value - rows) / rate, instances.kind)
 
 
-def totals_of(cells: Sequence[CellStatus], follow_ups: Sequence[CellStatus] = ()) -> StatusTotals:
+def status_totals(cells: Sequence[CellStatus], follow_ups: Sequence[CellStatus] = ()) -> StatusTotals:
     """Sums cells up, and what models are asked of their texts."""
     asked = [*cells, *follow_ups]
     instances, rows = total(each.instances for each in asked), sum(each.rows for each in asked)
     rates = [each.rows_per_second or 0 for each in asked if each.shards["running"]]
     return StatusTotals(
         cells=len(cells),
-        states=counted(cell.state for cell in cells),
+        states=count_states(cell.state for cell in cells),
         expanded=sum(cell.expanded for cell in cells),
         measured=sum(cell.measured for cell in cells),
         instances=instances,
@@ -246,8 +310,8 @@ def totals_of(cells: Sequence[CellStatus], follow_ups: Sequence[CellStatus] = ()
 
 def is_up_to_date(output: Path, inputs: Sequence[Path]) -> bool:
     """Says whether a file is there and none of the files that it was made from has changed since."""
-    made = modified(output)
-    return made is not None and all(made >= (modified(path) or 0) for path in inputs)
+    made = modification_time(output)
+    return made is not None and all(made >= (modification_time(path) or 0) for path in inputs)
 
 
 def why_withheld(measures: Path) -> str | None:
@@ -262,7 +326,7 @@ def why_withheld(measures: Path) -> str | None:
     return None
 
 
-def modified(path: Path) -> float | None:
+def modification_time(path: Path) -> float | None:
     """Returns when a file was last changed, in seconds since 1970; None where there is none."""
     try:
         return path.stat().st_mtime

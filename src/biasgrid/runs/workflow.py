@@ -9,8 +9,8 @@ from biasgrid.base.faults import UserError
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.results import Results
 
-PACKAGE = Path(__file__).parents[1]
-SHIPPED = PACKAGE / "shipped"
+INSTALLED_WORKFLOW = Path(__file__).parents[1]
+WORKFLOW_SOURCE = INSTALLED_WORKFLOW / "shipped"
 """Where an installed package has the workflow's files; in a repository they stand at its root."""
 FILES = ("Snakefile", "config", "envs", "profiles", "reference", "rules", "word_lists", "workflow")
 
@@ -21,7 +21,7 @@ def workflow_folder() -> Path:
     Raises:
         UserError: it is not beside the package.
     """
-    folder = SHIPPED if SHIPPED.is_dir() else PACKAGE.parents[1]
+    folder = WORKFLOW_SOURCE if WORKFLOW_SOURCE.is_dir() else INSTALLED_WORKFLOW.parents[1]
     if not (folder / "Snakefile").is_file():
         raise UserError(f"there is no Snakefile in {folder}; expected biasgrid from a wheel or from its repository")
     return folder

@@ -14,9 +14,8 @@ from shards import Cell, asked
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
-from biasgrid.cli.quickstart.ask import Asker, read_lines
-from biasgrid.cli.quickstart.model import look_at
-from biasgrid.cli.quickstart.typed import TypedError, typed_line
+from biasgrid.cli.quickstart.ask import Asker, TypedTextError, read_typed_lines, typed_line
+from biasgrid.cli.quickstart.model import describe_model
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 
 RUNNER = CliRunner()
@@ -75,11 +74,11 @@ def test_a_model_is_loaded_once(
     shutil.copytree(folders / name, model)
 
     def ask(asker: Asker, line: str) -> dict[str, Any]:
-        (answer,) = asker.ask(read_lines(asker.model.task, [line], "what was typed"))
+        (answer,) = asker.ask(read_typed_lines(asker.model.task, [line], "what was typed"))
         return answer
 
     def asker(folder: str) -> Asker:
-        return Asker(look_at(str(model), {}, None, None), tmp_path / folder)
+        return Asker(describe_model(str(model), {}, None, None), tmp_path / folder)
 
     alone = [ask(asker(f"alone {number}"), line) for number, line in enumerate(others)]
     session = asker("session")
@@ -120,7 +119,7 @@ def test_a_server_is_asked(tmp_path: Path) -> None:
     ],
 )
 def test_lines_that_are_none_are_refused(task: str, line: str, problem: str) -> None:
-    with pytest.raises(TypedError) as caught:
+    with pytest.raises(TypedTextError) as caught:
         typed_line(task, line)
     assert problem in caught.value.problem
 

@@ -12,17 +12,17 @@ from typer.testing import CliRunner
 
 from biasgrid.base.faults import UserError
 from biasgrid.cli.app import app
-from biasgrid.cli.quickstart.config import starter
-from biasgrid.cli.quickstart.downsample import SIZES, cut
-from biasgrid.cli.quickstart.model import Tried, look_at
+from biasgrid.cli.quickstart.config import make_config
+from biasgrid.cli.quickstart.downsample import SIZES, downsample_config
+from biasgrid.cli.quickstart.model import DescribedModel, describe_model
 from biasgrid.config import parse_config
 
 UNDERSPECIFIED = ["gender", "nationality", "ethnicity", "religion"]
 RUNNER = CliRunner()
 
 
-def tried(folder: Path) -> Tried:
-    return look_at(str(folder), {}, None, None)
+def tried(folder: Path) -> DescribedModel:
+    return describe_model(str(folder), {}, None, None)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def tried(folder: Path) -> Tried:
 def test_a_folder_says_what_it_is_for(folders: Path, name: str, task: str, datasets: list[str]) -> None:
     one = tried(folders / name)
     assert (one.task, one.name, one.section["label"]) == (task, name, name)
-    content, fitting = starter(ROOT, "results", [one], [])
+    content, fitting = make_config(ROOT, "results", [one], [])
     assert fitting[: len(datasets)] == datasets
     whole = {key: section | {"sample": "all"} for key, section in content["datasets"].items()}
     config = parse_config(content | {"datasets": whole}, "here")
@@ -45,7 +45,7 @@ def test_a_folder_says_what_it_is_for(folders: Path, name: str, task: str, datas
 
 def test_the_working_folder_is_called_by_its_name(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folders / "lm")
-    one = look_at(".", {}, None, None)
+    one = describe_model(".", {}, None, None)
     assert (one.name, one.section["label"]) == ("lm", "lm")
 
 
@@ -56,21 +56,21 @@ def test_classes_of_a_classifier_are_taken_by_their_names(tmp_path: Path) -> Non
         (tmp_path / "config.json").write_text(json.dumps(config))
         return str(tmp_path)
 
-    named = look_at(classifier("NEGATIVE", "POSITIVE"), {}, None, None)
+    named = describe_model(classifier("NEGATIVE", "POSITIVE"), {}, None, None)
     assert named.section["labels"] == {"negative": "NEGATIVE", "positive": "POSITIVE"}
-    assert starter(ROOT, "results", [named], [])[1] == ["sentiment-2"]
+    assert make_config(ROOT, "results", [named], [])[1] == ["sentiment-2"]
     with pytest.raises(UserError, match=r"its classes are LABEL_0, LABEL_1; expected --labels with their meaning"):
-        look_at(classifier("LABEL_0", "LABEL_1"), {}, None, None)
-    told = look_at(classifier("LABEL_0", "LABEL_1"), {"negative": "LABEL_0", "positive": "LABEL_1"}, None, None)
+        describe_model(classifier("LABEL_0", "LABEL_1"), {}, None, None)
+    told = describe_model(classifier("LABEL_0", "LABEL_1"), {"negative": "LABEL_0", "positive": "LABEL_1"}, None, None)
     assert told.section["labels"] == {"negative": "LABEL_0", "positive": "LABEL_1"}
 
 
 def test_a_server_is_a_model() -> None:
-    one = look_at("http://127.0.0.1:9/v1", {}, "org/Large-2", "KEY_OF_MINE")
+    one = describe_model("http://127.0.0.1:9/v1", {}, "org/Large-2", "KEY_OF_MINE")
     assert one.name == "large-2"
     assert one.section["endpoint"] == {"url": "http://127.0.0.1:9/v1", "model": "org/Large-2", "key": "${KEY_OF_MINE}"}
     with pytest.raises(UserError, match="expected --name with one of their names"):
-        look_at("http://127.0.0.1:9/v1", {}, None, None)
+        describe_model("http://127.0.0.1:9/v1", {}, None, None)
 
 
 def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,17 +82,17 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypa
         tried(tmp_path)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(UserError, match="no/such-model: no folder of this name, and the hub says: "):
-        look_at("no/such-model", {}, None, None)
+        describe_model("no/such-model", {}, None, None)
     with pytest.raises(UserError, match="sentiment-2 are not for models of fill-mask; expected one of eth"):
-        starter(ROOT, "results", [tried(folders / "lm")], ["sentiment-2"])
+        make_config(ROOT, "results", [tried(folders / "lm")], ["sentiment-2"])
     with pytest.raises(UserError, match=r"unknown name 'gendr' \(did you mean 'gender'\?\)"):
-        starter(ROOT, "results", [tried(folders / "lm")], ["gendr"])
+        make_config(ROOT, "results", [tried(folders / "lm")], ["gendr"])
 
 
 def test_less_time_asks_less_of_all_templates(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("biasgrid.cli.quickstart.downsample.measured_tflops", lambda: 1e-2)
-    content, _ = starter(ROOT, "results", [tried(folders / "qa")], ["gender"])
-    sections = [cut(content, seconds)["datasets"]["gender"] for seconds in (1e9, 100, 10)]
+    content, _ = make_config(ROOT, "results", [tried(folders / "qa")], ["gender"])
+    sections = [downsample_config(content, seconds)["datasets"]["gender"] for seconds in (1e9, 100, 10)]
     assert "limit" not in sections[0]
     assert sections[0]["sample"] == "all"
     sizes = [section["limit"]["subjects"] for section in sections[1:]]

@@ -12,8 +12,8 @@ from tiny_writers import CHAT_TEMPLATE, make_tokenizer
 from transformers import AutoConfig, AutoModelForImageTextToText
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.quickstart.ask import Asker, read_lines
-from biasgrid.cli.quickstart.model import look_at
+from biasgrid.cli.quickstart.ask import Asker, read_typed_lines
+from biasgrid.cli.quickstart.model import describe_model
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 
 POSITIONS = 64
@@ -50,8 +50,8 @@ def checkpoint(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_they_are_asked_alike_by_ask_and_by_the_grid(checkpoint: Path, tmp_path: Path) -> None:
-    asker = Asker(look_at(str(checkpoint), {}, None, None), tmp_path / "ask")
-    (answer,) = asker.ask(read_lines("text-generation", [" | ".join([QUESTION, *OPTIONS])], "what was typed"))
+    asker = Asker(describe_model(str(checkpoint), {}, None, None), tmp_path / "ask")
+    (answer,) = asker.ask(read_typed_lines("text-generation", [" | ".join([QUESTION, *OPTIONS])], "what was typed"))
     rows = [{"text": QUESTION, "candidates": OPTIONS}]
     (said,) = Cell(tmp_path / "cell", "text-generation", asked(rows), checkpoint).predict()["probabilities"].to_list()
     assert answer["probabilities"] == pytest.approx(said, abs=1e-7)
@@ -85,15 +85,15 @@ def test_what_is_longer_than_their_positions_is_refused(checkpoint: Path, tmp_pa
 def test_what_to_do_with_models_that_nobody_asks_is_said(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "config.json").write_text(f'{{"architectures": ["{name}"]}}')
     with pytest.raises(UserError, match=rf"{message}.*or name the model in a config, with its `task`"):
-        look_at(str(tmp_path), {}, None, None)
+        describe_model(str(tmp_path), {}, None, None)
 
 
 def test_xlnet_that_answers_is_asked(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"architectures": ["XLNetForQuestionAnsweringSimple"]}')
-    assert look_at(str(tmp_path), {}, None, None).task == "question-answering"
+    assert describe_model(str(tmp_path), {}, None, None).task == "question-answering"
 
 
 def test_an_adapter_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
     with pytest.raises(UserError, match=r"holds an adapter of org/base .*merge_and_unload"):
-        look_at(str(tmp_path), {}, None, None)
+        describe_model(str(tmp_path), {}, None, None)

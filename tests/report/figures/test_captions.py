@@ -17,11 +17,11 @@ from biasgrid.families.underspecified.family import CLUSTERS, FAMILY
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
 from biasgrid.report.captions import captions, captions_file
-from biasgrid.runs.figures import CONTROLS, PLANTED
+from biasgrid.runs.layout import CONTROLS_FIGURE, SYNTHETIC_FIGURE
 
 FIGURES = (
     *(*FAMILY.grid_figures, *OWN_FIGURES, CLUSTERS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS),
-    *(*PROBES.grid_figures, *FIGURES_OF_PROBES, *FIGURES_OF_PROMPTS, PLANTED, CONTROLS),
+    *(*PROBES.grid_figures, *FIGURES_OF_PROBES, *FIGURES_OF_PROMPTS, SYNTHETIC_FIGURE, CONTROLS_FIGURE),
 )
 
 

@@ -21,7 +21,7 @@ from small_measures import table_of
 from biasgrid.report.figures.associations import associations, clusters, heat_map
 from biasgrid.report.figures.cells import errors, intensity_mu, model_ranks, variances
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.theme import save, with_whole_subtitle
+from biasgrid.report.figures.drawing.theme import save_figure, with_whole_subtitle
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.statistics import BY_TEMPLATE, FRAMES, STATISTICS, VARIANCES
 from biasgrid.tables.summary import ModelFacts
@@ -67,7 +67,7 @@ def test_associations_stand_beside_their_frames() -> None:
         "by_template": table_of(BY_TEMPLATE, rows, **cell, **zeros),
         "frames": table_of(FRAMES, frames, **cell),
     }
-    marks = associations.by_frame(replace(FAITHS, tables=tables))
+    marks = associations.gamma_by_cluster(replace(FAITHS, tables=tables))
     assert marks.select("frame", "gamma").rows() == [(0, pytest.approx(0.4)), (1, pytest.approx(0.2))]
 
 
@@ -114,7 +114,7 @@ def test_shares_of_variance_weigh_blocks_and_take_negative_variances_for_none(me
         for name, value in values.items()
     ]
     table = table_of(VARIANCES, [*rows, {"name": "mde", "value": 9.0}], model="one", dataset="faith")
-    found = dict(variances.shares(table).select("name", "share").iter_rows())
+    found = dict(variances.variance_shares(table).select("name", "share").iter_rows())
     assert found == {"association": 0.75, "pair": 0, "order": 0.25}
     figure = variances.figure(measures, replace(GRID, tables={"variances": table}))
     assert figure.data.select("name", "begin", "end").rows()[0] == ("association", 0, 0.75)
@@ -174,7 +174,7 @@ def test_a_subtitle_that_is_too_wide_goes_on_in_more_lines_and_none_is_made_of_o
     assert wide.labels.subtitle.split() == words.split()
     assert wide.labels.subtitle.count("\n") > 0
     assert wide.theme.getp("figure_size")[1] > figure.theme.getp("figure_size")[1]
-    save(wide, tmp_path / "a.svg", tmp_path / "a.png")
+    save_figure(wide, tmp_path / "a.svg", tmp_path / "a.png")
 
 
 def test_strongest_associations_of_which_none_is_told_from_noise_say_so() -> None:

@@ -8,9 +8,8 @@ import pytest
 from small_measures import measures_of
 
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.draw import draw
-from biasgrid.report.figures.drawing.theme import save
+from biasgrid.report.figures.drawing.context import FigureContext, draw_figure
+from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.tables.summary import ModelFacts
 
 MODELS = {name: ModelFacts("LM", name.title(), {}) for name in ("one", "two", "three")}
@@ -31,26 +30,26 @@ def measures(*withheld: tuple[str, str], datasets: tuple[str, ...] = ("faith",))
 
 
 def test_a_figure_of_measurable_cells_says_nothing_besides() -> None:
-    figure = draw(MU, measures(), FAITHS)
+    figure = draw_figure(MU, measures(), FAITHS)
     assert figure.data["label"].to_list() == ["One", "Two", "Three"]
     assert figure.labels.caption is None
 
 
 def test_cells_that_are_not_measurable_are_left_out_and_named() -> None:
-    figure = draw(MU, measures(("two", "faith")), FAITHS)
+    figure = draw_figure(MU, measures(("two", "faith")), FAITHS)
     assert figure.data["label"].to_list() == ["One", "Three"]
     assert figure.labels.caption == "Left out, because not measurable: Two."
 
 
 def test_of_several_datasets_the_cell_is_named() -> None:
-    figure = draw(MU, measures(("two", "land"), datasets=("faith", "land")), BOTH)
+    figure = draw_figure(MU, measures(("two", "land"), datasets=("faith", "land")), BOTH)
     assert len(figure.data) == 5
     assert figure.labels.caption == "Left out, because not measurable: Two on Countries."
 
 
 @pytest.mark.parametrize("figure", ["intensity_mu", "ranks", "heat_map", "group_pairs", "failure_curve"])
 def test_where_nothing_is_measurable_the_figure_says_so_in_words(figure: str) -> None:
-    drawn = draw(BUILT_IN.figure(figure), measures(*((model, "faith") for model in MODELS)), FAITHS)
+    drawn = draw_figure(BUILT_IN.figure(figure), measures(*((model, "faith") for model in MODELS)), FAITHS)
     assert drawn.labels.subtitle == "Left out, because not measurable: One, Two, Three."
 
 
@@ -58,6 +57,8 @@ def test_where_nothing_is_measurable_the_figure_says_so_in_words(figure: str) ->
 def test_names_are_drawn_as_they_stand(label: str, tmp_path: Path) -> None:
     """Matplotlib would set what stands between dollars as a formula, and fail where it is none."""
     context = FigureContext({"faith": label}, {"one": ModelFacts("LM", label, {})})
-    figure = draw(MU, measures_of([{"model": "one", "dataset": "faith", "measure": "mu", "value": 0.5}]), context)
-    save(figure, tmp_path / "mu.svg", tmp_path / "mu.png")
+    figure = draw_figure(
+        MU, measures_of([{"model": "one", "dataset": "faith", "measure": "mu", "value": 0.5}]), context
+    )
+    save_figure(figure, tmp_path / "mu.svg", tmp_path / "mu.png")
     assert escape(label) in (tmp_path / "mu.svg").read_text()

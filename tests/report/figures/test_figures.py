@@ -31,7 +31,7 @@ from biasgrid.report.figures import figures
 from biasgrid.report.figures.associations import heat_map, ranks
 from biasgrid.report.figures.cells import errors, intensity_mu, planted
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.theme import save
+from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.stats.recovery import measured_and_planted, recovery
 from biasgrid.stats.selection import select_rows
 from biasgrid.tables.certainty import with_certainty
@@ -83,7 +83,7 @@ def test_models_that_share_no_subject_are_not_ranked(tmp_path: Path) -> None:
     measures = by_subject({"one": {"Ann": 0.3, "Bob": -0.3}, "two": {"Cleo": 0.1, "Dan": -0.1}})
     plot = ranks.figure(measures, FAITHS)
     assert plot.labels.subtitle == "the models of each kind share no subject, so no ranks can be averaged"
-    save(plot, tmp_path / "ranks.svg", tmp_path / "ranks.png")
+    save_figure(plot, tmp_path / "ranks.svg", tmp_path / "ranks.png")
 
 
 def test_panels_of_ranks_say_how_many_models_they_average(measures: pl.DataFrame) -> None:
@@ -125,7 +125,7 @@ def test_what_is_not_told_from_noise_is_sharp_and_takes_few_bytes(tmp_path: Path
     sizes, pictures = [], []
     for place, q in enumerate((0.01, 0.5)):
         files = tmp_path / f"{place}.svg", tmp_path / f"{place}.png"
-        save(heat_map.figure(measures.with_columns(q=pl.lit(q)), FAITHS), *files)
+        save_figure(heat_map.figure(measures.with_columns(q=pl.lit(q)), FAITHS), *files)
         sizes.append(len(files[0].read_bytes()))
         pictures.append(imread(files[1]))
     # No picture of dots and no path of each, but one path of them all.
@@ -223,7 +223,7 @@ def test_the_same_figure_gives_the_same_bytes(
     files = []
     for run in ("first", "second"):
         paths = tmp_path / run / f"{name}.svg", tmp_path / run / f"{name}.png"
-        save(load(figures()[name]).figure(with_certainty(shown, context.table("statistics")), context), *paths)
+        save_figure(load(figures()[name]).figure(with_certainty(shown, context.table("statistics")), context), *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
     svg, png = files[0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from biasgrid.report.figures.drawing.readable import both_ends, columns_of, shorten_all
+from biasgrid.report.figures.drawing.layout import both_ends, columns_of, shorten_all
 from biasgrid.report.figures.drawing.theme import legend_columns, palette
 
 

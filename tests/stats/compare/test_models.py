@@ -134,7 +134,7 @@ def test_marks_stand_beside_each_other(results: Path) -> None:
 def told(*arguments: str, code: int = 0) -> str:
     with pytest.MonkeyPatch.context() as patch:
         # However wide the terminal was when the package was imported.
-        patch.setattr("biasgrid.cli.compare.console", Console(width=1000))
+        patch.setattr("biasgrid.cli.commands.compare.console", Console(width=1000))
         result = CliRunner().invoke(app, ["compare", *arguments])
     assert result.exit_code == code, result.output
     return result.output

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,15 +13,14 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.files import write_text
 from biasgrid.base.messages import checked
 from biasgrid.base.references import found
-from biasgrid.cli.quickstart.model import Tried
-from biasgrid.cli.quickstart.typed import FORMS, Typed, TypedError, typed_line
+from biasgrid.cli.quickstart.model import DescribedModel
 from biasgrid.config import Config
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.config.running import Run
+from biasgrid.config.sections import Run
 from biasgrid.families.expansion import expand_rows
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
@@ -32,11 +32,132 @@ from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table, write_table
 from biasgrid.tables.provenance import provenance
 
+PART_SEPARATOR = re.compile(r"(?:^|\s)\|(?=\s|$)")
+"""What stands between the parts of a line: a `|` with white space on both sides."""
+LINE_BREAK = r"\n"
+"""How a line break is typed: as a backslash and an n."""
+
+
+class TypedTextError(Problem):
+    """What is wrong with a line."""
+
+
+@dataclass(frozen=True)
+class TypedText:
+    """A line that was typed.
+
+    Attributes:
+        texts: what is read, in the order in which it was typed.
+        row: what it asks: `text`, `text_pair`, and `candidate1`, ... and `position1`, ... where there are any.
+        answer: the kind of its answer, a module of `tables.answers`.
+        candidates: the texts whose probabilities are read.
+    """
+
+    texts: Sequence[str]
+    row: Mapping[str, Any]
+    answer: str
+    candidates: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How models of a task are asked.
+
+    Attributes:
+        written: what the parts of a line are, for people.
+        fewest: how many parts there must be.
+        most: how many there may be, None for any number.
+        read: makes a line of its parts.
+        choices: what decides the answers beside the model's own keys, see `Choices` of the task's back end.
+    """
+
+    written: str
+    fewest: int
+    most: int | None
+    read: Callable[[Sequence[str]], TypedText]
+    choices: Mapping[str, Any] = field(default_factory=dict)
+
+
+def typed_line(task: str, line: str) -> TypedText:
+    """Reads a line for models of a task.
+
+    Raises:
+        TypedError: its parts are not those of the task's form.
+    """
+    form = TEXT_FORMS[task]
+    parts = [part.strip().replace(LINE_BREAK, "\n") for part in PART_SEPARATOR.split(line.strip())]
+    if not all(parts):
+        raise TypedTextError("an empty part" if len(parts) > 1 else "nothing is asked", form.written)
+    if len(parts) < form.fewest or (form.most is not None and len(parts) > form.most):
+        raise TypedTextError(f"{line.strip()!r} has {len(parts)} part{'s' * (len(parts) > 1)}", form.written)
+    return form.read(parts)
+
+
+def read_question(parts: Sequence[str]) -> TypedText:
+    """Reads a context, a question and names, whose first places in the context count.
+
+    Raises:
+        TypedError: the context lacks a name.
+    """
+    context, question, *names = parts
+    row: dict[str, Any] = {"text": question, "text_pair": context}
+    for number, name in enumerate(names, start=1):
+        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", context)
+        if found is None:
+            raise TypedTextError(f"{name!r} is not in the context {context!r}", "names as they are written there")
+        row |= {f"candidate{number}": name, f"position{number}": found.start()}
+    return TypedText([context, question], row, "span", names)
+
+
+def read_choice(parts: Sequence[str]) -> TypedText:
+    """Reads a text and words, between which a model chooses."""
+    text, *words = parts
+    return TypedText([text], {"text": text} | typed_candidates(words), "choice", words)
+
+
+def read_prompt(parts: Sequence[str]) -> TypedText:
+    """Reads a prompt; with options behind it the model chooses, and without it writes."""
+    return read_choice(parts) if len(parts) > 1 else TypedText(parts, {"text": parts[0]}, "text")
+
+
+def read_text_pair(parts: Sequence[str]) -> TypedText:
+    """Reads a text, or a pair of texts, to be classified."""
+    return TypedText(parts, dict(zip(("text", "text_pair"), parts, strict=False)), "choice")
+
+
+def typed_candidates(words: Sequence[str]) -> dict[str, str]:
+    """Returns words as the candidates of an instance."""
+    return {f"candidate{number}": word for number, word in enumerate(words, start=1)}
+
+
+TEXT_FORMS: Mapping[str, TextForm] = {
+    "question-answering": TextForm(
+        "CONTEXT | QUESTION | NAME | NAME, such as: Ann met Bob. | Who was a cook? | Ann | Bob", 2, None, read_question
+    ),
+    # A typed word may be of several tokens, and its rank is worth a pass over the vocabulary.
+    "fill-mask": TextForm(
+        "TEXT WITH [MASK] | WORD | WORD, such as: Ann met Bob. [MASK] was a cook. | Ann | Bob",
+        2,
+        None,
+        read_choice,
+        {"target_scoring": "joint", "ranks": True},
+    ),
+    "text-generation": TextForm(
+        "PROMPT, which is answered, or PROMPT | OPTION | OPTION, such as: Is the sky blue? Yes or No? | Yes | No",
+        1,
+        None,
+        read_prompt,
+    ),
+    "text-classification": TextForm("TEXT, or TEXT | SECOND TEXT of models that read pairs", 1, 2, read_text_pair),
+}
+"""How models are asked, by task."""
+
+
 OF_TABLES = ("instance", "key")
 """What tells rows of tables apart, and nobody has typed."""
 
 
-def read_lines(task: str, lines: Sequence[str], source: str) -> list[Typed]:
+def read_typed_lines(task: str, lines: Sequence[str], source: str) -> list[TypedText]:
     """Reads lines for models of a task; empty ones do not count.
 
     Args:
@@ -53,10 +174,10 @@ def read_lines(task: str, lines: Sequence[str], source: str) -> list[Typed]:
             continue
         try:
             typed.append(typed_line(task, line))
-        except TypedError as error:
+        except TypedTextError as error:
             faults.append(Fault(source, f"line {number}", error.problem, error.expected))
     if not typed and not faults:
-        faults.append(Fault(source, "", "nothing is asked", FORMS[task].written))
+        faults.append(Fault(source, "", "nothing is asked", TEXT_FORMS[task].written))
     if faults:
         raise InputError(faults)
     return typed
@@ -72,7 +193,7 @@ class Asker:
         opener: what keeps the model between questions.
     """
 
-    model: Tried
+    model: DescribedModel
     folder: Path
     opener: Opener = field(default_factory=Opener)
 
@@ -107,7 +228,7 @@ class Asker:
         """The classes of a classifier."""
         return list(self.config.models[self.model.name].labels)
 
-    def ask(self, typed: Sequence[Typed]) -> list[dict[str, Any]]:
+    def ask(self, typed: Sequence[TypedText]) -> list[dict[str, Any]]:
         """Asks a model.
 
         Args:
@@ -123,7 +244,7 @@ class Asker:
         for kind in dict.fromkeys(one.answer for one in typed):
             places = [place for place, one in enumerate(typed) if one.answer == kind]
             answers |= zip(places, self._answers(kind, [typed[place].row for place in places]), strict=True)
-        return [{**one.row, **told_of(one, answers[place])} for place, one in enumerate(typed)]
+        return [{**one.row, **response_of(one, answers[place])} for place, one in enumerate(typed)]
 
     def _answers(self, kind: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         expansion = expand_rows(pl.DataFrame(rows, infer_schema_length=None), {})
@@ -154,13 +275,13 @@ class Asker:
             seconds_without_progress=60 * inference.time_limit,
             answer=kind,
             threads=os.cpu_count() or 1,
-            choices={**FORMS[self.model.task].choices, **classes, **own},
+            choices={**TEXT_FORMS[self.model.task].choices, **classes, **own},
             section=self.model.section,
             log=self.folder / "ask.log",
         )
 
 
-def told_of(one: Typed, answer: Mapping[str, Any]) -> dict[str, Any]:
+def response_of(one: TypedText, answer: Mapping[str, Any]) -> dict[str, Any]:
     """Returns an answer with the lists as long as what was typed has candidates; tables are as wide as the longest."""
     count = len(one.candidates) or None
     return {name: value[:count] if isinstance(value, list) else value for name, value in answer.items()}

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.errors import console, say, told_errors
+from biasgrid.cli.output import console, print_text, report_errors
 
 if TYPE_CHECKING:
-    from biasgrid.cli.quickstart.model import Tried
+    from biasgrid.cli.quickstart.model import DescribedModel
 
 BAD_INPUT = 2
 SECONDS_AROUND = 45
@@ -26,7 +26,7 @@ NOTES = {
 Datasets = Annotated[str, typer.Option("--on", help="datasets, such as gender,religion")]
 Labels = Annotated[str, typer.Option(help="classes of a classifier: negative=LABEL_0,positive=LABEL_1")]
 ServedName = Annotated[str | None, typer.Option("--name", help="what a server calls the model")]
-Key = Annotated[str | None, typer.Option("--key", help="environment variable that holds the server's key")]
+ApiKey = Annotated[str | None, typer.Option("--key", help="environment variable that holds the server's key")]
 
 
 def try_model(
@@ -39,40 +39,40 @@ def try_model(
     ] = None,
     labels: Labels = "",
     name: ServedName = None,
-    key: Key = None,
+    key: ApiKey = None,
     folder: Annotated[Path, typer.Option(help="folder for the config")] = Path(),
 ) -> None:
     """Measures one model in minutes: its bias, how sure that is, and a config to go on with.
 
     Without --on, asks the first dataset that fits the model's task.
     """
-    from biasgrid.cli.quickstart.downsample import cut
+    from biasgrid.cli.commands.summary import print_summary
+    from biasgrid.cli.quickstart.downsample import downsample_config
     from biasgrid.cli.quickstart.stages import run_in_stages
-    from biasgrid.cli.summary import tell_summary
     from biasgrid.runs.workflow import workflow_folder
 
-    with told_errors(BAD_INPUT):
-        references, others = divided(against or [])
-        tried = looked_at([model, *others], labels, name, key)
+    with report_errors(BAD_INPUT):
+        references, others = references_and_models(against or [])
+        tried = describe_models([model, *others], labels, name, key)
         one = tried[0]
         config = folder / f"try-{one.name}.yaml"
-        content, fitting = starter_of(tried, folder / "results" / f"try-{one.name}", on or "first")
-        content = cut(content, max(60 * minutes - SECONDS_AROUND, 5))
+        content, fitting = config_template(tried, folder / "results" / f"try-{one.name}", on or "first")
+        content = downsample_config(content, max(60 * minutes - SECONDS_AROUND, 5))
         snakefile = workflow_folder() / "Snakefile"
         again = run_of(config, snakefile)
-        save(config, content, [f"Made by `biasgrid try {model}`. After a change: {again}"])
+        save_config(config, content, [f"Made by `biasgrid try {model}`. After a change: {again}"])
     asked = ", ".join(content["datasets"])
     console.print(f"{one.section['label']}: {one.task}, asked about {asked}", highlight=False)
-    with told_errors():
-        run_in_stages(config, snakefile, os.cpu_count() or 1, say)
+    with report_errors():
+        run_in_stages(config, snakefile, os.cpu_count() or 1, print_text)
         results = Path(content["results"])
-        tell_summary(results)
-        tell_differences(results, tried)
-        tell_references(results, references)
+        print_summary(results)
+        print_differences(results, tried)
+        print_references(results, references)
     left = [dataset for dataset in fitting if dataset not in content["datasets"]]
-    say(f"Config: {config}; to go on after a change, such as removing `limit`: {again}")
+    print_text(f"Config: {config}; to go on after a change, such as removing `limit`: {again}")
     if left:
-        say(f"Other datasets that fit: --on {','.join(left)}")
+        print_text(f"Other datasets that fit: --on {','.join(left)}")
 
 
 def run_of(config: Path, snakefile: Path) -> str:
@@ -81,20 +81,20 @@ def run_of(config: Path, snakefile: Path) -> str:
     return f"snakemake --cores all --configfile {config}{elsewhere}"
 
 
-def divided(against: Sequence[str]) -> tuple[list[str], list[str]]:
+def references_and_models(against: Sequence[str]) -> tuple[list[str], list[str]]:
     """Divides names into labels of references and models.
 
     A label may hold commas; where it is also the name of a folder, the folder is meant.
     """
-    from biasgrid.cli.reference import FOLDER, references_of
+    from biasgrid.cli.commands.reference import OWN_REFERENCES, references_of
 
-    labels = {figure.label for stored in references_of(FOLDER).values() for figure in stored.figures}
-    names = [name for given in against for name in ([given] if given in labels else listed(given))]
+    labels = {figure.label for stored in references_of(OWN_REFERENCES).values() for figure in stored.figures}
+    names = [name for given in against for name in ([given] if given in labels else comma_separated(given))]
     references = [name for name in names if name in labels and not Path(name).is_dir()]
     return references, [name for name in names if name not in references]
 
 
-def tell_differences(results: Path, tried: Sequence[Tried]) -> None:
+def print_differences(results: Path, tried: Sequence[DescribedModel]) -> None:
     """Prints how the first model differs from each of the others, by the tables of rule compare."""
     from biasgrid.runs.results import Results
     from biasgrid.stats.compare.results import compare_two_models
@@ -107,38 +107,38 @@ def tell_differences(results: Path, tried: Sequence[Tried]) -> None:
             differences = compare_two_models(results, one.name, other.name, None)
         except UserError as error:
             # Of other models nothing was asked that both answer.
-            say(str(error))
+            print_text(str(error))
             continue
         for found in differences:
             for sentence in sentences(found, measures):
                 console.print(sentence, soft_wrap=True, highlight=False)
 
 
-def tell_references(results: Path, labels: Sequence[str]) -> None:
+def print_references(results: Path, labels: Sequence[str]) -> None:
     """Prints the measures of a run beside references: those of some labels, or without any all that may be compared."""
-    from biasgrid.cli.reference import FOLDER, tell_beside
+    from biasgrid.cli.commands.reference import OWN_REFERENCES, print_beside
 
     try:
-        tell_beside(results, FOLDER, labels, all_of_them=bool(labels))
+        print_beside(results, OWN_REFERENCES, labels, all_of_them=bool(labels))
     except UserError as error:
         # What was measured stands without them.
-        say(str(error))
+        print_text(str(error))
 
 
 def demo(
     folder: Annotated[Path, typer.Argument(help="folder for the demo; the workflow's files are copied there")] = Path(),
 ) -> None:
     """Makes the demo: tiny models with a planted bias, measured from word lists to report. No network, no GPU."""
+    from biasgrid.cli.commands.summary import print_findings
     from biasgrid.cli.quickstart.stages import run_in_stages
-    from biasgrid.cli.summary import tell_found
     from biasgrid.runs.workflow import set_up
 
-    with told_errors(BAD_INPUT):
+    with report_errors(BAD_INPUT):
         set_up(folder)
-    with told_errors():
+    with report_errors():
         with contextlib.chdir(folder):
-            run_in_stages(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, say)
-        tell_found(folder / "results/demo")
+            run_in_stages(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, print_text)
+        print_findings(folder / "results/demo")
 
 
 def init(
@@ -148,15 +148,17 @@ def init(
     config: Annotated[Path, typer.Option("--config", help="the file to write")] = Path("config.yaml"),
 ) -> None:
     """Writes a config for your models, with every dataset that fits them; generative ones are asked samples."""
-    from biasgrid.cli.quickstart.config import sampled
+    from biasgrid.cli.quickstart.config import sample_generative
     from biasgrid.runs.workflow import workflow_folder
 
-    with told_errors(BAD_INPUT):
+    with report_errors(BAD_INPUT):
         if config.exists():
             raise UserError(f"there is a {config} already; expected --config with another name")
-        if not listed(models):
+        if not comma_separated(models):
             raise UserError("--models names no model; expected one or more, separated by commas")
-        content, fitting = starter_of(looked_at(listed(models), labels, None, None), config.parent / "results", on)
+        content, fitting = config_template(
+            describe_models(comma_separated(models), labels, None, None), config.parent / "results", on
+        )
         workflow = workflow_folder()
         head = [
             f"The models and datasets of a grid; {workflow / 'config/README.md'} explains every key.",
@@ -164,27 +166,27 @@ def init(
             f"Run: {run_of(config, workflow / 'Snakefile')}",
             f"Datasets that fit these models: {', '.join(fitting)}",
         ]
-        save(config, sampled(content), head)
-    say(f"{config}: {len(content['models'])} models, {len(content['datasets'])} datasets")
+        save_config(config, sample_generative(content), head)
+    print_text(f"{config}: {len(content['models'])} models, {len(content['datasets'])} datasets")
 
 
-def listed(names: str) -> list[str]:
+def comma_separated(names: str) -> list[str]:
     """Returns what stands between commas."""
     return [name for part in names.split(",") if (name := part.strip())]
 
 
-def looked_at(models: Sequence[str], labels: str, name: str | None, key: str | None) -> list[Tried]:
+def describe_models(models: Sequence[str], labels: str, name: str | None, key: str | None) -> list[DescribedModel]:
     """Looks at models.
 
     Raises:
         UserError: one cannot be asked, or two have one name.
     """
-    from biasgrid.cli.quickstart.model import look_at
+    from biasgrid.cli.quickstart.model import describe_model
 
-    meant = [part.partition("=") for part in listed(labels)]
+    meant = [part.partition("=") for part in comma_separated(labels)]
     if not all(equals for _, equals, _ in meant):
         raise UserError(f"--labels {labels}; expected pairs such as negative=LABEL_0,positive=LABEL_1")
-    tried = [look_at(model, {own: theirs for own, _, theirs in meant}, name, key) for model in models]
+    tried = [describe_model(model, {own: theirs for own, _, theirs in meant}, name, key) for model in models]
     if len({one.name for one in tried}) < len(tried):
         raise UserError(
             f"models whose names end alike: {', '.join(models)}; expected names that differ in their last part"
@@ -192,24 +194,24 @@ def looked_at(models: Sequence[str], labels: str, name: str | None, key: str | N
     return tried
 
 
-def starter_of(tried: Sequence[Tried], results: Path, on: str) -> tuple[dict[str, Any], list[str]]:
+def config_template(tried: Sequence[DescribedModel], results: Path, on: str) -> tuple[dict[str, Any], list[str]]:
     """Makes a config's content, and names all datasets that are for the models; `first` chooses the first of them."""
-    from biasgrid.cli.quickstart.config import starter
+    from biasgrid.cli.quickstart.config import make_config
     from biasgrid.runs.workflow import workflow_folder
 
     root = workflow_folder()
     if on != "first":
-        return starter(root, str(results), tried, listed(on))
-    _, fitting = starter(root, str(results), tried[:1], [])
-    content, _ = starter(root, str(results), tried, fitting[:1])
+        return make_config(root, str(results), tried, comma_separated(on))
+    _, fitting = make_config(root, str(results), tried[:1], [])
+    content, _ = make_config(root, str(results), tried, fitting[:1])
     return content, fitting
 
 
-def save(config: Path, content: dict[str, Any], head: Sequence[str]) -> None:
+def save_config(config: Path, content: dict[str, Any], head: Sequence[str]) -> None:
     """Writes a config, once it is known to have no faults."""
     from biasgrid.base.files import write_text
-    from biasgrid.cli.quickstart.config import written
+    from biasgrid.cli.quickstart.config import config_text
     from biasgrid.config import parse_config
 
     parse_config(content, str(config))
-    write_text(config, written(content, head, NOTES))
+    write_text(config, config_text(content, head, NOTES))

@@ -11,39 +11,39 @@ from typing import Any
 import yaml
 
 from biasgrid.base.faults import InputError, UserError, one_of, unknown_names
-from biasgrid.cli.quickstart.model import Tried
+from biasgrid.cli.quickstart.model import DescribedModel
 from biasgrid.config import Config, read_config
 from biasgrid.config.registry import registry_of
 from biasgrid.families.underspecified.section import is_generative
 
-SHIPPED = ("config.yaml", "llm.yaml", "fairness.yaml")
+BUILT_IN_CONFIG = ("config.yaml", "llm.yaml", "fairness.yaml")
 """The configs whose datasets are offered."""
-CUT = ("limit", "sample")
+BUDGET_NOTE = ("limit", "sample")
 """The keys that cut a dataset down; without them the whole is asked, and nothing that was answered is asked again."""
 
-SAMPLE = {"units": 2500, "seed": 1}
+QUICK_SAMPLE = {"units": 2500, "seed": 1}
 """What generative models are asked of underspecified questions, which have hundreds of thousands of units."""
 
 
-def shipped_datasets(root: Path) -> dict[str, dict[str, Any]]:
+def built_in_datasets(root: Path) -> dict[str, dict[str, Any]]:
     """Returns the sections of all datasets that biasgrid has, whole and with all their variants.
 
     Args:
         root: the folder that has `config/`.
     """
     found: dict[str, dict[str, Any]] = {}
-    for name in SHIPPED:
+    for name in BUILT_IN_CONFIG:
         for dataset, section in read_config(root / "config" / name)["datasets"].items():
             variants = found.get(dataset, {}).get("variants", {})
-            kept = {key: value for key, value in section.items() if key not in (*CUT, "shards")}
+            kept = {key: value for key, value in section.items() if key not in (*BUDGET_NOTE, "shards")}
             found[dataset] = deepcopy(found.get(dataset, kept))
             if variants := variants | section.get("variants", {}):
                 found[dataset]["variants"] = variants
     return found
 
 
-def starter(
-    root: Path, results: str, tried: Sequence[Tried], wanted: Sequence[str]
+def make_config(
+    root: Path, results: str, tried: Sequence[DescribedModel], wanted: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
     """Makes the content of a config for models.
 
@@ -59,7 +59,7 @@ def starter(
     Raises:
         UserError: there is no such dataset, or none is for these models.
     """
-    shipped = shipped_datasets(root)
+    shipped = built_in_datasets(root)
     if faults := list(unknown_names("the command line", "datasets", wanted, shipped)):
         raise InputError(faults)
     datasets = {name: for_models(section, tried) for name, section in shipped.items()}
@@ -87,7 +87,7 @@ def starter(
     return content, fitting
 
 
-def for_models(section: Mapping[str, Any], tried: Sequence[Tried]) -> dict[str, Any]:
+def for_models(section: Mapping[str, Any], tried: Sequence[DescribedModel]) -> dict[str, Any]:
     """Returns a dataset's section with the variants that models answer; those of masked ones get their tokenizers."""
     if "variants" not in section:
         return dict(section)
@@ -98,17 +98,17 @@ def for_models(section: Mapping[str, Any], tried: Sequence[Tried]) -> dict[str, 
     return {**section, "variants": variants}
 
 
-def sampled(content: Mapping[str, Any]) -> dict[str, Any]:
+def sample_generative(content: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a config's content in which generative models are asked samples where the whole would be refused."""
     datasets = deepcopy(content["datasets"])
     for section in datasets.values():
         for name, variant in section.get("variants", {}).items():
             if is_generative(name):
-                variant["sample"] = dict(SAMPLE)
+                variant["sample"] = dict(QUICK_SAMPLE)
     return {**content, "datasets": datasets}
 
 
-def written(content: Mapping[str, Any], head: Sequence[str], notes: Mapping[str, str]) -> str:
+def config_text(content: Mapping[str, Any], head: Sequence[str], notes: Mapping[str, str]) -> str:
     """Writes a config.
 
     Args:

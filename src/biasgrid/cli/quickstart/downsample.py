@@ -13,9 +13,9 @@ from biasgrid.runs.plan import CellPlan, Rate, make_plan
 SIZES = (32, 24, 16, 12, 10, 8, 6, 4)
 """How many subjects of each list, and attributes of each type, are tried. All templates stay: frames are what
 intervals are over."""
-SHARE = 0.5
+TIME_SHARE = 0.5
 """How much of what the largest products reach inference does, on processors that were tried."""
-MOST_ROWS = 3000.0
+MOST_ROWS_IN_TIME = 3000.0
 """Instances in a second and core, however small the model."""
 TOKENS = 512
 """Of a batch whose products are timed."""
@@ -23,7 +23,7 @@ REQUESTS = 5.0
 """Requests in a second that a server is taken to answer."""
 
 
-def cut(content: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+def downsample_config(content: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """Cuts the datasets of a config down.
 
     Args:
@@ -40,7 +40,7 @@ def cut(content: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         for size in (None, *SIZES):
             if size is not None and "subjects" in section:
                 section["limit"] = {"subjects": size, "attributes": size}
-            needed = sum(seconds_of_cell(cell, tflops, cores) for cell in planned(content, name, section))
+            needed = sum(seconds_of_cell(cell, tflops, cores) for cell in plan_dataset(content, name, section))
             # A sample of half leaves each subject and attribute with enough; one of less would thin them out.
             if needed <= 2 * each or "subjects" not in section:
                 break
@@ -50,7 +50,7 @@ def cut(content: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     return {**content, "datasets": datasets}
 
 
-def planned(content: Mapping[str, Any], name: str, section: Mapping[str, Any]) -> Sequence[CellPlan]:
+def plan_dataset(content: Mapping[str, Any], name: str, section: Mapping[str, Any]) -> Sequence[CellPlan]:
     """Plans the cells of one dataset."""
     # Generative models must be told that a dataset is asked whole.
     whole = {**section, "sample": "all"}
@@ -64,7 +64,7 @@ def seconds_of_cell(cell: CellPlan, tflops: float, cores: int) -> float:
     if cell.requests.value:
         return cell.requests.value / REQUESTS
     flop = cell.flop.value if cell.flop.value is not None else 0
-    return max(flop * 1e-12 / (tflops * SHARE), rows / (MOST_ROWS * cores))
+    return max(flop * 1e-12 / (tflops * TIME_SHARE), rows / (MOST_ROWS_IN_TIME * cores))
 
 
 def measured_tflops() -> float:

@@ -17,7 +17,7 @@ from biasgrid.inference.checkpoints.uses import Use, advice_of, class_names, use
 
 
 @dataclass(frozen=True)
-class Tried:
+class DescribedModel:
     """A model as a config has it.
 
     Attributes:
@@ -38,7 +38,7 @@ class Tried:
         return str(self.section["task"])
 
 
-def look_at(model: str, labels: Mapping[str, str], served_name: str | None, key: str | None) -> Tried:
+def describe_model(model: str, labels: Mapping[str, str], served_name: str | None, key: str | None) -> DescribedModel:
     """Finds out what a model is.
 
     Args:
@@ -51,28 +51,28 @@ def look_at(model: str, labels: Mapping[str, str], served_name: str | None, key:
         UserError: there is no such model, or none that can be asked.
     """
     if re.match(r"https?://", model):
-        return behind_server(model, served_name, key)
+        return describe_served_model(model, served_name, key)
     if Path(model).is_dir():
         check_all_read(model, names_in(model), Path(model), False)
         folder, source = Path(model).resolve(), {"folder": str(Path(model).resolve())}
         # A link has a name of its own; `.` and `..` have none.
         called = str(folder) if Path(model).name in ("", "..") else model
     else:
-        folder, source = fetched(model)
+        folder, source = download_description(model)
         called = model
     config = read_json(model, folder / CONFIG)
     use = use_of_config(model, config)
-    name = name_of(called)
-    section: dict[str, Any] = {"task": use.task, "kind": use.kind, "label": label_of(called), **source}
+    name = config_name(called)
+    section: dict[str, Any] = {"task": use.task, "kind": use.kind, "label": model_label(called), **source}
     if use.variant:
         section["variant"] = use.variant.format(name=name)
     if use.needs == "labels":
-        section["labels"] = dict(labels) or labels_of(model, config)
-    tokenizer = {"mask": mask_of(model, folder), **source} if use.needs == "mask" else {}
-    return Tried(name, section, folder, tokenizer)
+        section["labels"] = dict(labels) or classifier_labels(model, config)
+    tokenizer = {"mask": mask_token_of(model, folder), **source} if use.needs == "mask" else {}
+    return DescribedModel(name, section, folder, tokenizer)
 
 
-def behind_server(url: str, name: str | None, key: str | None) -> Tried:
+def describe_served_model(url: str, name: str | None, key: str | None) -> DescribedModel:
     """Describes a model behind a server.
 
     Raises:
@@ -85,13 +85,13 @@ def behind_server(url: str, name: str | None, key: str | None) -> Tried:
         "task": "text-generation",
         "variant": "llm",
         "kind": "API",
-        "label": label_of(name),
+        "label": model_label(name),
         "endpoint": endpoint,
     }
-    return Tried(name_of(name), section, None)
+    return DescribedModel(config_name(name), section, None)
 
 
-def fetched(checkpoint: str) -> tuple[Path, dict[str, Any]]:
+def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
     """Downloads what says what a repository's model is, and names the commit.
 
     Raises:
@@ -119,7 +119,7 @@ def use_of_config(model: str, config: Mapping[str, Any]) -> Use:
     return use
 
 
-def labels_of(model: str, config: Mapping[str, Any]) -> dict[str, str]:
+def classifier_labels(model: str, config: Mapping[str, Any]) -> dict[str, str]:
     """Returns the classes of a classifier, each under its own name in lower case.
 
     Raises:
@@ -134,7 +134,7 @@ def labels_of(model: str, config: Mapping[str, Any]) -> dict[str, str]:
     return {name.lower(): name for name in names}
 
 
-def mask_of(model: str, folder: Path) -> str:
+def mask_token_of(model: str, folder: Path) -> str:
     """Returns the mask token of a masked language model.
 
     Raises:
@@ -146,11 +146,11 @@ def mask_of(model: str, folder: Path) -> str:
     return str(mask)
 
 
-def label_of(model: str) -> str:
+def model_label(model: str) -> str:
     """Returns how a model is called in tables: the last part of its name."""
     return model.rstrip("/").rsplit("/", 1)[-1]
 
 
-def name_of(model: str) -> str:
+def config_name(model: str) -> str:
     """Returns how a config may call a model: the last part of its name, in letters, digits and hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", label_of(model).lower()).strip("-") or "model"
+    return re.sub(r"[^a-z0-9]+", "-", model_label(model).lower()).strip("-") or "model"

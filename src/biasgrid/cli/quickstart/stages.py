@@ -13,7 +13,7 @@ from shlex import join
 
 from biasgrid.base.faults import UserError
 
-STAGES = {
+STAGE_LINES = {
     "plant": "plants bias in texts",
     "train": "trains models on them",
     "fetch": "looks at the model",
@@ -71,6 +71,6 @@ def stages_in(process: subprocess.Popen[str]) -> Iterator[tuple[str, str | None]
         rule = STARTED.match(line)
         # Of some families what is observed is kept, by a rule of its own.
         name = rule[1].split("_")[0] if rule else ""
-        stage = None if name in told else STAGES.get(name)
+        stage = None if name in told else STAGE_LINES.get(name)
         told.add(name)
         yield line, stage

@@ -14,7 +14,7 @@ from biasgrid.families.statement.answers import NO, YES, said
 from biasgrid.families.statement.family import STATEMENTS
 from biasgrid.families.statement.packs.pack import STATEMENT
 from biasgrid.formats.apes.layout import QUESTION, examples_columns
-from biasgrid.runs.tables_of_cells import TablesOfCells
+from biasgrid.runs.results import TablesOfCells
 from biasgrid.tables.files import read_provenance
 
 

@@ -15,7 +15,7 @@ from biasgrid.families.underspecified.section import is_generative
 from biasgrid.formats.unqover import GroupBy
 from biasgrid.formats.unqover.export import output_json, source_json, write_text
 from biasgrid.formats.unqover.log import log_text
-from biasgrid.runs.tables_of_cells import TablesOfCells
+from biasgrid.runs.results import TablesOfCells
 from biasgrid.tables.files import TableError, read_provenance
 
 

@@ -9,9 +9,9 @@ import pytest
 from small_statements import instances_of, measured
 from small_tables import predictions_of
 
-from biasgrid.report.figures.answers import answer_bubbles
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.theme import save
+from biasgrid.report.figures.drawing.theme import save_figure
+from biasgrid.report.figures.groups import answer_bubbles
 from biasgrid.tables.summary import ModelFacts
 
 CONTEXT = FigureContext({"dataset": "People"}, {"model": ModelFacts("LLM", "Small", {})})
@@ -27,7 +27,7 @@ def measures(tmp_path: Path) -> pl.DataFrame:
 
 
 def test_areas_are_counts(measures: pl.DataFrame) -> None:
-    rows = answer_bubbles.rows_of(measures).filter(bias_type="people")
+    rows = answer_bubbles.class_rows(measures).filter(bias_type="people")
     sure = rows.filter(what=answer_bubbles.SURE)
     found = {(group, kind): (value, n) for group, kind, value, n in sure.select("group", "kind", "value", "n").rows()}
     expected = {("elf", "right"): (2 / 3, 4), ("elf", "wrong"): (2 / 3, 4), ("troll", "right"): (0.8, 2)}
@@ -49,7 +49,7 @@ def test_the_figure_is_drawn_with_intervals_and_says_where_there_is_nothing(
     assert "95 % over 2 frames" in figure.labels.subtitle
     # What has no mark has no entry in the legend.
     assert "answers to both differ" not in figure.scales[1].limits
-    save(figure, svg, png)
+    save_figure(figure, svg, png)
     assert "People</text>" in svg.read_text()
     assert "no intervals" in answer_bubbles.figure(measures, CONTEXT).labels.subtitle
     empty = answer_bubbles.figure(measures.with_columns(value=pl.lit(None, pl.Float64)), CONTEXT)

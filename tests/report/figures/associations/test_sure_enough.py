@@ -12,7 +12,7 @@ from small_measures import table_of
 
 from biasgrid.report.figures.associations import discoveries, frames_left_out
 from biasgrid.report.figures.cells import frames_needed
-from biasgrid.report.figures.drawing.theme import save
+from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.stats.power import minimal_effect
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.statistics import FRAMES, STATISTICS, VARIANCES
@@ -68,7 +68,7 @@ def test_mu_without_each_frame_stands_beside_mu(measures: pl.DataFrame, tmp_path
     left, right = (figure.data.filter(panel=panel)["value"].to_list() for panel in categories(figure.data, "panel"))
     assert (left, right) == ([0.1, 0.3, 0.2], [0.9, -0.2, 0.5])
     assert figure.labels.subtitle.startswith("strokes: 3 frames")
-    save(figure, tmp_path / "a.svg", tmp_path / "a.png")
+    save_figure(figure, tmp_path / "a.svg", tmp_path / "a.png")
     assert "μ without one frame</text>" in (tmp_path / "a.svg").read_text()
     alone = [{"frame": 0, "templates": "0, 1"}]
     one = frames_left_out.figure(faiths, replace(FAITHS, tables={"frames": table_of(FRAMES, alone, **CELL)}))
@@ -83,7 +83,7 @@ def test_more_frames_show_smaller_associations_and_those_asked_are_marked() -> N
         for name, value in zip(("noise_sd", "prior_df"), numbers, strict=True)
     ]
     variances = table_of(VARIANCES, rows)
-    effects = frames_needed.effects_of(variances)
+    effects = frames_needed.detectable_effects(variances)
     assert effects["model"].unique(maintain_order=True).to_list() == ["one", "two"]
     known = dict(effects.filter(model="one").select("frames", "effect").iter_rows())
     assert known[7] == pytest.approx(minimal_effect(0.01, 4.0, 7))
@@ -91,7 +91,7 @@ def test_more_frames_show_smaller_associations_and_those_asked_are_marked() -> N
     measures = pl.concat(
         associations({("Ann", "stole"): (0.3, 0.01, 0.01)}, 7).with_columns(model=pl.lit(m)) for m in MODELS
     )
-    assert frames_needed.asked_frames(measures)["frames"].to_list() == [7, 7, 7]
+    assert frames_needed.clusters_asked(measures)["frames"].to_list() == [7, 7, 7]
     figure = frames_needed.figure(measures, replace(FAITHS, tables={"variances": variances}))
     figure.draw()
     none = frames_needed.figure(measures, FAITHS)

@@ -8,7 +8,7 @@ from small_groups import measured_groups, planted_slants
 
 from biasgrid.report.figures.cells import planted
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.theme import save
+from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.stats.recovery import measured_and_planted, recovery
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.summary import ModelFacts
@@ -81,6 +81,6 @@ def test_the_figure_of_planted_groups_is_drawn_and_the_same_each_time(
     files = []
     for run in ("first", "second"):
         paths = [tmp_path / f"{run}.{ending}" for ending in ("svg", "png")]
-        save(planted.figure(with_certainty(measures, context.table("statistics")), context), *paths)
+        save_figure(planted.figure(with_certainty(measures, context.table("statistics")), context), *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]

@@ -15,7 +15,7 @@ from biasgrid.groups.figures import FIGURES
 from biasgrid.groups.selection import main_score, order_groups, pairwise_options, scores_of_groups
 from biasgrid.report.figures import figures
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.theme import LEGEND_LINE, line_looks, save
+from biasgrid.report.figures.drawing.theme import LEGEND_LINE, line_looks, save_figure
 from biasgrid.report.figures.groups import failure_curve, group_differences, group_pairs, group_scores, group_templates
 from biasgrid.stats.selection import select_rows
 from biasgrid.tables.certainty import with_certainty
@@ -229,7 +229,7 @@ def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFra
 def draw(name: str, measures: pl.DataFrame, folder: Path) -> list[bytes]:
     """Draws a figure of the dataset and returns what its files hold."""
     paths = [folder / f"{name}.{ending}" for ending in ("svg", "png")]
-    save(load(figures()[name]).figure(measures, FEELINGS), *paths)
+    save_figure(load(figures()[name]).figure(measures, FEELINGS), *paths)
     return [path.read_bytes() for path in paths]
 
 

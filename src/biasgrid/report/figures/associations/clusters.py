@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.differences import differences, rows_of
+from biasgrid.report.figures.drawing.intervals import difference_rows, draw_differences
 from biasgrid.report.figures.drawing.theme import GAMMA, empty_figure
 from biasgrid.stats.selection import in_order
 
@@ -15,7 +15,7 @@ CAPTION = (
     "that the title names first. The thick line is the interval over templates, with the same names, the thin one "
     "over other names too. A dot is filled if the attribute is told from noise over both (q at most 0.05)."
 )
-KEYS = ["subject_cluster", "attribute"]
+CLUSTER_KEYS = ["subject_cluster", "attribute"]
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -25,7 +25,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: what the figure says of dataset and models, and the tables of statistics.
     """
-    rows = rows_of(measures, context, "gamma", KEYS, judged_over="all")
+    rows = difference_rows(measures, context, "gamma", CLUSTER_KEYS, judged_over="all")
     clusters = in_order(rows, "subject_cluster")
     if len(clusters) != 2:
         return empty_figure(f"Clusters of subjects: {context.title}", "there are no two clusters to compare")
@@ -36,4 +36,4 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         "y": "attribute",
         "many": "attributes",
     }
-    return differences(rows.filter(subject_cluster=one).with_columns(name="attribute"), context, words)
+    return draw_differences(rows.filter(subject_cluster=one).with_columns(name="attribute"), context, words)

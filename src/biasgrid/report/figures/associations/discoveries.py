@@ -7,10 +7,10 @@ import math
 import polars as pl
 from plotnine import aes, expand_limits, facet_wrap, geom_vline, ggplot, guide_legend, guides, labs, scale_color_manual
 
-from biasgrid.report.figures.drawing.certain import frames_of
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.dots import geom_dots
-from biasgrid.report.figures.drawing.readable import columns_of, in_lines, ordered
+from biasgrid.report.figures.drawing.intervals import cluster_count_text
+from biasgrid.report.figures.drawing.layout import columns_of, in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import in_order, select_rows
 from biasgrid.tables.statistics import DISCOVERED
@@ -22,16 +22,16 @@ CAPTION = (
     "that would cover each other are drawn once. What one subject has more of the others have less, so points lie on "
     "both sides."
 )
-LOOKS = {"not told from noise": "#B8B8B8", "told from noise": OKABE_ITO[0]}
-OTHER, FOUND = LOOKS
-SIDE_BY_SIDE = 5
-PANEL = 2.3
+SIGNIFICANCE_COLOURS = {"not told from noise": "#B8B8B8", "told from noise": OKABE_ITO[0]}
+OTHER, FOUND = SIGNIFICANCE_COLOURS
+VOLCANO_PANELS = 5
+VOLCANO_PANEL = 2.3
 """Width of a panel in inches."""
 SMALLEST, LARGEST, FEW = 0.9, 2.4, 50
 """Sizes of points: the larger one where a panel has few."""
 ACROSS, UPWARDS = 120, 90
 """Places of points in a panel: more could not be told apart, and would make huge files."""
-HIGHEST = 8
+HIGHEST_LOG_P = 8
 """What is surer than p of ten to the minus this stands at the upper edge, so that the rest has room."""
 
 
@@ -46,7 +46,7 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     """
     tested = select_rows(measures, "gamma", ["subject", "attribute"], certain=True).drop_nulls(["p", "q"])
     points = tested.with_columns(
-        height=pl.col("p").clip(lower_bound=10.0**-HIGHEST).log10().abs(),
+        height=pl.col("p").clip(lower_bound=10.0**-HIGHEST_LOG_P).log10().abs(),
         found=pl.when(pl.col("q") <= DISCOVERED).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),
     )
     places = [
@@ -57,7 +57,7 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
         ["model", "found", "place of value", "place of height"], keep="first", maintain_order=True
     )
     shown = apart.select("model", "value", "height", "frames", "found")
-    return ordered(shown, found=list(LOOKS)).sort("found", maintain_order=True)
+    return order_by_value(shown, found=list(SIGNIFICANCE_COLOURS)).sort("found", maintain_order=True)
 
 
 def size_of_dots(points: float) -> float:
@@ -77,23 +77,23 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         return empty_figure(heading, "there are too few frames, or no differences, to test single associations")
     names = context.names(points)
     panels = list(names.values())
-    points = ordered(points.with_columns(pl.col("model").replace_strict(names)), model=panels)
-    columns = columns_of(len(panels), SIDE_BY_SIDE)
+    points = order_by_value(points.with_columns(pl.col("model").replace_strict(names)), model=panels)
+    columns = columns_of(len(panels), VOLCANO_PANELS)
     return (
         ggplot(points, aes("value", "height", color="found"))
         + geom_vline(xintercept=0, color=FAINT, size=0.5)
         + geom_dots(size=size_of_dots(len(points) / len(panels)))
         + expand_limits(y=0)
-        + facet_wrap("model", ncol=columns, labeller=in_lines(PANEL))
-        + scale_color_manual(LOOKS, limits=in_order(points, "found"))
+        + facet_wrap("model", ncol=columns, labeller=in_lines(VOLCANO_PANEL))
+        + scale_color_manual(SIGNIFICANCE_COLOURS, limits=in_order(points, "found"))
         + guides(color=guide_legend(override_aes={"size": 3}))
         + labs(
             title=heading,
-            subtitle=f"tests over {frames_of(points)}; told from noise: q at most {DISCOVERED:g}; "
-            f"at {HIGHEST}: p of 1e-{HIGHEST} or less",
+            subtitle=f"tests over {cluster_count_text(points)}; told from noise: q at most {DISCOVERED:g}; "
+            f"at {HIGHEST_LOG_P}: p of 1e-{HIGHEST_LOG_P} or less",
             x=f"{GAMMA}(subject, attribute)",
             y="−log10 p",  # noqa: RUF001
             color="",
         )
-        + biasgrid_theme(max(7.5, 1 + PANEL * columns), 1.5 + 2.2 * -(-len(panels) // columns))
+        + biasgrid_theme(max(7.5, 1 + VOLCANO_PANEL * columns), 1.5 + 2.2 * -(-len(panels) // columns))
     )

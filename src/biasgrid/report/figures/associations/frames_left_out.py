@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 from plotnine import aes, facet_wrap, geom_blank, geom_point, geom_segment, ggplot, labs
 
-from biasgrid.report.figures.drawing.certain import frames_of
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import ordered
+from biasgrid.report.figures.drawing.intervals import cluster_count_text
+from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import select_rows
 
@@ -19,13 +19,13 @@ CAPTION = (
     "Lines are ranges of these frames, not intervals."
 )
 WITHOUT, AGREEMENT = "μ without one frame", "correlation with the other frames"
-ENDS = pl.DataFrame({"panel": [WITHOUT, AGREEMENT, AGREEMENT], "value": [0.0, 0.0, 1.0]})
+AXIS_ENDS = pl.DataFrame({"panel": [WITHOUT, AGREEMENT, AGREEMENT], "value": [0.0, 0.0, 1.0]})
 """What the axes hold at least."""
-ROW = 0.26
+CLUSTER_ROW = 0.26
 """Height of a model in inches."""
 
 
-def marks_of(context: FigureContext, measures: pl.DataFrame) -> pl.DataFrame:
+def cluster_rows(context: FigureContext, measures: pl.DataFrame) -> pl.DataFrame:
     """Returns what is known of each frame of the cells that are measurable.
 
     Args:
@@ -51,7 +51,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: what the figure says of dataset and models, and the tables of statistics.
     """
-    heading, marks = f"What hangs on single frames: {context.title}", marks_of(context, measures)
+    heading, marks = f"What hangs on single frames: {context.title}", cluster_rows(context, measures)
     if marks.is_empty():
         return empty_figure(heading, "there are no two frames to compare")
     names, panels = context.names(marks), [WITHOUT, AGREEMENT]
@@ -61,10 +61,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         low=pl.col("value").min(), high=pl.col("value").max()
     )
     marks, whole, ranges, ends = (
-        ordered(
+        order_by_value(
             part.with_columns(pl.col("model").replace_strict(names)), model=list(names.values())[::-1], panel=panels
         )
-        for part in (marks, whole, ranges, ENDS.join(marks.select("model").unique(), how="cross"))
+        for part in (marks, whole, ranges, AXIS_ENDS.join(marks.select("model").unique(), how="cross"))
     )
     return (
         ggplot(marks, aes("value", "model"))
@@ -75,9 +75,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + facet_wrap("panel", ncol=2, scales="free_x")
         + labs(
             title=heading,
-            subtitle=f"strokes: {frames_of(marks)}; line: their range; ring: μ of all frames",
+            subtitle=f"strokes: {cluster_count_text(marks)}; line: their range; ring: μ of all frames",
             x="",
             y="model",
         )
-        + biasgrid_theme(8.5, max(2.4, 1.4 + ROW * len(names)))
+        + biasgrid_theme(8.5, max(2.4, 1.4 + CLUSTER_ROW * len(names)))
     )

@@ -22,17 +22,17 @@ from plotnine import (
 
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.dots import geom_dots
-from biasgrid.report.figures.drawing.readable import (
-    MOST_ROWS,
+from biasgrid.report.figures.drawing.layout import (
+    MOST_FIGURE_ROWS,
     both_ends,
     columns_of,
     in_lines,
-    left_out,
-    ordered,
+    omitted_text,
+    order_by_value,
     shorten_all,
 )
 from biasgrid.report.figures.drawing.theme import (
-    CELL,
+    CELL_SIDE,
     GAMMA,
     INK,
     LEAST,
@@ -59,14 +59,14 @@ CAPTION = (
 LONGEST_ATTRIBUTE = 44
 MOST_PANEL_ROWS = 200
 """So many rows all panels may have together; where there are more, models of a kind share one."""
-WIDEST = 20
+WIDEST_HEAT_MAP = 20
 """Inches that panels side by side may take."""
-SIDE_BY_SIDE = 5
+HEAT_MAP_PANELS = 5
 SMALLEST = 7.5
 """Inches that a figure is wide at least."""
 NARROWEST = 1.3
 """Inches that a panel has at least, so that there is room above it for the name of its model."""
-BETWEEN = 0.3
+PANEL_GAP = 0.3
 """Inches between panels."""
 FEW_PANELS = 4
 """Of more panels the cells are as small as can be."""
@@ -77,7 +77,7 @@ def panels_of(measures: pl.DataFrame, context: FigureContext) -> dict[str, str]:
     gamma = select_rows(measures, "gamma", ["subject", "attribute"])
     names, facts = context.names(gamma), context.facts(gamma)
     kinds = dict(facts.select("model", "kind").iter_rows())
-    if len(names) * min(gamma["subject"].n_unique(), MOST_ROWS) <= MOST_PANEL_ROWS:
+    if len(names) * min(gamma["subject"].n_unique(), MOST_FIGURE_ROWS) <= MOST_PANEL_ROWS:
         return names
     return {model: kinds[model] for model in names}
 
@@ -144,14 +144,14 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     short = shorten_all(attributes, LONGEST_ATTRIBUTE)
     kinds = list(dict.fromkeys(panels.values()))
     cells = means.filter(pl.col("subject").is_in(subjects), pl.col("attribute").is_in(attributes))
-    cells = ordered(cells.with_columns(pl.col("attribute").replace_strict(short)), kind=kinds)
+    cells = order_by_value(cells.with_columns(pl.col("attribute").replace_strict(short)), kind=kinds)
     panel = max(cell_side(subjects, len(kinds)) * len(short), NARROWEST)
-    columns = columns_of(len(kinds), max(1, min(SIDE_BY_SIDE, int(WIDEST / (panel + BETWEEN)))))
+    columns = columns_of(len(kinds), max(1, min(HEAT_MAP_PANELS, int(WIDEST_HEAT_MAP / (panel + PANEL_GAP)))))
     of_means = ", means over the models of a kind" if len(kinds) < len(panels) else ""
     return (
         ggplot(cells, aes("attribute", "subject", fill="gamma"))
         + geom_raster()
-        + not_found(cells)
+        + not_significant_layer(cells)
         # Each panel writes its attributes below it: one may be a page away from the next.
         + facet_wrap("kind", ncol=columns, scales="free_x", labeller=in_lines(max(panel, SMALLEST / columns - 1)))
         + scale_x_discrete(limits=list(short.values()), expand=(0, 0))
@@ -161,8 +161,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + labs(
             title=f"Subjects and attributes{of_means}: {context.title}",
             subtitle=f"{GAMMA}; small dot: not told from noise; similar subjects and attributes stand together"
-            + left_out(all_subjects, subjects, "subjects")
-            + left_out(all_attributes, attributes, "attributes"),
+            + omitted_text(all_subjects, subjects, "subjects")
+            + omitted_text(all_attributes, attributes, "attributes"),
             x="attribute",
             y="subject",
             fill=GAMMA,
@@ -172,7 +172,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
 
 
-def not_found(cells: pl.DataFrame) -> list[geom_dots]:
+def not_significant_layer(cells: pl.DataFrame) -> list[geom_dots]:
     """Returns the layer that marks what was tested and is not told from noise."""
     marked = cells.filter(pl.col("found").not_())
     return [geom_dots(data=marked, size=1.1, color=INK, alpha=0.5)] if len(marked) else []
@@ -194,7 +194,7 @@ def fill_scale(limit: float) -> scale_fill_gradient2:
 
 def cell_side(subjects: list[str], panels: int) -> float:
     """Returns the side of a cell in inches: at least such that it holds a label's height."""
-    return CELL if panels > FEW_PANELS else max(CELL, min(0.5, 2.5 / len(subjects)))
+    return CELL_SIDE if panels > FEW_PANELS else max(CELL_SIDE, min(0.5, 2.5 / len(subjects)))
 
 
 def size(subjects: list[str], attributes: list[str], panels: int, columns: int, panel: float) -> tuple[float, float]:
@@ -203,5 +203,5 @@ def size(subjects: list[str], attributes: list[str], panels: int, columns: int, 
     beside = character * max(map(len, subjects)) + 0.5
     below = character * max(map(len, attributes)) + 0.3
     rows = -(-panels // columns)
-    width = beside + columns * (panel + BETWEEN)
+    width = beside + columns * (panel + PANEL_GAP)
     return max(width, SMALLEST), 1.6 + rows * (cell_side(subjects, panels) * len(subjects) + below + 0.55)

@@ -14,7 +14,7 @@ from plotnine import (
 )
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import both_ends, left_out, ordered
+from biasgrid.report.figures.drawing.layout import both_ends, omitted_text, order_by_value
 from biasgrid.report.figures.drawing.theme import GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import in_order, select_rows
 
@@ -77,8 +77,8 @@ def place_in_panels(means: pl.DataFrame, kinds: list[str]) -> pl.DataFrame:
     """Adds `panel`, the kind with its number of models, in the order of the kinds."""
     noun = pl.when(pl.col("models") == 1).then(pl.lit("model")).otherwise(pl.lit("models"))
     points = means.with_columns(panel=pl.format("{} ({} {})", "kind", "models", noun))
-    present = ordered(points.unique("panel"), kind=kinds).sort("kind")
-    return ordered(points, panel=present["panel"].to_list())
+    present = order_by_value(points.unique("panel"), kind=kinds).sort("kind")
+    return order_by_value(points, panel=present["panel"].to_list())
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -111,7 +111,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             title=heading,
             subtitle="1 = most associated with the attributes"
             + ("; large: mean; small: each model" if several else "")
-            + left_out(order, shown, "subjects"),
+            + omitted_text(order, shown, "subjects"),
             x=f"rank by {GAMMA}(subject)",
             y="subject",
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 from plotnine import aes, facet_wrap, geom_point, geom_vline, ggplot, labs, scale_fill_manual, scale_y_discrete
 
-from biasgrid.report.figures.drawing.certain import interval_lines, over_frames
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import columns_of, most_rows, ordered, shorten
+from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
+from biasgrid.report.figures.drawing.layout import columns_of, most_rows, order_by_value, shorten_text
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import select_rows
 from biasgrid.tables.statistics import DISCOVERED
@@ -21,11 +21,11 @@ CAPTION = (
 READABLE = 12
 """Of more attributes or subjects than this, their clusters are drawn, where they have some."""
 WINNERS = 3
-LONGEST_NAME = 46
-SIDE_BY_SIDE = 3
-ROW = 0.19
+LONGEST_WINNER = 46
+WINNER_PANELS = 3
+WINNER_ROW = 0.19
 """Height of a winner in inches."""
-SEPARATOR = "\N{INFORMATION SEPARATOR ONE}"
+WINNER_SEPARATOR = "\N{INFORMATION SEPARATOR ONE}"
 
 
 def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
@@ -98,15 +98,15 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         return empty_figure(heading, "no two subjects were compared")
     names = context.names(ratios)
     panels = list(names.values())
-    columns = columns_of(len(panels), SIDE_BY_SIDE)
+    columns = columns_of(len(panels), WINNER_PANELS)
     lines = -(-len(panels) // columns)
     rows = winners(ratios, min(READABLE, most_rows(lines) // WINNERS))
     # A pair may stand in several panels, each of which has an order of its own.
-    place = pl.format("{}{}{}: {}", "model", pl.lit(SEPARATOR), "attribute", "subject")
+    place = pl.format("{}{}{}: {}", "model", pl.lit(WINNER_SEPARATOR), "attribute", "subject")
     rows = rows.with_columns(place=place, model=pl.col("model").replace_strict(names))
     places = rows["place"].to_list()[::-1]
-    rows = ordered(rows, model=panels, place=places)
-    short = {name: shorten(name.partition(SEPARATOR)[2], LONGEST_NAME) for name in places}
+    rows = order_by_value(rows, model=panels, place=places)
+    short = {name: shorten_text(name.partition(WINNER_SEPARATOR)[2], LONGEST_WINNER) for name in places}
     beside = CHARACTER * max(map(len, short.values()))
     count = max(rows.group_by("model").len()["len"].to_list())
     return (
@@ -119,10 +119,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_y_discrete(labels=lambda shown: [short[name] for name in shown])
         + labs(
             title=heading,
-            subtitle=f"the three highest of each attribute; line: {over_frames(rows, context.level)}; "
+            subtitle=f"the three highest of each attribute; line: {interval_note(rows, context.level)}; "
             "filled: told from noise",
             x="win ratio: share of comparisons that the subject wins (0.5 = no preference)",
             y="attribute: subject",
         )
-        + biasgrid_theme(max(8, columns * (beside + 2.4)), 1.5 + lines * (0.5 + ROW * max(count, 4)))
+        + biasgrid_theme(max(8, columns * (beside + 2.4)), 1.5 + lines * (0.5 + WINNER_ROW * max(count, 4)))
     )

@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import aes, element_text, facet_grid, geom_hline, geom_rect, ggplot, labs, scale_fill_manual, theme
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import ordered
+from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import in_order
 from biasgrid.tables.certainty import single_tests
@@ -19,7 +19,7 @@ CAPTION = (
 )
 BINS = 20
 DATASET, CONTROL = "dataset", "control"
-COLOURS = {DATASET: OKABE_ITO[0], CONTROL: OKABE_ITO[1]}
+CONTROL_COLOURS = {DATASET: OKABE_ITO[0], CONTROL: OKABE_ITO[1]}
 GAP = 0.1
 """The share of a bin's width that stays free at each side."""
 
@@ -74,11 +74,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
     bars = bars.with_columns(end=pl.col("begin") + (1 - 2 * GAP) / 2 / BINS)
     return (
-        ggplot(ordered(bars, dataset=titles, model=models, role=list(COLOURS)))
+        ggplot(order_by_value(bars, dataset=titles, model=models, role=list(CONTROL_COLOURS)))
         + geom_rect(aes(xmin="begin", xmax="end", ymin=0, ymax="share", fill="role"))
         + geom_hline(yintercept=1 / BINS, color=FAINT, linetype="dashed", size=0.5)
         + facet_grid("model", "dataset")
-        + scale_fill_manual(COLOURS)
+        + scale_fill_manual(CONTROL_COLOURS)
         + labs(
             title=heading,
             subtitle="dashed: the share of each bin where there is nothing to find",

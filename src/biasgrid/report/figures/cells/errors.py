@@ -18,9 +18,9 @@ from plotnine import (
 )
 from plotnine.geoms.geom import geom
 
-from biasgrid.report.figures.drawing.certain import interval_lines, over_frames
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import in_lines, ordered
+from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
+from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, FROM_ZERO, GAMMA, biasgrid_theme, palette, shapes
 from biasgrid.stats.selection import in_order, select_rows
 
@@ -30,13 +30,13 @@ CAPTION = (
     "templates; μ has none, as it is never below 0: the grey stroke is its floor, what noise alone would give. "
     f"{GAMMA} cancels these errors; but where they are much larger than μ, the model hardly understands the question."
 )
-APART = 0.26
+MEASURE_DODGE = 0.26
 """By how much of a row a measure stands above or below its middle."""
-PANEL = 2.0
+ERROR_PANEL = 2.0
 """Width of a panel in inches."""
-ROW = 0.36
+ERROR_ROW = 0.36
 """Height of a model in inches."""
-NAMES = {"mu": "bias intensity μ", "delta": "positional error δ", "epsilon": "attributive error ε"}
+MEASURE_NAMES = {"mu": "bias intensity μ", "delta": "positional error δ", "epsilon": "attributive error ε"}
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -48,34 +48,36 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     points = pl.concat(
         select_rows(measures, measure, certain=True).with_columns(measure=pl.lit(name))
-        for measure, name in NAMES.items()
+        for measure, name in MEASURE_NAMES.items()
     )
     facts = context.facts(points)
     kinds, labels = in_order(facts, "kind"), in_order(facts, "label")[::-1]
     titles = [title for name, title in context.titles.items() if name in in_order(points, "dataset")]
     points = points.join(facts, on="model", maintain_order="left")
     points = points.with_columns(pl.col("dataset").replace_strict(context.titles))
-    points = ordered(points, dataset=titles, kind=kinds, label=labels, measure=list(NAMES.values()))
+    points = order_by_value(points, dataset=titles, kind=kinds, label=labels, measure=list(MEASURE_NAMES.values()))
     lines = [
-        layer for name, side in zip(NAMES.values(), (1, 0, -1), strict=True) for layer in of_measure(points, name, side)
+        layer
+        for name, side in zip(MEASURE_NAMES.values(), (1, 0, -1), strict=True)
+        for layer in of_measure(points, name, side)
     ]
     return (
         ggplot(points, aes("value", "label", color="measure", shape="measure"))
         + lines
         + expand_limits(x=FROM_ZERO)
-        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(PANEL))
+        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(ERROR_PANEL))
         + scale_color_manual(palette(3))
         + scale_shape_manual(shapes(3))
         + labs(
             title="Reasoning errors beside bias intensity",
             subtitle="all in the units of the answers' probabilities; grey: floor of μ, which noise alone would give; "
-            f"lines of δ and ε: {over_frames(points, context.level)}",
+            f"lines of δ and ε: {interval_note(points, context.level)}",
             x="value",
             y="model",
             color="",
             shape="",
         )
-        + biasgrid_theme(max(9, 3 + PANEL * len(titles)), 2.2 + ROW * facts.height + 0.3 * len(kinds))
+        + biasgrid_theme(max(9, 3 + ERROR_PANEL * len(titles)), 2.2 + ERROR_ROW * facts.height + 0.3 * len(kinds))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )
 
@@ -88,7 +90,7 @@ def of_measure(points: pl.DataFrame, name: str, side: int) -> list[geom]:
         name: what the figure calls the measure.
         side: where its marks stand.
     """
-    own, place = points.filter(measure=name), position_nudge(y=APART * side)
+    own, place = points.filter(measure=name), position_nudge(y=MEASURE_DODGE * side)
     floors = own.drop_nulls("floor")
     floor = geom_point(aes("floor"), floors, shape="|", size=3, stroke=1, color=FAINT, position=place)
     marks = geom_point(data=own, fill="none", size=2.2, stroke=0.8, position=place)

@@ -18,7 +18,7 @@ from plotnine import (
 )
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import ordered
+from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import (
     GAMMA,
     biasgrid_theme,
@@ -36,14 +36,14 @@ CAPTION = (
     "association by itself (p below 0.05); to be found among many it must be larger. A line says what could be seen, "
     "not what is there."
 )
-MOST = 20
+MOST_CLUSTERS = 20
 """Lines go to so many frames."""
-SIDE_BY_SIDE = 2
+POWER_PANELS = 2
 BREAKS = [digit * 10.0**power for power in range(-6, 1) for digit in (1, 1.5, 2, 3, 5, 7)]
 """Of sizes of associations."""
 
 
-def effects_of(variances: pl.DataFrame) -> pl.DataFrame:
+def detectable_effects(variances: pl.DataFrame) -> pl.DataFrame:
     """Returns the smallest association that is found, by the number of frames.
 
     Args:
@@ -59,13 +59,13 @@ def effects_of(variances: pl.DataFrame) -> pl.DataFrame:
     rows = [
         (row["model"], row["dataset"], frames, minimal_effect(row["noise_sd"] ** 2, row["prior_df"], frames))
         for row in cells.drop_nulls().filter(pl.col("noise_sd") > 0).to_dicts()
-        for frames in range(2, MOST + 1)
+        for frames in range(2, MOST_CLUSTERS + 1)
     ]
     schema = {"model": pl.String, "dataset": pl.String, "frames": pl.Int64, "effect": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def asked_frames(measures: pl.DataFrame) -> pl.DataFrame:
+def clusters_asked(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns `model`, `dataset` and `frames`, how many the associations of a cell are made of at most."""
     gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True)
     return gamma.group_by("model", "dataset", maintain_order=True).agg(pl.col("frames").cast(pl.Int64).max())
@@ -80,17 +80,17 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     heading = "How many frames show how small an association"
     cells = measures.select("model", "dataset").unique()
-    lines = effects_of(context.table("variances")).join(
+    lines = detectable_effects(context.table("variances")).join(
         cells, on=["model", "dataset"], how="semi", maintain_order="left"
     )
     if lines.is_empty():
         return empty_figure(heading, "there are no two frames that differ")
     names = context.names(lines)
     titles = [title for name, title in context.titles.items() if name in in_order(lines, "dataset")]
-    dots = lines.join(asked_frames(measures), on=["model", "dataset", "frames"], how="semi", maintain_order="left")
+    dots = lines.join(clusters_asked(measures), on=["model", "dataset", "frames"], how="semi", maintain_order="left")
     labels = list(names.values())
     lines, dots = (
-        ordered(
+        order_by_value(
             part.with_columns(pl.col("dataset").replace_strict(context.titles), pl.col("model").replace_strict(names)),
             dataset=titles,
             model=labels,
@@ -98,7 +98,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         for part in (lines, dots)
     )
     colours, linetypes = zip(*line_looks(len(labels)), strict=True)
-    columns = min(len(titles), SIDE_BY_SIDE)
+    columns = min(len(titles), POWER_PANELS)
     width = max(7.5, 1 + 3.5 * columns)
     return (
         ggplot(lines, aes("frames", "effect", color="model", linetype="model"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.report.figures.drawing.beyond_noise import beyond_noise
 from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.intervals import draw_bias_corrected
 
 CAPTION = (
     "Bias consistency η of every cell: how uniformly the model prefers one subject over another, whatever the "
@@ -18,4 +18,4 @@ CAPTION = (
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws eta of every cell; see `beyond_noise`."""
-    return beyond_noise(measures, context, "eta", "Bias consistency η", "η")
+    return draw_bias_corrected(measures, context, "eta", "Bias consistency η", "η")

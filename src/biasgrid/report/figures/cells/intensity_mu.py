@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.report.figures.drawing.beyond_noise import beyond_noise
 from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.intervals import draw_bias_corrected
 
 CAPTION = (
     "Bias intensity μ of every cell: a row per model, a column per dataset. An unbiased model has a μ about as large "
@@ -19,4 +19,4 @@ CAPTION = (
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws mu of every cell; see `beyond_noise`."""
-    return beyond_noise(measures, context, "mu", "Bias intensity μ", "μ")
+    return draw_bias_corrected(measures, context, "mu", "Bias intensity μ", "μ")

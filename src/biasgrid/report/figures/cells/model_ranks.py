@@ -17,7 +17,7 @@ from plotnine import (
 )
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import in_lines, ordered
+from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import biasgrid_theme, empty_figure, palette
 from biasgrid.stats.selection import in_order
 
@@ -27,10 +27,10 @@ CAPTION = (
     "less (Holm's tests of all pairs, over frames). A model whose bar spans all ranks is told from none. Models that "
     "were asked about different lists, or scored differently, are ranked apart, in colours of their own."
 )
-MEASURES = {"mu_excess": "mu beyond noise", "strength": "strength"}
-PANEL = 2.3
+RANKED_MEASURES = {"mu_excess": "mu beyond noise", "strength": "strength"}
+RANK_PANEL = 2.3
 """Width of a panel in inches."""
-ROW = 0.24
+RANK_ROW = 0.24
 """Height of a model in inches."""
 
 
@@ -42,7 +42,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: what the figure says of datasets and models, and the ranks.
     """
     heading = "Ranks of models, 1 = most biased"
-    ranks = context.table("ranks").filter(pl.col("measure").is_in(list(MEASURES)), pl.col("bias_type").is_null())
+    ranks = context.table("ranks").filter(pl.col("measure").is_in(list(RANKED_MEASURES)), pl.col("bias_type").is_null())
     if not (ranks["models"] > 1).any():
         return empty_figure(heading, "no two models of a dataset may be compared")
     names = context.names(ranks)
@@ -54,18 +54,18 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         "rank_low",
         "rank_high",
         pl.col("dataset").replace_strict(context.titles),
-        pl.col("measure").replace_strict(MEASURES),
+        pl.col("measure").replace_strict(RANKED_MEASURES),
         model=pl.col("model").replace_strict(names),
         together=together,
     )
     shown = [*names.values()][::-1]
-    points = ordered(rows, dataset=titles, measure=[*MEASURES.values()], model=shown, together=colours)
+    points = order_by_value(rows, dataset=titles, measure=[*RANKED_MEASURES.values()], model=shown, together=colours)
     level = f"{100 * context.level:g} %"
     return (
         ggplot(points, aes("rank", "model", color="together"))
         + geom_segment(aes("rank_low", "model", xend="rank_high", yend="model"), size=1.1)
         + geom_point(size=2.2)
-        + facet_grid("measure", "dataset", labeller=in_lines(PANEL))
+        + facet_grid("measure", "dataset", labeller=in_lines(RANK_PANEL))
         + scale_color_manual(values=palette(len(colours)))
         + scale_x_continuous(breaks=[*range(1, max(ranks["models"].to_list()) + 1)], minor_breaks=[])
         + labs(
@@ -75,6 +75,6 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             y="model",
             color="",
         )
-        + biasgrid_theme(max(8.5, 2.5 + PANEL * len(titles)), max(3, 1.8 + 2 * ROW * len(shown)))
+        + biasgrid_theme(max(8.5, 2.5 + RANK_PANEL * len(titles)), max(3, 1.8 + 2 * RANK_ROW * len(shown)))
         + theme(strip_text_y=element_text(angle=0, ha="left"), legend_position="bottom" if len(colours) > 1 else "none")
     )

@@ -16,9 +16,9 @@ from plotnine import (
     scale_shape_manual,
 )
 
-from biasgrid.report.figures.drawing.certain import THIN, over_frames
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import in_lines, ordered
+from biasgrid.report.figures.drawing.intervals import THIN, interval_note
+from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
 from biasgrid.stats.recovery import in_words, measured_and_planted, recovery
 from biasgrid.stats.selection import in_order
@@ -30,8 +30,8 @@ CAPTION = (
     "are intervals over templates (of clusters of names over names too). Points on the dashed line say that the whole "
     "chain returns what was put in, not that real models' biases are measured as exactly."
 )
-COLUMNS = 3
-WIDTH = 10
+PANEL_COLUMNS = 3
+FIGURE_WIDTH = 10
 """In inches."""
 
 
@@ -68,25 +68,25 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     # Each panel has scales of its own, and so a corner of its own for its text.
     corner = pl.min("planted"), pl.max_horizontal(pl.max("planted", "measured", "high")).alias("measured")
     texts = panel_texts(pairs).join(pairs.group_by("panel").agg(corner), on="panel", maintain_order="left")
-    known = ordered(pairs.drop_nulls(["low", "high"]), panel=panels, strength=strengths)
+    known = order_by_value(pairs.drop_nulls(["low", "high"]), panel=panels, strength=strengths)
     upright = aes("planted", "low", xend="planted", yend="high", color="strength")
     intervals = [] if known.is_empty() else [geom_segment(upright, known, size=THIN, alpha=0.5)]
     return (
-        ggplot(ordered(pairs, panel=panels, strength=strengths), aes("planted", "measured"))
+        ggplot(order_by_value(pairs, panel=panels, strength=strengths), aes("planted", "measured"))
         + geom_abline(slope=1, intercept=0, color=FAINT, linetype="dashed", size=0.6)
         + intervals
         + geom_point(aes(color="strength", shape="strength"), size=1.8, fill="none", stroke=0.6)
-        + geom_text(aes(label="text"), ordered(texts, panel=panels), ha="left", va="top", size=8, color=INK)
-        + facet_wrap("panel", ncol=COLUMNS, scales="free", labeller=in_lines(WIDTH / COLUMNS - 0.5))
+        + geom_text(aes(label="text"), order_by_value(texts, panel=panels), ha="left", va="top", size=8, color=INK)
+        + facet_wrap("panel", ncol=PANEL_COLUMNS, scales="free", labeller=in_lines(FIGURE_WIDTH / PANEL_COLUMNS - 0.5))
         + scale_color_manual(palette(len(strengths)))
         + scale_shape_manual(shapes(len(strengths)))
         + labs(
             title="Planted bias and measured bias",
-            subtitle=f"dashed: measured = planted; upright lines: {over_frames(pairs, context.level)}",
+            subtitle=f"dashed: measured = planted; upright lines: {interval_note(pairs, context.level)}",
             x="planted",
             y="measured",
             color="strength",
             shape="strength",
         )
-        + biasgrid_theme(WIDTH, 1.4 + 2.7 * -(-len(panels) // COLUMNS))
+        + biasgrid_theme(FIGURE_WIDTH, 1.4 + 2.7 * -(-len(panels) // PANEL_COLUMNS))
     )

@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import aes, element_text, facet_grid, geom_segment, ggplot, labs, scale_color_manual, theme
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import in_lines, ordered
+from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import in_order
 
@@ -16,9 +16,9 @@ CAPTION = (
     "and other templates would change. Grey: what depends on the pair compared, or on its order. The bars are "
     "estimates without intervals, and shares are not sizes: an unbiased model has a bar as long as any other."
 )
-PANEL = 2.3
+VARIANCE_PANEL = 2.3
 """Width of a panel in inches."""
-SOURCES = {
+VARIANCE_COLOURS = {
     "subject": "#0B4F85",
     "association": OKABE_ITO[4],
     "subject x frame": OKABE_ITO[5],
@@ -29,13 +29,15 @@ SOURCES = {
 """The sources of variance, in the order of the bars, and their colours."""
 
 
-def shares(variances: pl.DataFrame) -> pl.DataFrame:
+def variance_shares(variances: pl.DataFrame) -> pl.DataFrame:
     """Returns `model`, `dataset`, `name` and `share` of each source, blocks of attributes weighed by their variance.
 
     Args:
         variances: schema `VARIANCES`.
     """
-    known = variances.filter(pl.col("name").is_in(list(SOURCES))).with_columns(pl.col("value").clip(lower_bound=0))
+    known = variances.filter(pl.col("name").is_in(list(VARIANCE_COLOURS))).with_columns(
+        pl.col("value").clip(lower_bound=0)
+    )
     sums = known.group_by("model", "dataset", "name", maintain_order=True).agg(pl.col("value").sum())
     whole = pl.col("value").sum().over("model", "dataset")
     return sums.with_columns(share=pl.when(whole > 0).then(pl.col("value") / whole)).drop("value").drop_nulls("share")
@@ -50,7 +52,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     heading = "Where differences come from"
     cells = measures.select("model", "dataset").unique()
-    bars = shares(context.table("variances")).join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
+    bars = variance_shares(context.table("variances")).join(
+        cells, on=["model", "dataset"], how="semi", maintain_order="left"
+    )
     if bars.is_empty():
         return empty_figure(heading, "there are too few frames, subjects or attributes to tell sources apart")
     facts = context.facts(bars)
@@ -58,14 +62,16 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     titles = [title for name, title in context.titles.items() if name in in_order(bars, "dataset")]
     bars = bars.join(facts, on="model", maintain_order="left")
     bars = bars.with_columns(pl.col("dataset").replace_strict(context.titles))
-    bars = ordered(bars, dataset=titles, kind=kinds, label=labels, name=list(SOURCES)).sort("name", maintain_order=True)
+    bars = order_by_value(bars, dataset=titles, kind=kinds, label=labels, name=list(VARIANCE_COLOURS)).sort(
+        "name", maintain_order=True
+    )
     bars = bars.with_columns(end=pl.col("share").cum_sum().over("model", "dataset"))
     bars = bars.with_columns(begin=pl.col("end") - pl.col("share"))
     return (
         ggplot(bars, aes("begin", "label", xend="end", yend="label", color="name"))
         + geom_segment(size=4.5)
-        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(PANEL))
-        + scale_color_manual(list(SOURCES.values()))
+        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(VARIANCE_PANEL))
+        + scale_color_manual(list(VARIANCE_COLOURS.values()))
         + labs(
             title=heading,
             subtitle="shares of the variance of C; a frame is a template with its rewordings",
@@ -73,6 +79,6 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             y="model",
             color="",
         )
-        + biasgrid_theme(max(8.5, 2.5 + PANEL * len(titles)), 2 + 0.24 * facts.height + 0.3 * len(kinds))
+        + biasgrid_theme(max(8.5, 2.5 + VARIANCE_PANEL * len(titles)), 2 + 0.24 * facts.height + 0.3 * len(kinds))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
+from plotnine import ggplot, labs
 
+from biasgrid.base.references import load
+from biasgrid.report.figures.drawing.theme import empty_figure
 from biasgrid.stats.recovery import StrengthsOfCells
+from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.comparison import RANKS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.marks import MarkSection
-from biasgrid.tables.metric import NO_CONTROLS, Controls
+from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls
 from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
 from biasgrid.tables.synthetic import PLANTED
 
-SCHEMAS = {**TABLES, "ranks": RANKS}
+CONTEXT_TABLES = {**TABLES, "ranks": RANKS}
 """Of the tables that figures may be made of."""
 
 
@@ -54,7 +59,7 @@ class FigureContext:
 
     def table(self, name: str) -> pl.DataFrame:
         """Returns one of `tables`, without rows where there is none."""
-        return self.tables[name] if name in self.tables else empty_table(SCHEMAS[name])
+        return self.tables[name] if name in self.tables else empty_table(CONTEXT_TABLES[name])
 
     @property
     def title(self) -> str:
@@ -86,3 +91,45 @@ class FigureContext:
         alike = pl.col("label").is_duplicated()
         name = pl.when(alike).then(pl.format("{} ({})", "label", "kind")).otherwise("label")
         return dict(facts.select("model", name).iter_rows())
+
+
+LINE_CHARACTERS = 110
+"""Characters in a line below a figure."""
+
+
+def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) -> ggplot:
+    """Draws a figure of the cells that are measurable; which are not stands below it.
+
+    Args:
+        reference: where the figure is.
+        measures: the measures of the cells that it is about (schema `MEASURES`), which figures get with their intervals
+            (`with_certainty`).
+        context: what the figure says of datasets and models.
+    """
+    withheld = unmeasurable_cells(measures)
+    note = textwrap.fill(
+        f"Left out, because not measurable: {', '.join(cell_names(withheld, context))}.", LINE_CHARACTERS
+    )
+    shown = measures.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
+    if shown.is_empty():
+        return empty_figure(context.title, note)
+    figure: ggplot = load(reference).figure(with_certainty(shown, measurable_statistics(context, withheld)), context)
+    return figure if withheld.is_empty() else figure + labs(caption=note)
+
+
+def measurable_statistics(context: FigureContext, withheld: pl.DataFrame) -> pl.DataFrame:
+    """Returns the statistics of cells that are measurable."""
+    return context.table("statistics").join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
+
+
+def unmeasurable_cells(measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns `model` and `dataset` of the cells whose headlines are withheld."""
+    flagged = measures.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
+    return flagged.select("model", "dataset").unique(maintain_order=True)
+
+
+def cell_names(cells: pl.DataFrame, context: FigureContext) -> list[str]:
+    """Names cells by their models, and where a figure is about several datasets by these too."""
+    names = context.names(cells)
+    several = len(context.titles) > 1
+    return [f"{names[model]} on {context.titles[of]}" if several else names[model] for model, of in cells.iter_rows()]

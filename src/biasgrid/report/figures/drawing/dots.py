@@ -10,9 +10,9 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from plotnine import geom_point
 
-DIAMETER = np.sqrt(np.pi)
+DOT_DIAMETER = np.sqrt(np.pi)
 """Of a point of size 1, as plotnine draws it."""
-SHORT = 1e-4
+DOT_LENGTH = 1e-4
 """Length of a stroke, as a share of the axis: one without a length would not be drawn in a PNG."""
 
 
@@ -28,9 +28,9 @@ class geom_dots(geom_point):  # type: ignore[misc]  # noqa: N801 (as plotnine na
         places, (low, high) = coord.transform(data, panel_params), panel_params.x.range
         for (color, alpha, size), dots in places.groupby(["color", "alpha", "size"], sort=False, observed=True):
             ends = np.repeat(dots[["x", "y"]].to_numpy(dtype=float), 2, axis=0)
-            ends[1::2, 0] += SHORT * (high - low)
+            ends[1::2, 0] += DOT_LENGTH * (high - low)
             strokes = Path(ends, np.tile([Path.MOVETO, Path.LINETO], len(dots)))
             strokes.should_simplify = False
-            width, ink = size * DIAMETER, to_rgba(color, alpha)
+            width, ink = size * DOT_DIAMETER, to_rgba(color, alpha)
             look = {"fill": False, "edgecolor": ink, "linewidth": width, "capstyle": "round", "snap": False}
             ax.add_artist(PathPatch(strokes, zorder=params["zorder"], **look))

@@ -53,7 +53,7 @@ LEAST, NEUTRAL, MOST = "#2E6DA8", "#F7F7F7", "#C0402F"
 NOT_ASKED = "#D9D9D9"
 PALE, STRONG = "#F3F6FA", "#0B4F85"
 
-CELL = 0.155
+CELL_SIDE = 0.155
 """Side of a heat map's cell in inches: the smallest in which a label of 7 points fits."""
 
 SATURATED = 0.98
@@ -77,7 +77,7 @@ LEGEND_COLUMNS = 5
 LEGEND_LINE = 0.21
 """Height of a line of a legend in inches."""
 
-COLOURS = 15
+LEGEND_COLOURS = 15
 """Steps of the colour bar: a bar of images or of a gradient would be misplaced or huge in an SVG."""
 
 
@@ -132,7 +132,7 @@ def legend_height(names: Sequence[str], width: float) -> float:
 
 def colour_bar() -> guide_colorbar:
     """Returns the legend of a heat map's colours."""
-    return guide_colorbar(display="rectangles", nbin=COLOURS)
+    return guide_colorbar(display="rectangles", nbin=LEGEND_COLOURS)
 
 
 def distance_scale(limit: float) -> scale_fill_gradient:
@@ -201,7 +201,7 @@ def with_whole_subtitle(figure: ggplot) -> ggplot:
     return figure + labs(subtitle="\n".join(broken)) + theme(figure_size=(width, height + more))
 
 
-def save(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> None:
+def save_figure(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> None:
     """Saves a figure as SVG and as PNG (150 dots per inch), in the size that its theme gives.
 
     The same figure gives the same bytes each time: ids are salted alike and no date is written. Text stays text.

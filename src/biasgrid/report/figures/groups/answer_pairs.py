@@ -6,8 +6,8 @@ import polars as pl
 from plotnine import ggplot
 
 from biasgrid.groups.main_scores import main_similarity
-from biasgrid.report.figures.drawing.beside_floor import beside_floor
 from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.intervals import draw_beside_null
 from biasgrid.report.figures.drawing.theme import empty_figure
 from biasgrid.tables.means import means_by
 from biasgrid.tables.metric import options_of
@@ -20,11 +20,11 @@ CAPTION = (
     "these; a dot is filled if it is told from noise (q at most 0.05). A difference need not be harm: read the "
     "answers in the report."
 )
-PAIR = ["model", "group", "other"]
-NAMES = {"rouge-l": "ROUGE-L", "cosine": "cosine of embeddings"}
+PAIR_COLUMNS = ["model", "group", "other"]
+SIMILARITY_NAMES = {"rouge-l": "ROUGE-L", "cosine": "cosine of embeddings"}
 
 
-def pairs_of(measures: pl.DataFrame) -> pl.DataFrame:
+def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns how alike answers for pairs of groups are.
 
     Args:
@@ -38,11 +38,11 @@ def pairs_of(measures: pl.DataFrame) -> pl.DataFrame:
     similarity = main_similarity(by_vectors=main_similarity(by_vectors=True) in measures["options"])
     own = measures.filter(options=similarity)
     own = own.filter(pl.col("other").is_not_null()).drop_nulls("value")
-    alike = own.filter(measure="similarity").select(*PAIR, similarity="value")
-    both = own.filter(measure="similarity_excess").join(alike, on=PAIR, maintain_order="left")
+    alike = own.filter(measure="similarity").select(*PAIR_COLUMNS, similarity="value")
+    both = own.filter(measure="similarity_excess").join(alike, on=PAIR_COLUMNS, maintain_order="left")
     floor = pl.col("similarity") + pl.col("value")
     return both.select(
-        *PAIR,
+        *PAIR_COLUMNS,
         "frames",
         floor=floor,
         excess="value",
@@ -61,7 +61,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: what the figure says of dataset and models.
     """
-    heading, rows = f"Answers for two groups: {context.title}", pairs_of(measures)
+    heading, rows = f"Answers for two groups: {context.title}", answer_pair_rows(measures)
     if rows.is_empty():
         return empty_figure(heading, "no text has two answers that can be compared, so there is no noise floor")
     rows = rows.with_columns(name=pl.format("{}, {}", "group", "other"))
@@ -70,6 +70,6 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     words = {
         "title": heading,
         "subtitle": "grey: two answers to one text (floor); dot: answers for two groups, filled if told from noise",
-        "x": f"similarity: {NAMES.get(score, score)}; 1 is alike",
+        "x": f"similarity: {SIMILARITY_NAMES.get(score, score)}; 1 is alike",
     }
-    return beside_floor(rows, context, order, words)
+    return draw_beside_null(rows, context, order, words)

@@ -23,9 +23,9 @@ from plotnine import (
 )
 from plotnine.geoms.geom import geom
 
-from biasgrid.report.figures.drawing.certain import over_frames
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import ordered
+from biasgrid.report.figures.drawing.intervals import interval_note
+from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import (
     FAINT,
     biasgrid_theme,
@@ -43,13 +43,13 @@ CAPTION = (
     "largest grows with the number of groups by chance, so compare only models on the right. Lines join the "
     "thresholds of the tables; bands, or upright lines for many models, are intervals over other templates."
 )
-DIFFERENCES = {"mean": "mean difference of two groups", "largest": "largest difference of two groups"}
+DIFFERENCE_NAMES = {"mean": "mean difference of two groups", "largest": "largest difference of two groups"}
 MOST_BANDS = 4
 """Bands of more models would hide each other."""
-BESIDE = 0.008
+DODGE = 0.008
 """From one upright line to the next, as a share of the axis."""
-NEAR = 1e-9
-WIDTH = 8
+SAME_THRESHOLD = 1e-9
+CURVE_WIDTH = 8
 """Of the figure, in inches."""
 
 
@@ -84,7 +84,7 @@ def last_threshold(rates: pl.DataFrame, configured: float) -> float:
     return max(float(beyond) if beyond is not None else 1.0, configured)  # type: ignore[arg-type]
 
 
-def intervals(lines: pl.DataFrame, models: Sequence[str], threshold: float, end: float) -> list[geom]:
+def curve_intervals(lines: pl.DataFrame, models: Sequence[str], threshold: float, end: float) -> list[geom]:
     """Returns the layer of intervals: of few models bands, of many, whose bands would hide each other, upright lines.
 
     Args:
@@ -97,8 +97,8 @@ def intervals(lines: pl.DataFrame, models: Sequence[str], threshold: float, end:
     if len(models) <= MOST_BANDS:
         band = aes("threshold", ymin="low", ymax="high", fill="model")
         return [geom_ribbon(band, known, alpha=0.15, color="none", show_legend=False)] if len(known) else []
-    known = known.filter((pl.col("threshold") - threshold).abs() < NEAR)
-    beside = {model: threshold + BESIDE * end * (place + 1) for place, model in enumerate(models)}
+    known = known.filter((pl.col("threshold") - threshold).abs() < SAME_THRESHOLD)
+    beside = {model: threshold + DODGE * end * (place + 1) for place, model in enumerate(models)}
     known = known.with_columns(beside=pl.col("model").cast(pl.String).replace_strict(beside, return_dtype=pl.Float64))
     upright = aes("beside", "low", xend="beside", yend="high")
     return [geom_segment(upright, known, size=0.6, linetype="solid", show_legend=False)] if len(known) else []
@@ -122,31 +122,33 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     names, bias_types = context.names(rates), in_order(measures.drop_nulls("bias_type"), "bias_type")
     labels = list(names.values())
     colours, linetypes = zip(*line_looks(len(labels)), strict=True)
-    lines = rates.with_columns(pl.col("model").replace_strict(names), pl.col("difference").replace_strict(DIFFERENCES))
-    lines = ordered(lines, model=labels, difference=list(DIFFERENCES.values()), bias_type=bias_types)
+    lines = rates.with_columns(
+        pl.col("model").replace_strict(names), pl.col("difference").replace_strict(DIFFERENCE_NAMES)
+    )
+    lines = order_by_value(lines, model=labels, difference=list(DIFFERENCE_NAMES.values()), bias_type=bias_types)
     end = last_threshold(rates, context.threshold)
     drawn = "bands" if len(labels) <= MOST_BANDS else "upright lines, right of the configured one, in the order below"
     return (
         ggplot(lines, aes("threshold", "value", color="model", linetype="model"))
         + geom_vline(xintercept=context.threshold, color=FAINT, linetype="dotted", size=0.7)
-        + intervals(lines, labels, context.threshold, end)
+        + curve_intervals(lines, labels, context.threshold, end)
         + geom_line(size=0.8)
         + facet_grid("bias_type", "difference")
         + coord_cartesian(xlim=(0, end), ylim=(0, 1))
         + scale_color_manual(colours)
         + scale_fill_manual(colours)
         + scale_linetype_manual(linetypes)
-        + legend_below(labels, WIDTH, "color", "linetype")
+        + legend_below(labels, CURVE_WIDTH, "color", "linetype")
         + labs(
             title=heading,
             subtitle=f"share of cases whose groups differ by more than the threshold; dotted: the configured one, "
-            f"{context.threshold:g}\n{drawn}: {over_frames(lines, context.level)}",
+            f"{context.threshold:g}\n{drawn}: {interval_note(lines, context.level)}",
             x="threshold",
             y="share of cases that fail",
             color="model",
             linetype="model",
         )
-        + biasgrid_theme(WIDTH, 1.8 + 1.5 * len(bias_types) + legend_height(labels, WIDTH))
+        + biasgrid_theme(CURVE_WIDTH, 1.8 + 1.5 * len(bias_types) + legend_height(labels, CURVE_WIDTH))
         # A key is wide enough for the longest dash and the gap after it.
         + theme(strip_text_y=element_text(angle=0, ha="left"), legend_key_width=32)
     )

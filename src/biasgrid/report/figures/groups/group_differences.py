@@ -6,8 +6,8 @@ import polars as pl
 from plotnine import ggplot
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.differences import differences, rows_of
-from biasgrid.report.figures.drawing.readable import with_names
+from biasgrid.report.figures.drawing.intervals import difference_rows, draw_differences
+from biasgrid.report.figures.drawing.layout import with_names
 from biasgrid.report.figures.drawing.theme import empty_figure
 
 CAPTION = (
@@ -25,7 +25,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: what the figure says of dataset and models, and the tables of statistics.
     """
-    rows = rows_of(measures, context, "difference", ["bias_type", "group", "other"], judged_over="templates")
+    rows = difference_rows(measures, context, "difference", ["bias_type", "group", "other"], judged_over="templates")
     rows = rows.drop_nulls("value")
     if rows.is_empty():
         return empty_figure(f"Differences of groups: {context.title}", "no two groups can be compared")
@@ -35,4 +35,4 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         "y": "pair of groups",
         "many": "pairs",
     }
-    return differences(with_names(rows, " − "), context, words)  # noqa: RUF001
+    return draw_differences(with_names(rows, " − "), context, words)  # noqa: RUF001

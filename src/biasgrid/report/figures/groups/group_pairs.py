@@ -7,9 +7,9 @@ from plotnine import expand_limits, ggplot
 
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.selection import main_score, pairwise_options
-from biasgrid.report.figures.drawing.beside_floor import beside_floor
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import with_names
+from biasgrid.report.figures.drawing.intervals import draw_beside_null
+from biasgrid.report.figures.drawing.layout import with_names
 from biasgrid.report.figures.drawing.theme import empty_figure
 from biasgrid.stats.selection import in_order, select_rows
 from biasgrid.tables.means import means_by
@@ -23,7 +23,7 @@ CAPTION = (
 )
 
 
-def pairs_of(measures: pl.DataFrame) -> pl.DataFrame:
+def group_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns how far apart pairs of groups are.
 
     Args:
@@ -48,7 +48,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells, with certainty.
         context: what the figure says of dataset and models.
     """
-    heading, pairs = f"Pairs of groups: {context.title}", pairs_of(measures)
+    heading, pairs = f"Pairs of groups: {context.title}", group_pair_rows(measures)
     if pairs.is_empty():
         return empty_figure(heading, "no two groups have a distance within a case")
     rows = with_names(pairs).with_columns(found=pl.lit(value=True))
@@ -58,4 +58,4 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         "subtitle": "dot: distance of two groups; grey: of groups whose terms are dealt at random (floor)",
         "x": f"distance of {SCORE_NAMES[main_score(measures)]} within a case, mean over cases",
     }
-    return beside_floor(rows, context, order, words) + expand_limits(x=0)
+    return draw_beside_null(rows, context, order, words) + expand_limits(x=0)

@@ -21,9 +21,9 @@ from plotnine import (
 
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.selection import main_score, order_groups, scores_of_groups
-from biasgrid.report.figures.drawing.certain import interval_lines, over_frames
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import groups_left_out, ordered, readable_groups
+from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
+from biasgrid.report.figures.drawing.layout import omitted_groups, order_by_value, readable_groups
 from biasgrid.report.figures.drawing.theme import (
     biasgrid_theme,
     empty_figure,
@@ -39,14 +39,14 @@ CAPTION = (
     "is named, so overlapping bars do not say that groups are treated alike: compare the marks of one model within a "
     "panel, and see the next figure. Whether a high score is good for a group depends on the texts."
 )
-WIDTH = 9
+SCORES_WIDTH = 9
 """Of the figure, in inches."""
 
-LINE = 0.075
+SCORE_LINE = 0.075
 """Height in inches that a model takes in the row of a group."""
 
 LOWEST_ROW = 0.2
-HIGHEST = 24
+HIGHEST_FIGURE = 24
 """Inches of all groups together; where models and groups are too many for it their marks may overlap."""
 
 
@@ -82,9 +82,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     points = place_rows(scores, shown, list(names))
     points = points.with_columns(pl.col("model").replace_strict(names))
     labels = list(names.values())
-    points = ordered(points, bias_type=list(order), model=labels)
+    points = order_by_value(points, bias_type=list(order), model=labels)
     rows = points.unique("row").sort("row")
-    row_height = max(LOWEST_ROW, min(LINE * len(names) + 0.06, HIGHEST / rows.height))
+    row_height = max(LOWEST_ROW, min(SCORE_LINE * len(names) + 0.06, HIGHEST_FIGURE / rows.height))
     return (
         ggplot(points, aes("value", "y", color="model"))
         + geom_segment(aes(x="lower", xend="upper", yend="y"), size=0.9, alpha=0.45)
@@ -96,16 +96,18 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         )
         + scale_color_manual(palette(len(names)))
         + scale_shape_manual(shapes(len(names)))
-        + legend_below(labels, WIDTH, "color", "shape")
+        + legend_below(labels, SCORES_WIDTH, "color", "shape")
         + labs(
             title=heading,
             subtitle="mark: over all cases; bar: the middle half of the cases; thin line: "
-            f"{over_frames(points, context.level)}{groups_left_out(order, shown)}",
+            f"{interval_note(points, context.level)}{omitted_groups(order, shown)}",
             x=SCORE_NAMES[main_score(measures)],
             y="group",
             color="model",
             shape="model",
         )
-        + biasgrid_theme(WIDTH, 1.8 + row_height * rows.height + 0.15 * len(order) + legend_height(labels, WIDTH))
+        + biasgrid_theme(
+            SCORES_WIDTH, 1.8 + row_height * rows.height + 0.15 * len(order) + legend_height(labels, SCORES_WIDTH)
+        )
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )

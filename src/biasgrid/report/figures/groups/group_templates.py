@@ -19,9 +19,16 @@ from plotnine import (
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.selection import main_score, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import both_ends, columns_of, left_out, most_rows, ordered, shorten
+from biasgrid.report.figures.drawing.layout import (
+    both_ends,
+    columns_of,
+    most_rows,
+    omitted_text,
+    order_by_value,
+    shorten_text,
+)
 from biasgrid.report.figures.drawing.theme import (
-    CELL,
+    CELL_SIDE,
     colour_bar,
     colour_limit,
     distance_scale,
@@ -36,7 +43,7 @@ CAPTION = (
     "tells groups apart whatever is said. Some rows rest on few cases."
 )
 LONGEST_TEMPLATE = 72
-WIDEST = 9.0
+WIDEST_FIGURE = 9.0
 """Width in inches that panels side by side may have together."""
 
 
@@ -71,16 +78,16 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     order = in_order(distances, "template")
     labels = list(names.values())
     # A panel is as wide as its columns, but no narrower than what stands above it.
-    panel = max(CELL * len(labels), 0.1 * max(map(len, bias_types)))
-    columns = columns_of(len(bias_types), max(1, int(WIDEST / panel)))
+    panel = max(CELL_SIDE * len(labels), 0.1 * max(map(len, bias_types)))
+    columns = columns_of(len(bias_types), max(1, int(WIDEST_FIGURE / panel)))
     lines = -(-len(bias_types) // columns)
     shown = both_ends(order, most_rows(lines))
     texts = {number: context.template(int(number)) for number in shown}
-    short = {number: shorten(text, LONGEST_TEMPLATE) for number, text in texts.items()}
+    short = {number: shorten_text(text, LONGEST_TEMPLATE) for number, text in texts.items()}
     cells = distances.filter(pl.col("template").is_in(shown)).with_columns(
         pl.col("model").replace_strict(names), pl.col("template").replace_strict(short)
     )
-    cells = ordered(cells, bias_type=bias_types)
+    cells = order_by_value(cells, bias_type=bias_types)
     left, below = 0.06 * max(map(len, short.values())), 0.07 * max(map(len, labels))
     return (
         ggplot(cells, aes("model", "template", fill="value"))
@@ -93,11 +100,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + labs(
             title=heading,
             subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score(measures)]} within a case; the template "
-            "with the largest mean is at the top" + left_out(order, shown, "templates"),
+            "with the largest mean is at the top" + omitted_text(order, shown, "templates"),
             x="model",
             y="template, with its number",
             fill="distance",
         )
-        + heat_map_theme(max(7.5, 1 + left + columns * panel), 1.6 + below + lines * (CELL * len(shown) + 0.35))
+        + heat_map_theme(max(7.5, 1 + left + columns * panel), 1.6 + below + lines * (CELL_SIDE * len(shown) + 0.35))
         + theme(axis_text_x=element_text(size=7, angle=90, ha="center", va="top"))
     )

@@ -11,19 +11,19 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.errors import console
-from biasgrid.cli.width import empty_table, fitted
+from biasgrid.cli.output import console
+from biasgrid.cli.tables import fit_to_width, terminal_table
 from biasgrid.report.findings import Finding
 
 if TYPE_CHECKING:
     import polars as pl
 
-TABLE = "summary.parquet"
-Row = Mapping[str, Any]
-NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
+SUMMARY_TABLE = "summary.parquet"
+SummaryRow = Mapping[str, Any]
+HEADLINE_NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
 
 
-def summary_tables(rows: Iterable[Row], width: int, level: float = 0.95) -> RenderableType:
+def summary_tables(rows: Iterable[SummaryRow], width: int, level: float = 0.95) -> RenderableType:
     """Draws what was measured, a line per cell and bias type; a table for each set of headline measures.
 
     Args:
@@ -31,65 +31,65 @@ def summary_tables(rows: Iterable[Row], width: int, level: float = 0.95) -> Rend
         width: how many characters a line may have.
         level: the coverage of intervals.
     """
-    cells: dict[tuple[Any, ...], list[Row]] = {}
+    cells: dict[tuple[Any, ...], list[SummaryRow]] = {}
     for row in rows:
         cells.setdefault((row["dataset"], row["model"], row["bias_type"], row["scoring"]), []).append(row)
-    tables: dict[tuple[tuple[str, str], ...], list[list[Row]]] = {}
+    tables: dict[tuple[tuple[str, str], ...], list[list[SummaryRow]]] = {}
     for cell in cells.values():
         tables.setdefault(tuple((row["measure"], row["options"]) for row in cell), []).append(cell)
     return Group(*(part for measures, lines in tables.items() for part in summary_table(measures, lines, width, level)))
 
 
 def summary_table(
-    measures: Sequence[tuple[str, str]], lines: Sequence[Sequence[Row]], width: int, level: float
+    measures: Sequence[tuple[str, str]], lines: Sequence[Sequence[SummaryRow]], width: int, level: float
 ) -> Iterator[RenderableType]:
     """Yields a table of cells with the same headline measures, what stands in it, and what it was computed with."""
-    told = {name: title for name, title in NAMES.items() if lines[0][0][name] is not None}
+    told = {name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None}
     titles = [name.replace("_", "\n") for name, _ in measures]
     known = any(is_known(row) for cell in lines for row in cell)
     counts = ["frames", "n"] if known else ["n"]
-    table = empty_table([*told.values()], [*titles, *counts], width)
+    table = terminal_table([*told.values()], [*titles, *counts], width)
     for cell in lines:
-        numbers = [shown_number(row, known) for row in cell]
-        frames = [shown_count(max((row["frames"] or 0 for row in cell), default=0))] if known else []
+        numbers = [headline_text(row, known) for row in cell]
+        frames = [count_text(max((row["frames"] or 0 for row in cell), default=0))] if known else []
         line = [*(cell[0][name] or "" for name in told), *numbers, *frames, f"{cell[-1]['n']:,}"]
         # What has no second line stands beside the numbers, not beside what is below them.
         table.add_row(*(text if "\n" in text or not known else f"{text}\n " for text in line))
     # The main measure comes first.
-    yield fitted(table, ["scoring", "n", *reversed(titles[1:]), "frames"], width, names=len(told))
+    yield fit_to_width(table, ["scoring", "n", *reversed(titles[1:]), "frames"], width, names=len(told))
     if known:
         yield Text(legend([row for cell in lines for row in cell], level), style="dim")
     yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")
 
 
-def is_known(row: Row) -> bool:
+def is_known(row: SummaryRow) -> bool:
     """Says whether anything is known of how sure a number is."""
     return any(row[name] is not None for name in ("low", "floor"))
 
 
-def shown_number(row: Row, known: bool) -> str:
+def headline_text(row: SummaryRow, known: bool) -> str:
     """Words a number and, in a second line where any number has one, its interval or floor; a dash for what is not."""
     value = row["value"]
     if row["measure"] == "discoveries":
         found = "-" if value is None else f"{value:.0f}\nof {row['n']:,}"
         return found if known else found.replace("\n", " ")
     number = "-" if value is None else f"{value:.3f} {row['mark'] or ''}".strip()
-    return f"{number}\n{beside(row)}" if known else number
+    return f"{number}\n{headline_interval(row)}" if known else number
 
 
-def beside(row: Row) -> str:
+def headline_interval(row: SummaryRow) -> str:
     """Words the interval or floor of a number."""
     if row["low"] is not None:
         return f"{row['low']:.3f}..{row['high']:.3f}"
     return "-" if row["floor"] is None else f">{row['floor']:.3f}"
 
 
-def shown_count(count: int) -> str:
+def count_text(count: int) -> str:
     """Words how many frames there are."""
     return f"{count}" if count else "-"
 
 
-def legend(rows: Sequence[Row], level: float) -> str:
+def legend(rows: Sequence[SummaryRow], level: float) -> str:
     """Words what stands below numbers."""
     lines = []
     if any(row["low"] is not None for row in rows):
@@ -101,7 +101,7 @@ def legend(rows: Sequence[Row], level: float) -> str:
     return "\n".join(lines)
 
 
-def flag_lines(flags: Iterable[Row]) -> Text:
+def flag_lines(flags: Iterable[SummaryRow]) -> Text:
     """Words what speaks against cells.
 
     Args:
@@ -123,7 +123,7 @@ def finding_lines(findings: Iterable[Finding]) -> Text:
     return lines
 
 
-def rank_lines(ranks: Iterable[Row]) -> Text:
+def rank_lines(ranks: Iterable[SummaryRow]) -> Text:
     """Words in which order models stand: a line for those that are ranked together.
 
     Args:
@@ -140,7 +140,7 @@ def rank_lines(ranks: Iterable[Row]) -> Text:
     return lines
 
 
-def tell_summary(results: Path) -> None:
+def print_summary(results: Path) -> None:
     """Prints what was measured, what was found, and where the report is.
 
     Args:
@@ -154,32 +154,32 @@ def tell_summary(results: Path) -> None:
     from biasgrid.tables.files import read_provenance, read_table
     from biasgrid.tables.summary import flags_of, main_ranks
 
-    measured, facts = measured_in(results), read_provenance(results / TABLE)
+    measured, facts = read_summary(results), read_provenance(results / SUMMARY_TABLE)
     level = facts.get("statistics", {}).get("level", 0.95)
     console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level))
     console.print(flag_lines(flags_of(measured).to_dicts()))
-    console.print(found_in(results, measured))
+    console.print(findings_of_run(results, measured))
     ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
     if order := rank_lines(row for table in ranks for row in main_ranks(measured, table).iter_rows(named=True)):
         console.print(order)
     if same := same_models(facts.get("measures", {})):
         console.print(Text(same))
-    tell_report(results)
+    print_report_path(results)
 
 
-def tell_found(results: Path) -> None:
+def print_findings(results: Path) -> None:
     """Prints what was found, and where numbers and report are; see `tell_summary`."""
-    console.print(found_in(results, measured_in(results)))
+    console.print(findings_of_run(results, read_summary(results)))
     console.print(f"Numbers: biasgrid summary {results}", soft_wrap=True)
-    tell_report(results)
+    print_report_path(results)
 
 
-def tell_report(results: Path) -> None:
+def print_report_path(results: Path) -> None:
     """Prints where the report is."""
     console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
 
 
-def measured_in(results: Path) -> pl.DataFrame:
+def read_summary(results: Path) -> pl.DataFrame:
     """Reads the summary of a run.
 
     Raises:
@@ -188,7 +188,7 @@ def measured_in(results: Path) -> pl.DataFrame:
     from biasgrid.tables.files import read_table
     from biasgrid.tables.measures import SUMMARY
 
-    path = results / TABLE
+    path = results / SUMMARY_TABLE
     if not path.exists():
         raise UserError(
             f"there is no {path}: the run has not finished, or not begun; `biasgrid status CONFIG` says how far it is"
@@ -196,7 +196,7 @@ def measured_in(results: Path) -> pl.DataFrame:
     return read_table(path, SUMMARY)
 
 
-def found_in(results: Path, measured: pl.DataFrame) -> Text:
+def findings_of_run(results: Path, measured: pl.DataFrame) -> Text:
     """Words what was found in a run with a summary."""
     from biasgrid.report.findings import findings, read_tested
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.errors import say, told_errors
+from biasgrid.cli.output import print_text, report_errors
 
 BAD_INPUT = 2
 
@@ -35,8 +35,8 @@ def gate(
     from biasgrid.config import load_config
     from biasgrid.runs.results import Results
 
-    with told_errors(BAD_INPUT):
-        thresholds = judge.written_thresholds(largest or [], "--max")
+    with report_errors(BAD_INPUT):
+        thresholds = judge.parse_thresholds(largest or [], "--max")
         if config is not None:
             chosen = load_config(config).thresholds
             named = {(threshold.dataset, threshold.measure) for threshold in thresholds}
@@ -51,13 +51,13 @@ def gate(
                 "there is no threshold; expected --max DATASET.MEASURE=NUMBER, or --config with `thresholds`"
             )
         made = Results(results)
-        verdicts = judge.verdicts_of(made.summary(), thresholds, model or [], on)
+        verdicts = judge.check_thresholds(made.summary(), thresholds, model or [], on)
         level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
-        told = judge.conclusion(verdicts, on, level)
+        told = judge.conclusion_text(verdicts, on, level)
         if junit is not None:
-            write_text(junit, judge.junit(verdicts, told))
+            write_text(junit, judge.junit_report(verdicts, told))
     for verdict in verdicts:
-        say(verdict.line)
-    say(told)
+        print_text(verdict.line)
+    print_text(told)
     if code := judge.exit_code(verdicts):
         raise typer.Exit(code)

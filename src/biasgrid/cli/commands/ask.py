@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.errors import message_of, say, told_errors
-from biasgrid.cli.quickstart.commands import BAD_INPUT, Key, Labels, ServedName, looked_at
+from biasgrid.cli.output import message_of, print_text, report_errors
+from biasgrid.cli.quickstart.commands import BAD_INPUT, ApiKey, Labels, ServedName, describe_models
 
 if TYPE_CHECKING:
-    from biasgrid.cli.quickstart.ask import Asker
-    from biasgrid.cli.quickstart.typed import Typed
+    from biasgrid.cli.quickstart.ask import Asker, TypedText
 
 PER_CANDIDATE = {"probabilities": "probability", "starts": "start", "ends": "end", "pieces": "tokens", "ranks": "rank"}
 """What an answer says of each candidate or class, and how it is called."""
@@ -30,7 +29,7 @@ def ask(
     file: Annotated[Path | None, typer.Option("--file", help="a file with a text in each line")] = None,
     labels: Labels = "",
     name: ServedName = None,
-    key: Key = None,
+    key: ApiKey = None,
     as_json: Annotated[bool, typer.Option("--json", help="print a JSON object for each text")] = False,
 ) -> None:
     """Answers what you type with what the grid would record of it.
@@ -40,32 +39,31 @@ def ask(
     """
     from transformers.utils.logging import disable_progress_bar
 
-    from biasgrid.cli.quickstart.ask import Asker, read_lines
-    from biasgrid.cli.quickstart.typed import FORMS
+    from biasgrid.cli.quickstart.ask import TEXT_FORMS, Asker, read_typed_lines
     from biasgrid.jobs.proxies import report_proxies
 
     disable_progress_bar()
     logging.basicConfig(level=logging.ERROR)
-    with told_errors(BAD_INPUT), TemporaryDirectory(prefix="biasgrid-ask-") as folder:
+    with report_errors(BAD_INPUT), TemporaryDirectory(prefix="biasgrid-ask-") as folder:
         if texts and file is not None:
             raise UserError("texts and --file are given; expected one of them")
-        (tried,) = looked_at([model], labels, name, key)
+        (tried,) = describe_models([model], labels, name, key)
         asker = Asker(tried, Path(folder))
         report_proxies(asker.config.models[tried.name].addresses)
         if texts or file is not None or not sys.stdin.isatty():
-            source, lines = given(texts, file)
-            tell(asker, read_lines(tried.task, lines, source), as_json)
+            source, lines = input_lines(texts, file)
+            print_response(asker, read_typed_lines(tried.task, lines, source), as_json)
             return
-        say(f"{FORMS[tried.task].written}\nAn empty line ends.", err=True)
+        print_text(f"{TEXT_FORMS[tried.task].written}\nAn empty line ends.", err=True)
         for line in typed_lines():
             # What one line gets wrong does not end the others.
             try:
-                tell(asker, read_lines(tried.task, [line], "what was typed"), as_json)
+                print_response(asker, read_typed_lines(tried.task, [line], "what was typed"), as_json)
             except UserError as error:
-                say(message_of(error), err=True)
+                print_text(message_of(error), err=True)
 
 
-def given(texts: Sequence[str] | None, file: Path | None) -> tuple[str, list[str]]:
+def input_lines(texts: Sequence[str] | None, file: Path | None) -> tuple[str, list[str]]:
     """Returns where lines come from, and the lines: arguments, a file or the standard input."""
     from biasgrid.base.text import read_text
 
@@ -79,36 +77,36 @@ def given(texts: Sequence[str] | None, file: Path | None) -> tuple[str, list[str
 def typed_lines() -> Iterator[str]:
     """Yields lines as they are typed, up to an empty one or the end of the input."""
     while True:
-        say("> ", nl=False, err=True)
+        print_text("> ", nl=False, err=True)
         line = sys.stdin.readline()
         if not line.strip():
             return
         yield line
 
 
-def tell(asker: Asker, typed: Sequence[Typed], as_json: bool) -> None:
+def print_response(asker: Asker, typed: Sequence[TypedText], as_json: bool) -> None:
     """Prints what a model answers."""
     for one, answer in zip(typed, asker.ask(typed), strict=True):
         if as_json:
-            say(json.dumps(answer, ensure_ascii=False))
+            print_text(json.dumps(answer, ensure_ascii=False))
         else:
-            say("\n".join(lines_of(one, answer, one.candidates or asker.classes)))
+            print_text("\n".join(response_lines(one, answer, one.candidates or asker.classes)))
 
 
-def lines_of(typed: Typed, answer: Mapping[str, Any], candidates: Sequence[str]) -> Iterator[str]:
+def response_lines(typed: TypedText, answer: Mapping[str, Any], candidates: Sequence[str]) -> Iterator[str]:
     """Yields an answer as lines: what was asked, what holds for the whole, and a line for each candidate."""
     yield " | ".join(typed.texts)
     width = max(map(len, (*candidates, *answer)), default=0)
     for name, value in answer.items():
         if name not in PER_CANDIDATE and name not in typed.row:
-            yield f"  {name:{width}}  {shown(value)}"
+            yield f"  {name:{width}}  {value_of_response(value)}"
     said = {called: answer[name] for name, called in PER_CANDIDATE.items() if answer.get(name)}
     for place, candidate in enumerate(candidates):
-        values = (f"{called} {shown(of_each[place])}" for called, of_each in said.items())
+        values = (f"{called} {value_of_response(of_each[place])}" for called, of_each in said.items())
         yield f"  {candidate:{width}}  {'  '.join(values)}"
 
 
-def shown(value: Any) -> str:
+def value_of_response(value: Any) -> str:
     """Words a value of an answer."""
     if value is None:
         return "-"

@@ -9,43 +9,43 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.errors import console, say, told_errors
+from biasgrid.cli.output import console, print_text, report_errors
 from biasgrid.stats.compare.sentences import measure_named, number
 
 if TYPE_CHECKING:
     from biasgrid.stats.compare.references import Beside, Stored, StoredFigure
 
-FOLDER = Path("references")
+OWN_REFERENCES = Path("references")
 """Where one's own references are kept, unless said otherwise."""
 
 reference = typer.Typer(no_args_is_help=True, help="Keeps measured models as references, and puts runs beside them.")
-Results = Annotated[Path, typer.Argument(help="folder of results, such as results/try-mine")]
+ResultsFolder = Annotated[Path, typer.Argument(help="folder of results, such as results/try-mine")]
 Folder = Annotated[Path, typer.Option("--folder", help="folder of your own references")]
 
 
 @reference.command()
 def add(
-    results: Results,
+    results: ResultsFolder,
     model: Annotated[list[str] | None, typer.Option(help="name of a model, in place of all from the hub")] = None,
     name: Annotated[str | None, typer.Option(help="name of the file, in place of the results' name")] = None,
-    folder: Folder = FOLDER,
+    folder: Folder = OWN_REFERENCES,
 ) -> None:
     """Keeps the measures of a run's models of the hub, with what they were asked and how."""
     from biasgrid.base.files import write_text
-    from biasgrid.runs.references import public_models, stored_of
+    from biasgrid.runs.references import public_models, references_of_run
 
-    with told_errors():
-        stored = stored_of(results, model or public_models(results))
+    with report_errors():
+        stored = references_of_run(results, model or public_models(results))
         path = folder / f"{name or results.resolve().name}.json"
         folder.mkdir(parents=True, exist_ok=True)
         write_text(path, stored.model_dump_json(indent=1, exclude_defaults=True) + "\n")
-    say(f"{path}: {len(stored.figures)} numbers of {len(stored.cells)} cells")
+    print_text(f"{path}: {len(stored.figures)} numbers of {len(stored.cells)} cells")
 
 
 @reference.command("list")
-def list_references(folder: Folder = FOLDER) -> None:
+def list_references(folder: Folder = OWN_REFERENCES) -> None:
     """Tells which references there are: those that come with biasgrid, and your own."""
-    with told_errors():
+    with report_errors():
         known = references_of(folder)
     for file, stored in known.items():
         labels = ", ".join(dict.fromkeys(figure.label for figure in stored.figures))
@@ -55,13 +55,13 @@ def list_references(folder: Folder = FOLDER) -> None:
 
 @reference.command()
 def beside(
-    results: Results,
+    results: ResultsFolder,
     label: Annotated[list[str] | None, typer.Argument(help="labels of references, in place of all")] = None,
-    folder: Folder = FOLDER,
+    folder: Folder = OWN_REFERENCES,
 ) -> None:
     """Puts the measures of a run beside references, and says of each whether the two may be compared."""
-    with told_errors():
-        tell_beside(results, folder, label or [], all_of_them=True)
+    with report_errors():
+        print_beside(results, folder, label or [], all_of_them=True)
 
 
 def references_of(folder: Path) -> dict[str, Stored]:
@@ -72,7 +72,7 @@ def references_of(folder: Path) -> dict[str, Stored]:
     return read_folders([workflow_folder() / "reference", folder])
 
 
-def tell_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_them: bool) -> None:
+def print_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_them: bool) -> None:
     """Prints the measures of a run beside references.
 
     Args:
@@ -84,30 +84,30 @@ def tell_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_th
     Raises:
         UserError: there is no such reference, or no measure of a run beside it.
     """
-    from biasgrid.runs.references import stored_of
+    from biasgrid.runs.references import references_of_run
     from biasgrid.stats.compare import references
 
     known = references_of(folder)
     known = references.chosen(known, labels) if labels else known
-    pairs = [pair for pair in references.beside(stored_of(results), known) if all_of_them or not pair.reasons]
+    pairs = [pair for pair in references.beside(references_of_run(results), known) if all_of_them or not pair.reasons]
     if not pairs and all_of_them:
         raise UserError(f"no reference has a dataset and a measure of {results}; expected the same names")
-    for line in lines_of(pairs):
+    for line in reference_lines(pairs):
         console.print(line, soft_wrap=True, highlight=False)
 
 
-def lines_of(pairs: Iterable[Beside]) -> Iterator[str]:
+def reference_lines(pairs: Iterable[Beside]) -> Iterator[str]:
     """Yields our numbers, each with those of references below it."""
     last = None
     for pair in pairs:
         if pair.ours is not last:
             last = pair.ours
             name = measure_named(last.measure, last.options, last.bias_type)
-            yield f"{last.dataset}: {last.label}, {name} {shown(last)}"
-        yield f"  {shown(pair.theirs)}  {pair.theirs.label}, {pair.theirs.kind} ({pair.file}): {pair.told}"
+            yield f"{last.dataset}: {last.label}, {name} {reference_number(last)}"
+        yield f"  {reference_number(pair.theirs)}  {pair.theirs.label}, {pair.theirs.kind} ({pair.file}): {pair.told}"
 
 
-def shown(figure: StoredFigure) -> str:
+def reference_number(figure: StoredFigure) -> str:
     """Words a number with its mark and interval."""
     interval = None if figure.low is None else f"({number(figure.low)} to {number(figure.high)})"
     return " ".join(filter(None, (number(figure.value), figure.mark, interval)))

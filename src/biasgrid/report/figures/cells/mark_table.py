@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 from plotnine import aes, element_text, facet_grid, geom_text, geom_tile, ggplot, labs, scale_fill_manual, theme
 
+from biasgrid.report.figures.cells.mark_strips import BANDS
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import ordered
+from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import INK, NOT_ASKED, biasgrid_theme, empty_figure
-from biasgrid.report.figures.marks.mark_strips import BANDS
 from biasgrid.stats.selection import select_rows
 from biasgrid.tables.marks import MarkSection, best_mark, mark_of, mark_of_section
 
@@ -29,7 +29,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of all cells (schema `MEASURES`).
         context: what the figure says of datasets and models, with `marks` and `sections`.
     """
-    title, rows = "Marks", letters_of(measures, context)
+    title, rows = "Marks", mark_letters(measures, context)
     if rows.is_empty():
         return empty_figure(title, "there are no metrics with marks")
     names = context.names(rows)
@@ -43,7 +43,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         pl.col("model").replace_strict(names), pl.col("letter").fill_null(NOTHING)
     )
     lines = [*rows["line"].unique(maintain_order=True), ALL]
-    table = ordered(table, model=list(names.values()), line=lines[::-1])
+    table = order_by_value(table, model=list(names.values()), line=lines[::-1])
     return (
         ggplot(table, aes("model", "line", fill="letter"))
         + geom_tile(color="white", size=1)
@@ -56,7 +56,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
 
 
-def letters_of(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
+def mark_letters(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     """Returns `section`, `model`, `line` (probe and metric), `letter` and whether it `counts` in the section's mark.
 
     The letter is null where nothing was measured.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biasgrid.base.faults import InputError
-from biasgrid.cli.errors import console, say, say_data, told_errors
+from biasgrid.cli.output import console, print_data, print_text, report_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +24,7 @@ FOR_PROGRAMS = (
 """Columns that a table for people does without: what they asked for, and where things stand in texts."""
 
 
-class Format(Enum):
+class OutputFormat(Enum):
     """How sentences are printed."""
 
     table = "table"
@@ -46,33 +46,33 @@ def explain(
     case: Annotated[int | None, typer.Option(min=0, help="show only this swap group, case, pair or item")] = None,
     limit: Annotated[int, typer.Option(min=1, help="how many swap groups, cases, pairs or items to show")] = 20,
     every: Annotated[bool, typer.Option("--all", help="show all of them")] = False,
-    form: Annotated[Format, typer.Option("--format", help="how sentences are printed")] = Format.table,
+    form: Annotated[OutputFormat, typer.Option("--format", help="how sentences are printed")] = OutputFormat.table,
 ) -> None:
     """Shows the sentences behind a number, the strongest first, and computes it from all of them again.
 
     Ends with exit code 1 where something else comes out than stands in the table, and 2 where a name is unknown.
     """
-    from biasgrid.runs.explain import explain as find
+    from biasgrid.runs.explain import explain_number as find
 
     names = {"subject": subject, "attribute": attribute, "bias_type": bias_type, "group": group, "measure": measure}
     names["other"] = other
-    with told_errors():
+    with report_errors():
         try:
             found = find(results, model, dataset, {name: given for name, given in names.items() if given is not None})
         except InputError as error:
-            say(str(error), err=True)
+            print_text(str(error), err=True)
             raise typer.Exit(2) from None
         wanted = {"other": other, "template": template, "unit": case}
-        shown, of = chosen(found.units, {name: value for name, value in wanted.items() if value is not None})
+        shown, of = choose_units(found.units, {name: value for name, value in wanted.items() if value is not None})
         if not every:
             shown = of_first(shown, limit)
         print_units(shown, form)
-    say(sentence(found, shown, of), err=form is not Format.table)
+    print_text(sentence(found, shown, of), err=form is not OutputFormat.table)
     if not found.agrees:
         raise typer.Exit(1)
 
 
-def chosen(units: pl.DataFrame, wanted: dict[str, str | int]) -> tuple[pl.DataFrame, int]:
+def choose_units(units: pl.DataFrame, wanted: dict[str, str | int]) -> tuple[pl.DataFrame, int]:
     """Returns the units that are asked for, without columns that say the same everywhere, and how many there are."""
     import polars as pl
 
@@ -94,15 +94,15 @@ def of_first(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
     return rows.filter(pl.col("unit").is_in(first.implode(), nulls_equal=True))
 
 
-def print_units(rows: pl.DataFrame, form: Format) -> None:
+def print_units(rows: pl.DataFrame, form: OutputFormat) -> None:
     """Prints rows."""
     from biasgrid.cli.tables import frame_table
     from biasgrid.tables.summary import for_spreadsheets
 
-    if form is Format.csv:
-        say_data(for_spreadsheets(rows).write_csv())
-    elif form is Format.jsonl:
-        say(rows.write_ndjson(), nl=False)
+    if form is OutputFormat.csv:
+        print_data(for_spreadsheets(rows).write_csv())
+    elif form is OutputFormat.jsonl:
+        print_text(rows.write_ndjson(), nl=False)
     else:
         console.print(frame_table("", rows.drop(FOR_PROGRAMS, strict=False)))
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import polars as pl
 
-MOST_ROWS = 80
+MOST_FIGURE_ROWS = 80
 """More rows than this cannot be read in one figure; what stands at both ends of an order is shown then."""
 
 MOST_GROUPS = 30
@@ -25,12 +25,12 @@ STRIP_CHARACTER = 0.09
 Item = TypeVar("Item")
 
 
-def ordered(frame: pl.DataFrame, **orders: Sequence[str]) -> pl.DataFrame:
+def order_by_value(frame: pl.DataFrame, **orders: Sequence[str]) -> pl.DataFrame:
     """Gives columns the order in which plots show their values: first value first."""
     return frame.with_columns(pl.col(column).cast(pl.Enum(list(order))) for column, order in orders.items())
 
 
-def both_ends(order: Sequence[Item], most: int = MOST_ROWS) -> list[Item]:
+def both_ends(order: Sequence[Item], most: int = MOST_FIGURE_ROWS) -> list[Item]:
     """Returns the items at both ends of an order, at most `most`; all where there are no more."""
     if len(order) <= most:
         return list(order)
@@ -45,10 +45,10 @@ def columns_of(panels: int, most: int) -> int:
 
 def most_rows(lines: int) -> int:
     """Returns how many rows a panel may have where so many lines of panels stand below each other."""
-    return max(FEWEST_ROWS, min(MOST_ROWS, ALL_ROWS // lines))
+    return max(FEWEST_ROWS, min(MOST_FIGURE_ROWS, ALL_ROWS // lines))
 
 
-def left_out(order: Sequence[str], shown: Sequence[str], what: str) -> str:
+def omitted_text(order: Sequence[str], shown: Sequence[str], what: str) -> str:
     """Says how many items `both_ends` has left out, as an addition to a subtitle; empty where it has none."""
     return f"; {len(order) - len(shown)} {what} in the middle are left out" if len(shown) < len(order) else ""
 
@@ -58,7 +58,7 @@ def readable_groups(order: Mapping[str, list[str]], most: int = MOST_GROUPS) -> 
     return {bias_type: both_ends(groups, most) for bias_type, groups in order.items()}
 
 
-def groups_left_out(order: Mapping[str, list[str]], shown: Mapping[str, list[str]]) -> str:
+def omitted_groups(order: Mapping[str, list[str]], shown: Mapping[str, list[str]]) -> str:
     """Says how many groups are not shown, as an addition to a subtitle; empty where all are."""
     cut = [bias_type for bias_type, groups in order.items() if len(shown[bias_type]) < len(groups)]
     count = sum(len(order[bias_type]) - len(shown[bias_type]) for bias_type in cut)
@@ -88,7 +88,7 @@ def in_lines(width: float) -> Callable[[str], str]:
     return lambda title: "\n".join(wrap(title, most, break_long_words=False))
 
 
-def shorten(text: str, length: int) -> str:
+def shorten_text(text: str, length: int) -> str:
     """Cuts a text to at most `length` characters, the last of which is an ellipsis if something is cut."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
@@ -101,8 +101,8 @@ def shorten_all(texts: Sequence[str], length: int) -> dict[str, str]:
     """
     short: dict[str, str] = {}
     for text in texts:
-        candidate, number = shorten(text, length), 2
+        candidate, number = shorten_text(text, length), 2
         while candidate in short.values():
-            candidate, number = f"{shorten(text, length - 4)} ({number})", number + 1
+            candidate, number = f"{shorten_text(text, length - 4)} ({number})", number + 1
         short[text] = candidate
     return short

@@ -33,10 +33,10 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from unknown_names(source, "run.models", config.run.models, config.models)
     yield from unknown_names(source, "run.datasets", config.run.datasets, config.datasets)
     yield from name_faults(config, source)
-    yield from label_faults(config, source)
+    yield from model_label_faults(config, source)
     yield from place_faults(config, source)
     yield from folder_faults(config, source)
-    yield from data_faults(config, source)
+    yield from file_faults(config, source)
     yield from wildcard_faults(config, source)
     yield from tokenizer_folder_faults(config, source)
     yield from spread_faults(config, source)
@@ -59,7 +59,7 @@ def measure_faults(config: Config, source: str) -> Iterator[Fault]:
         yield from config.registry.family(family).measure_faults(config, source)
     yield from unknown_names(source, "validity", [*config.validity], sorted(known_flags(config)))
     yield from unknown_names(source, "thresholds", [*config.thresholds], config.datasets)
-    for dataset in known([*config.thresholds], config.datasets):
+    for dataset in known_names([*config.thresholds], config.datasets):
         measures = config.measures_of(dataset)
         yield from unknown_names(source, f"thresholds.{dataset}", [*config.thresholds[dataset]], measures)
 
@@ -70,14 +70,14 @@ def known_flags(config: Config) -> set[str]:
     return of_datasets.union(*(config.registry.family(family).flags for family in config.registry.families))
 
 
-def known(names: list[str], registry: Mapping[str, Section]) -> list[str]:
+def known_names(names: list[str], registry: Mapping[str, Section]) -> list[str]:
     """Returns the names that are in a registry."""
     return [name for name in names if name in registry]
 
 
 def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields selected datasets that no selected model answers, and models that answer none."""
-    models, datasets = known(config.run.models, config.models), known(config.run.datasets, config.datasets)
+    models, datasets = known_names(config.run.models, config.models), known_names(config.run.datasets, config.datasets)
     cells = config.cells()
     expected = " or ".join(dict.fromkeys(config.family(dataset).expected for dataset in datasets))
     # Where nothing is answered at all, models and datasets would say the same.
@@ -129,7 +129,7 @@ def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
         yield Fault(source, where, f"{about!r} is of the family {other.family!r}", "a dataset of the same family")
 
 
-def label_faults(config: Config, source: str) -> Iterator[Fault]:
+def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields selected models that plots could not tell apart."""
     named: dict[tuple[str, str], str] = {}
     for name in dict.fromkeys(config.run.models):
@@ -161,7 +161,7 @@ def place_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def folder_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields folders of selected models that hold no whole checkpoint, or one of other classes."""
-    for name in dict.fromkeys([*known(config.run.models, config.models), *config.readers]):
+    for name in dict.fromkeys([*known_names(config.run.models, config.models), *config.readers]):
         model = config.models[name]
         # What training starts from may have any classes: those of the data are its own.
         folders = {"folder": (model.folder, list(model.labels.values()))}
@@ -175,9 +175,9 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
                 yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
 
 
-def data_faults(config: Config, source: str) -> Iterator[Fault]:
+def file_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields data, answers and references that are no file; Snakemake would keep the weights that it has."""
-    for name in dict.fromkeys(known(config.run.models, config.models)):
+    for name in dict.fromkeys(known_names(config.run.models, config.models)):
         model = config.models[name]
         data = model.train.data if model.train else None
         if data is not None and not Path(data).is_file():
@@ -191,10 +191,10 @@ def data_faults(config: Config, source: str) -> Iterator[Fault]:
             expected = "a file of published numbers"
             yield Fault(source, f"report.references[{number}]", f"there is no file {reference!r}", expected)
         else:
-            yield from stored_faults(reference)
+            yield from published_file_faults(reference)
 
 
-def stored_faults(reference: str) -> list[Fault]:
+def published_file_faults(reference: str) -> list[Fault]:
     """Returns what is wrong in a file of published numbers, which the report would refuse at the end of a run."""
     from biasgrid.stats.compare.references import read_stored
 
@@ -208,7 +208,7 @@ def stored_faults(reference: str) -> list[Fault]:
 def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields files and folders that Snakemake would take for a pattern, as they are inputs of its jobs."""
     paths: dict[str, str | None] = {"word_lists": config.word_lists}
-    for name in dict.fromkeys([*known(config.run.models, config.models), *config.readers]):
+    for name in dict.fromkeys([*known_names(config.run.models, config.models), *config.readers]):
         model, where = config.models[name], f"models.{name}"
         train = model.train.model_dump() if model.train else {}
         paths |= {f"{where}.folder": model.folder, f"{where}.train.data": train.get("data")}
@@ -231,12 +231,16 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
             problem = "holds no tokenizer" if Path(folder).is_dir() else "is not a folder"
             expected = f"a folder with one of {', '.join(VOCABULARIES)}"
             yield Fault(source, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)
-        elif folder is not None and (own := mask_of(folder)) and config.tokenizers[name].mask not in (own, ANY_MASK):
+        elif (
+            folder is not None
+            and (own := tokenizer_mask(folder))
+            and config.tokenizers[name].mask not in (own, ANY_MASK)
+        ):
             problem = f"{config.tokenizers[name].mask!r} is not the mask of the tokenizer in {folder!r}"
             yield Fault(source, f"tokenizers.{name}.mask", problem, own)
 
 
-def mask_of(folder: str) -> str | None:
+def tokenizer_mask(folder: str) -> str | None:
     """Returns the mask token of the tokenizer in a folder, None where its files do not tell."""
     for name in ("tokenizer_config.json", "special_tokens_map.json"):
         try:

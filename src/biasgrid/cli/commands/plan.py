@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from biasgrid.cli.tables import shown, shown_time
-from biasgrid.cli.width import empty_table, fitted
-from biasgrid.runs.precision.outlooks import ASSUMED, Outlook
+from biasgrid.cli.tables import estimate_text, fit_to_width, terminal_table, time_text
+from biasgrid.runs.forecast import ASSUMED, Forecast
 
 ASSUMPTION = (
     f"assumed without a finished cell: frames differ by {ASSUMED} (standard deviation), in samples as noise of "
@@ -18,7 +17,7 @@ ASSUMPTION = (
 FIRST_TO_GO = ("time", "instances", "found")
 
 
-def outlook_table(outlooks: Sequence[Outlook], width: float | None, with_times: bool, columns: int) -> RenderableType:
+def forecast_table(outlooks: Sequence[Forecast], width: float | None, with_times: bool, columns: int) -> RenderableType:
     """Draws how sure numbers will be: a line per share under each variant of a dataset.
 
     Args:
@@ -28,12 +27,17 @@ def outlook_table(outlooks: Sequence[Outlook], width: float | None, with_times: 
         columns: how many characters a line may have.
     """
     times = ["time"] if with_times else []
-    table = empty_table(["asked"], ["instances", *times, "width", "found"], columns)
+    table = terminal_table(["asked"], ["instances", *times, "width", "found"], columns)
     for outlook in outlooks:
         table.add_row(f"{outlook.dataset} ({outlook.variant})", "", *[""] * len(times), "", "", style="bold")
         for step in outlook.steps:
-            spent = [shown(step.seconds, shown_time)] if with_times else []
-            told = shown(step.instances), *spent, shown(step.width, shown_size), shown(step.minimal_effect, shown_size)
+            spent = [estimate_text(step.seconds, time_text)] if with_times else []
+            told = (
+                estimate_text(step.instances),
+                *spent,
+                estimate_text(step.width, size_text),
+                estimate_text(step.minimal_effect, size_text),
+            )
             table.add_row(f"  {step.share:.0%}", *told)
     lines = [
         "",
@@ -41,31 +45,31 @@ def outlook_table(outlooks: Sequence[Outlook], width: float | None, with_times: 
         "size found in 80 % of cells; -: fewer than 2 frames",
         *(basis(outlook) for outlook in outlooks),
         *([ASSUMPTION] if any(not outlook.cells for outlook in outlooks) else []),
-        *(answer(outlook, width) for outlook in outlooks if width is not None),
+        *(width_answer(outlook, width) for outlook in outlooks if width is not None),
     ]
-    return Group(fitted(table, FIRST_TO_GO, columns), Text("\n".join(lines), style="dim"))
+    return Group(fit_to_width(table, FIRST_TO_GO, columns), Text("\n".join(lines), style="dim"))
 
 
-def shown_size(value: float) -> str:
+def size_text(value: float) -> str:
     """Words a size in two digits."""
     return f"{value:.2g}"
 
 
-def basis(outlook: Outlook) -> str:
+def basis(outlook: Forecast) -> str:
     """Words what the widths of a variant are told from."""
     name = f"{outlook.dataset} ({outlook.variant})"
     if outlook.cells:
         cells = f"the noisiest of {outlook.cells} finished cells" if outlook.cells > 1 else "a finished cell"
-        return f"{name}: {outlook.number}, {frames(outlook)}, from {cells}"
-    return f"{name}: {outlook.number}, {frames(outlook)}, assumed"
+        return f"{name}: {outlook.number}, {template_clusters_text(outlook)}, from {cells}"
+    return f"{name}: {outlook.number}, {template_clusters_text(outlook)}, assumed"
 
 
-def frames(outlook: Outlook) -> str:
+def template_clusters_text(outlook: Forecast) -> str:
     """Words how many frames a variant has."""
     return f"{outlook.frames} frame{'s' if outlook.frames != 1 else ''}"
 
 
-def answer(outlook: Outlook, width: float | None) -> str:
+def width_answer(outlook: Forecast, width: float | None) -> str:
     """Words how much must be asked for a width."""
     name = f"{outlook.dataset} ({outlook.variant})"
     if outlook.wanted is not None:
@@ -77,4 +81,4 @@ def answer(outlook: Outlook, width: float | None) -> str:
         if outlook.frames_wanted
         else "1000 frames would not do either"
     )
-    return f"{name}: no sample has a width of {width:g}, which has {frames(outlook)}; {needed}"
+    return f"{name}: no sample has a width of {width:g}, which has {template_clusters_text(outlook)}; {needed}"

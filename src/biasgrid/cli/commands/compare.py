@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biasgrid.cli.errors import console, told_errors
+from biasgrid.cli.output import console, report_errors
 from biasgrid.stats.compare.sentences import number
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from biasgrid.stats.compare.results import Difference
 
-SHOWN = 10
+LARGEST_DIFFERENCES = 10
 """So many parts of a kind are shown."""
 SENTENCES = 3
-LONGEST = 16
+LONGEST_SENTENCE = 16
 """Characters of a name that may stand above a column of numbers."""
 
 
@@ -33,35 +33,35 @@ def compare(
     """Shows how two models differ, or the same models in two runs: numbers, associations, sentences."""
     from biasgrid.stats.compare.results import compare_two_models, compare_two_runs
 
-    with told_errors():
+    with report_errors():
         if other is None:
             found = list(compare_two_runs(results, Path(one), dataset))
         else:
             found = compare_two_models(results, one, other, dataset)
     for difference in found:
-        for part in lines_of(difference, console.width):
+        for part in comparison_lines(difference, console.width):
             console.print(part)
 
 
-def lines_of(found: Difference, width: int) -> Iterator[RenderableType]:
+def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
     """Yields what there is to tell of two models on a dataset."""
     from rich.text import Text
 
     yield Text(f"{found.dataset}: {found.one} less {found.other}", "bold")
-    wholes, parts = divided(found.rows)
-    if reason := refused(found.rows):
+    wholes, parts = divide_rows(found.rows)
+    if reason := reason_not_compared(found.rows):
         yield Text(f"not compared: {reason}\n")
         return
     paired = found.rows["paired"].drop_nulls()
     frames = max(found.rows["frames"].drop_nulls().to_list())
     how = "the same templates: each frame is left out of both" if paired.all() else "unlike templates: variances add up"
     yield Text(f"{frames} frames, {how}", "dim")
-    yield table_of(wholes.to_dicts(), found, width)
+    yield comparison_table(wholes.to_dicts(), found, width)
     for kind in parts:
         yield from lines_of_parts(kind, found, width)
 
 
-def divided(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
+def divide_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     """Divides rows into those of whole cells, and those of parts, kind by kind."""
     import polars as pl
 
@@ -73,7 +73,7 @@ def divided(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     return rows.filter(~is_of_part), [kind.select(rows.columns) for _, kind in kinds]
 
 
-def refused(rows: pl.DataFrame) -> str | None:
+def reason_not_compared(rows: pl.DataFrame) -> str | None:
     """Returns why two models are not compared at all, None where they are."""
     if rows["difference"].count():
         return None
@@ -92,42 +92,44 @@ def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterato
     discovered = rows.filter(rows["q"] <= DISCOVERED)
     kind = f"{rows.row(0, named=True)['measure']} by {', '.join(key.replace('_', ' ') for key in keys)}"
     yield Text(f"\n{kind}: {len(discovered)} of {rows['tests'][0]:,} are told apart (q <= {DISCOVERED})")
-    shown = discovered.head(SHOWN).to_dicts() or rows.head(1).to_dicts()
-    yield table_of(shown, found, width, keys)
+    shown = discovered.head(LARGEST_DIFFERENCES).to_dicts() or rows.head(1).to_dicts()
+    yield comparison_table(shown, found, width, keys)
     sentences = [(row, found.sentence(row)) for row in shown[:SENTENCES]]
     for row, text in sentences:
         if text is not None:
             yield Text(f"  {', '.join(str(row[key]) for key in keys)}: {' '.join(text.split())}", "italic")
 
 
-def table_of(
+def comparison_table(
     rows: list[dict[str, Any]], found: Difference, width: int, keys: list[str] | None = None
 ) -> RenderableType:
     """Draws rows of `COMPARISONS` as a table: of whole cells by measure, of parts by keys."""
-    from biasgrid.cli.width import empty_table, fitted
+    from biasgrid.cli.tables import fit_to_width, terminal_table
 
     names = keys or ["measure", *(["bias_type"] if any(row["bias_type"] for row in rows) else [])]
-    sides = [name if len(name) <= LONGEST else title for name, title in ((found.one, "one"), (found.other, "other"))]
+    sides = [
+        name if len(name) <= LONGEST_SENTENCE else title for name, title in ((found.one, "one"), (found.other, "other"))
+    ]
     titles = [*sides, "difference", f"{100 * found.level:g} %", "q"]
-    table = empty_table([name.replace("_", " ") for name in names], titles, width)
+    table = terminal_table([name.replace("_", " ") for name in names], titles, width)
     for row in rows:
-        numbers = [*(marked(row, side) for side in ("", "other_")), number(row["difference"])]
-        table.add_row(*(named(row, name) for name in names), *numbers, interval(row), number(row["q"]))
-    return fitted(table, ["q", *reversed(sides)], width, names=len(names))
+        numbers = [*(number_with_mark(row, side) for side in ("", "other_")), number(row["difference"])]
+        table.add_row(*(row_label(row, name) for name in names), *numbers, interval_text(row), number(row["q"]))
+    return fit_to_width(table, ["q", *reversed(sides)], width, names=len(names))
 
 
-def named(row: Mapping[str, Any], name: str) -> str:
+def row_label(row: Mapping[str, Any], name: str) -> str:
     """Words what a row is about, a measure with its options."""
     options = f" ({row['options']})" if name == "measure" and row["options"] else ""
     return f"{row[name] or ''}{options}"
 
 
-def marked(row: Mapping[str, Any], side: str) -> str:
+def number_with_mark(row: Mapping[str, Any], side: str) -> str:
     """Words the number of a model with its mark, if it has one."""
     return " ".join(filter(None, (number(row[f"{side}value"]), row[f"{side}mark"])))
 
 
-def interval(row: Mapping[str, Any]) -> str:
+def interval_text(row: Mapping[str, Any]) -> str:
     """Words an interval: of what was picked because it is a discovery the wider one."""
     chosen = "" if row["selected_low"] is None else "selected_"
     low, high = row[f"{chosen}low"], row[f"{chosen}high"]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from biasgrid.cli.errors import say, told_errors
+from biasgrid.cli.output import print_text, report_errors
 
 
 def card(
@@ -22,7 +22,7 @@ def card(
     from biasgrid.runs.audit import command
     from biasgrid.runs.results import Results
 
-    with told_errors():
+    with report_errors():
         made = Results(results)
         summary, manifest = made.summary(), made.manifest()
         level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
@@ -33,4 +33,4 @@ def card(
         if out is not None:
             write_text(out, written)
     if out is None:
-        say(written)
+        print_text(written)

@@ -39,7 +39,7 @@ console = PlainConsole(
 )
 
 
-def say(text: str, err: bool = False, nl: bool = True) -> None:
+def print_text(text: str, err: bool = False, nl: bool = True) -> None:
     """Prints a text as it is, with what cannot be seen made visible; JSON means the same.
 
     Args:
@@ -50,14 +50,14 @@ def say(text: str, err: bool = False, nl: bool = True) -> None:
     typer.echo(visible(text), err=err, nl=nl)
 
 
-def say_data(text: str) -> None:
+def print_data(text: str) -> None:
     """Prints data, of which only a terminal gets what cannot be seen made visible."""
     # `typer.echo` would take colours out of what a program gets.
     sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 @contextmanager
-def told_errors(code: int = 1) -> Iterator[None]:
+def report_errors(code: int = 1) -> Iterator[None]:
     """Ends the command with the message of a user's error, or of the system's or of memory, without a traceback.
 
     Args:
@@ -67,7 +67,7 @@ def told_errors(code: int = 1) -> Iterator[None]:
         with plugin_faults():
             yield
     except (UserError, OSError, MemoryError) as error:
-        say(message_of(error), err=True)
+        print_text(message_of(error), err=True)
         raise typer.Exit(code) from None
 
 

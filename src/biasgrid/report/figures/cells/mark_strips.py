@@ -22,7 +22,7 @@ from plotnine import (
 )
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import ordered
+from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import INK, biasgrid_theme, empty_figure
 from biasgrid.tables.marks import mark_of
 from biasgrid.tables.measures import MEASURE_KEYS
@@ -34,7 +34,7 @@ CAPTION = (
     "authors chose the widths of bands."
 )
 BANDS = {"A": "#E6F2EC", "B": "#F7F1D5", "C": "#F6DFC9", "D": "#EBC8C3"}
-SHAPES = {"A": "o", "B": "^", "C": "s", "D": "X"}
+MARK_SHAPES = {"A": "o", "B": "^", "C": "s", "D": "X"}
 NONE = "no mark"
 
 
@@ -60,7 +60,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
     metrics = {name: title_of(name, told) for name, told in marks.items() if name in set(rows["metric"])}
     points = points.with_columns(pl.col("metric").replace(metrics))
-    points = ordered(points, metric=list(metrics.values()))
+    points = order_by_value(points, metric=list(metrics.values()))
     bands = bands_of(marks, metrics, len(names))
     ranges = points.drop_nulls(["low", "high"])
     return (
@@ -72,7 +72,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + facet_wrap("metric", ncol=1, scales="free_x")
         + scale_y_continuous(breaks=list(lines.values()), labels=list(names.values()))
         + scale_fill_manual(BANDS, guide=None)
-        + scale_shape_manual({**SHAPES, NONE: "x"})
+        + scale_shape_manual({**MARK_SHAPES, NONE: "x"})
         + labs(title=title, x="value", y="", shape="mark")
         + biasgrid_theme(7.5, 1.4 + len(metrics) * (0.75 + 0.25 * len(names)))
         + theme(strip_text=element_text(ha="left"))
@@ -102,4 +102,4 @@ def bands_of(marks: Mapping[str, Sequence[Mark]], metrics: Mapping[str, str], mo
         for mark in marks[name]
     ]
     columns = ["metric", "letter", "low", "middle", "high", "bottom", "top"]
-    return ordered(pl.DataFrame(rows, schema=columns, orient="row"), metric=list(metrics.values()))
+    return order_by_value(pl.DataFrame(rows, schema=columns, orient="row"), metric=list(metrics.values()))

@@ -22,9 +22,9 @@ from plotnine import (
 )
 from plotnine.geoms.geom import geom
 
-from biasgrid.report.figures.drawing.certain import interval_lines, over_frames
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.readable import groups_left_out, ordered, readable_groups
+from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
+from biasgrid.report.figures.drawing.layout import omitted_groups, order_by_value, readable_groups
 from biasgrid.report.figures.drawing.theme import INK, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import in_order, select_rows
 
@@ -37,27 +37,27 @@ CAPTION = (
     "several parameters of its domain has blocks for each."
 )
 SURE, CONTRADICTING = "how sure", "contradiction"
-KINDS = {
+BUBBLE_MEASURES = {
     "certainty_right": (SURE, "right", 1),
     "certainty_wrong": (SURE, "wrong", -1),
     "inconsistency_differing": (CONTRADICTING, "answers to both differ", 1),
     "inconsistency_same": (CONTRADICTING, "the same answer to both", -1),
 }
 """Of each measure what is told by it, of which answers, and whether it stands above or below the other one."""
-LOOKS = dict(zip((kind for _, kind, _ in KINDS.values()), OKABE_ITO, strict=False))
-APART = 0.2
+BUBBLE_LOOKS = dict(zip((kind for _, kind, _ in BUBBLE_MEASURES.values()), OKABE_ITO, strict=False))
+BUBBLE_DODGE = 0.2
 """By how much of a row each stands above or below its middle."""
 NAME_WIDTH = 14
 """Characters after which a model's name goes on in the next line."""
-LARGEST = 6
+LARGEST_BUBBLE = 6
 """Diameter of the largest bubble, in points."""
-ROW = 0.34
+BUBBLE_ROW = 0.34
 """Height of a class in inches."""
 SMALLEST, WIDEST = 1.25, 20
 """Inches of a panel at least, and of all panels side by side where they can be larger."""
 
 
-def rows_of(measures: pl.DataFrame) -> pl.DataFrame:
+def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns what is measured of classes.
 
     Args:
@@ -70,7 +70,7 @@ def rows_of(measures: pl.DataFrame) -> pl.DataFrame:
         select_rows(measures, measure, ["bias_type", "group"], certain=True)
         .select("model", "bias_type", "group", "value", "low", "high", "frames", "n")
         .with_columns(what=pl.lit(what), kind=pl.lit(kind))
-        for measure, (what, kind, _) in KINDS.items()
+        for measure, (what, kind, _) in BUBBLE_MEASURES.items()
     ]
     return pl.concat(tables).drop_nulls("value")
 
@@ -82,7 +82,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells, with certainty.
         context: what the figure says of dataset and models.
     """
-    heading, rows = f"Answers to statements: {context.title}", rows_of(measures)
+    heading, rows = f"Answers to statements: {context.title}", class_rows(measures)
     if rows.is_empty():
         return empty_figure(heading, "there are no answers")
     names = {model: "\n".join(wrap(name, NAME_WIDTH)) for model, name in context.names(rows).items()}
@@ -97,28 +97,28 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     groups = list(dict.fromkeys(group for groups in shown.values() for group in groups))
     blocks = [f"{key}: {what}" for key in order for what in (SURE, CONTRADICTING)]
     present = [name for name in blocks if name in set(points["block"])]
-    kinds = [kind for kind in LOOKS if kind in set(points["kind"])]
-    points = ordered(points, block=present, model=list(names.values()), group=groups[::-1], kind=kinds)
+    kinds = [kind for kind in BUBBLE_LOOKS if kind in set(points["kind"])]
+    points = order_by_value(points, block=present, model=list(names.values()), group=groups[::-1], kind=kinds)
     lines = points.unique(["block", "group"]).height
     width = max(SMALLEST, min(2.4, WIDEST / len(names)))
     return (
         ggplot(points, aes("value", "group", fill="kind", size="n"))
-        + [layer for _, kind, side in KINDS.values() for layer in layers_of(points.filter(kind=kind), side)]
+        + [layer for _, kind, side in BUBBLE_MEASURES.values() for layer in layers_of(points.filter(kind=kind), side)]
         + facet_grid("block", "model", scales="free_y", space="free_y")
         + scale_x_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
-        + scale_fill_manual(LOOKS, limits=kinds)
-        + scale_size_area(max_size=LARGEST)
+        + scale_fill_manual(BUBBLE_LOOKS, limits=kinds)
+        + scale_size_area(max_size=LARGEST_BUBBLE)
         + guides(fill=guide_legend(override_aes={"size": 4}))
         + labs(
             title=heading,
-            subtitle=f"area: how many; line: {over_frames(points, context.level)}{groups_left_out(order, shown)}",
+            subtitle=f"area: how many; line: {interval_note(points, context.level)}{omitted_groups(order, shown)}",
             x=f"{SURE}: mean share of the answer in P(Yes) + P(No)\n"
             f"{CONTRADICTING}: mean of |P(Yes | T) + P(Yes | T') - 1|",
             y="class",
             fill="",
             size="answers or pairs",
         )
-        + biasgrid_theme(max(9, 3.5 + width * len(names)), 2 + ROW * lines + 0.15 * len(present))
+        + biasgrid_theme(max(9, 3.5 + width * len(names)), 2 + BUBBLE_ROW * lines + 0.15 * len(present))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )
 
@@ -130,6 +130,6 @@ def layers_of(points: pl.DataFrame, side: int) -> list[geom]:
         points: those of the kind.
         side: 1 where they stand above the middle of their rows, -1 where below.
     """
-    place = position_nudge(y=APART * side)
+    place = position_nudge(y=BUBBLE_DODGE * side)
     bubbles = [geom_point(data=points, alpha=0.75, stroke=0.3, color=INK, position=place)] if len(points) else []
     return bubbles + interval_lines(points, "group", color=INK, position=place)

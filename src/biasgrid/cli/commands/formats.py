@@ -8,7 +8,7 @@ from functools import wraps
 import typer
 
 from biasgrid.base.references import found
-from biasgrid.cli.errors import console, told_errors
+from biasgrid.cli.output import console, report_errors
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.family import Format
 
@@ -22,12 +22,12 @@ def formats() -> None:
     """Keeps the format a word of its own, though there is one alone."""
 
 
-def told(command: Callable[..., list[str]]) -> Callable[..., None]:
+def printing_command(command: Callable[..., list[str]]) -> Callable[..., None]:
     """Returns a command that prints the lines which another one returns, and its errors without a traceback."""
 
     @wraps(command)
     def run(*arguments: object, **options: object) -> None:
-        with told_errors():
+        with report_errors():
             lines = command(*arguments, **options)
         for line in lines:
             console.print(line, soft_wrap=True)
@@ -42,6 +42,6 @@ def formats_of_families() -> Iterator[tuple[str, Format]]:
 
 
 for _name, _format in formats_of_families():
-    imports.command(_name)(told(found(_format.importer)))
+    imports.command(_name)(printing_command(found(_format.importer)))
     if _format.exporter:
-        exports.command(_name)(told(found(_format.exporter)))
+        exports.command(_name)(printing_command(found(_format.exporter)))

@@ -1,0 +1,1 @@
+"""The commands of `biasgrid`: one module each."""

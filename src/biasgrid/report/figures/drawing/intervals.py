@@ -1,0 +1,262 @@
+"""How figures show how sure numbers are: intervals, and in words what these are over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    element_text,
+    expand_limits,
+    facet_grid,
+    facet_wrap,
+    geom_point,
+    geom_segment,
+    geom_vline,
+    ggplot,
+    labs,
+    scale_fill_manual,
+    scale_y_discrete,
+    theme,
+)
+from plotnine.geoms.geom import geom
+
+from biasgrid.report.figures.drawing.context import FigureContext
+from biasgrid.report.figures.drawing.layout import (
+    both_ends,
+    columns_of,
+    in_lines,
+    most_rows,
+    omitted_text,
+    order_by_value,
+    shorten_all,
+)
+from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, FROM_ZERO, OKABE_ITO, biasgrid_theme
+from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.tables.means import means_by
+from biasgrid.tables.statistics import DISCOVERED
+
+THIN = 0.5
+"""Width of the line of an interval."""
+
+
+def interval_note(rows: pl.DataFrame, level: float) -> str:
+    """Words what the intervals of a figure are over, such as `95 % over 7 frames`.
+
+    Args:
+        rows: with `low` and `frames`; those without an interval do not count.
+        level: the coverage of intervals.
+    """
+    known = rows.drop_nulls(["low", "frames"])
+    return (
+        f"{100 * level:g} % over {cluster_count_text(known)}"
+        if len(known)
+        else "no intervals: there are too few frames"
+    )
+
+
+def cluster_count_text(rows: pl.DataFrame) -> str:
+    """Words how many frames numbers are made of, such as `2 to 7 frames`.
+
+    Args:
+        rows: with `frames`, at least one.
+    """
+    counts = rows["frames"].cast(pl.Int64).to_list()
+    fewest, most = min(counts), max(counts)
+    number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return f"{number} frame{'' if most == 1 else 's'}"
+
+
+def interval_lines(rows: pl.DataFrame, y: str, low: str = "low", high: str = "high", **look: object) -> list[geom]:
+    """Returns the layer of horizontal intervals; no layer where there are none.
+
+    Args:
+        rows: what is drawn.
+        y: the column that says in which row of the figure a number stands.
+        low: the column of lower ends.
+        high: the column of upper ends.
+        look: further aesthetics of the lines, such as `color`.
+    """
+    known = rows.drop_nulls([low, high])
+    return [] if known.is_empty() else [geom_segment(aes(low, y, xend=high, yend=y), known, **({"size": THIN} | look))]
+
+
+PANELS_BESIDE = 5
+PAIR_PANEL = 2.1
+"""Width of a panel in inches."""
+LONGEST_PAIR = 44
+PAIR_ROW = 0.19
+"""Height of a pair in inches."""
+
+
+def draw_beside_null(
+    rows: pl.DataFrame, context: FigureContext, order: Sequence[str], words: Mapping[str, str | None]
+) -> ggplot:
+    """Draws a number of each pair: a panel per model, a row per pair.
+
+    Args:
+        rows: `model`, `name` (of the pair), `value`, `low`, `high`, `floor`, `frames` and `found`, whether its dot is
+            filled.
+        context: what the figure says of dataset and models.
+        order: the names, from top to bottom; where they are too many those in the middle are left out.
+        words: `title`, `subtitle` (what stroke and dot are) and `x`.
+    """
+    names = context.names(rows)
+    panels = list(names.values())
+    columns = columns_of(len(panels), PANELS_BESIDE)
+    lines = -(-len(panels) // columns)
+    shown = both_ends(order, most_rows(lines))
+    short = shorten_all(shown, LONGEST_PAIR)
+    labels = list(short.values())[::-1]
+    points = rows.filter(pl.col("name").is_in(shown)).with_columns(
+        pl.col("name").replace_strict(short), pl.col("model").replace_strict(names)
+    )
+    points = order_by_value(points, model=panels, name=labels)
+    floors = points.drop_nulls("floor")
+    beside = CHARACTER * max(map(len, labels))
+    certain = f"{interval_note(points, context.level)}{omitted_text(order, shown, 'pairs')}"
+    return (
+        ggplot(points, aes("value", "name"))
+        + ([geom_point(aes("floor"), floors, shape="|", size=4, stroke=1.2, color=FAINT)] if len(floors) else [])
+        + interval_lines(points, "name", color=OKABE_ITO[0], size=0.8)
+        + geom_point(aes(fill="found"), size=1.8, color=OKABE_ITO[0], stroke=0.5, show_legend=False)
+        + facet_wrap("model", ncol=columns, labeller=in_lines(PAIR_PANEL))
+        + scale_fill_manual({True: OKABE_ITO[0], False: "white"})
+        + scale_y_discrete(limits=labels)
+        + labs(
+            title=words["title"],
+            subtitle=f"{words['subtitle']}\nline: {certain}",
+            x=words["x"],
+            y="pair of groups",
+        )
+        + biasgrid_theme(
+            max(7.5, beside + 0.6 + PAIR_PANEL * columns), 1.6 + lines * (0.45 + PAIR_ROW * max(len(shown), 3))
+        )
+        + theme(plot_title_position="plot")
+    )
+
+
+CELL_PANEL = 2.3
+"""Width of a panel in inches."""
+MODEL_ROW = 0.24
+"""Height of a model in inches."""
+
+
+def draw_bias_corrected(
+    measures: pl.DataFrame, context: FigureContext, measure: str, title: str, symbol: str
+) -> ggplot:
+    """Draws a measure of every cell with its floor and its excess: a column per dataset, a row per model.
+
+    Args:
+        measures: the measures of all cells, with certainty.
+        context: what the figure says of datasets and models.
+        measure: the measure's name; what is beyond its floor is called `NAME_excess`.
+        title: what the figure calls it.
+        symbol: its symbol.
+    """
+    cells = select_rows(measures, measure, certain=True).select("dataset", "model", "value", "floor")
+    excess = select_rows(measures, f"{measure}_excess", certain=True)
+    beyond = excess.select("dataset", "model", "low", "high", "frames", excess="value")
+    facts = context.facts(cells)
+    kinds, labels = in_order(facts, "kind"), in_order(facts, "label")[::-1]
+    titles = [name for key, name in context.titles.items() if key in in_order(cells, "dataset")]
+    rows = cells.join(beyond, on=["dataset", "model"], how="left", maintain_order="left")
+    rows = rows.join(facts, on="model", maintain_order="left")
+    rows = rows.with_columns(pl.col("dataset").replace_strict(context.titles), zero=pl.lit(0.0))
+    rows = order_by_value(rows, dataset=titles, kind=kinds, label=labels)
+    known, floors = rows.drop_nulls("excess"), rows.drop_nulls("floor")
+    bars = [geom_segment(aes("zero", "label", xend="floor", yend="label"), floors, size=3.2, color="#D5D5D5")]
+    dots = [geom_point(aes("excess"), known, size=1.8, color=OKABE_ITO[0])]
+    return (
+        ggplot(rows, aes("value", "label"))
+        + (bars if len(floors) else [])
+        + geom_point(shape="o", fill="none", color=FAINT, size=2.4, stroke=0.7)
+        + interval_lines(rows, "label", color=OKABE_ITO[0], size=0.8)
+        + (dots if len(known) else [])
+        + expand_limits(x=FROM_ZERO)
+        + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(CELL_PANEL))
+        + labs(
+            title=title,
+            subtitle=f"ring: {symbol}; grey bar: its floor, which noise alone would give; dot: {symbol} beyond the "
+            f"floor, with its interval ({interval_note(rows, context.level)})",
+            x=symbol,
+            y="model",
+        )
+        + biasgrid_theme(max(8.5, 2.5 + CELL_PANEL * len(titles)), 1.6 + MODEL_ROW * facts.height + 0.3 * len(kinds))
+        + theme(strip_text_y=element_text(angle=0, ha="left"))
+    )
+
+
+"""Width of a panel in inches."""
+DIFFERENCE_ROW = 0.15
+"""Height of a row in inches."""
+
+
+def difference_rows(
+    measures: pl.DataFrame, context: FigureContext, measure: str, keys: Sequence[str], judged_over: str
+) -> pl.DataFrame:
+    """Picks numbers with their intervals over templates and over all.
+
+    Args:
+        measures: those of the cells that are measurable.
+        context: what has the tables of statistics.
+        measure: the measure's name.
+        keys: the keys of its rows.
+        judged_over: over what a number must be told from noise.
+
+    Returns:
+        `model`, the keys, `value`, `frames`, `low`, `high` (over templates), `low_all`, `high_all` and `found`.
+    """
+    cells = measures.select("model", "dataset").unique()
+    known = context.table("statistics").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
+    chosen = known.filter(pl.all_horizontal(pl.col(key).is_not_null() for key in keys), measure=measure)
+    names = ["model", *keys]
+    own = chosen.filter(over="templates").select(*names, "value", "frames", "low", "high", "q")
+    of_all = chosen.filter(over="all").select(*names, low_all="low", high_all="high", q_all="q")
+    q = "q_all" if judged_over == "all" else "q"
+    return own.join(of_all, on=names, how="left", maintain_order="left").with_columns(
+        found=(pl.col(q) <= DISCOVERED).fill_null(value=False)
+    )
+
+
+def draw_differences(rows: pl.DataFrame, context: FigureContext, words: Mapping[str, str]) -> ggplot:
+    """Draws signed numbers: a panel per model, a row per name, in the order of their means over models.
+
+    Args:
+        rows: from `rows_of`, with `name`, what a row is called.
+        context: what the figure says of dataset and models.
+        words: `title`, `x`, `y` and `many`, what the rows are.
+    """
+    names = context.names(rows)
+    order = means_by(rows, ["name"]).sort("value", "name", descending=[True, False])["name"].to_list()
+    panels = list(names.values())
+    columns = columns_of(len(panels), PANELS_BESIDE)
+    lines = -(-len(panels) // columns)
+    shown = both_ends(order, most_rows(lines))
+    short = shorten_all(shown, LONGEST_PAIR)
+    points = rows.filter(pl.col("name").is_in(shown)).with_columns(
+        pl.col("name").replace_strict(short), pl.col("model").replace_strict(names)
+    )
+    points = order_by_value(points, model=panels, name=list(short.values())[::-1])
+    beside = CHARACTER * max(map(len, short.values()))
+    return (
+        ggplot(points, aes("value", "name"))
+        + geom_vline(xintercept=0, color=FAINT, size=0.5)
+        + interval_lines(points, "name", color=OKABE_ITO[4], size=1.6)
+        + interval_lines(points, "name", "low_all", "high_all", color=OKABE_ITO[0], size=0.5)
+        + geom_point(aes(fill="found"), size=1.5, color=OKABE_ITO[0], stroke=0.4, show_legend=False)
+        + facet_wrap("model", ncol=columns, labeller=in_lines(PAIR_PANEL))
+        + scale_fill_manual({True: OKABE_ITO[0], False: "white"})
+        + scale_y_discrete(limits=list(short.values())[::-1])
+        + labs(
+            title=f"{words['title']}: {context.title}",
+            subtitle=f"thick: {interval_note(points, context.level)}; thin: over these and all else that was sampled; "
+            f"filled: told from noise{omitted_text(order, shown, words['many'])}",
+            x=words["x"],
+            y=words["y"],
+        )
+        + biasgrid_theme(
+            max(9, beside + 0.6 + PAIR_PANEL * columns), 1.5 + lines * (0.45 + DIFFERENCE_ROW * max(len(shown), 4))
+        )
+    )

@@ -1,1 +1,0 @@
-"""Figures of the marks that cells get in place of numbers alone."""

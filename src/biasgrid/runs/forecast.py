@@ -1,0 +1,187 @@
+"""How noisy the numbers of finished cells are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from math import isnan
+from pathlib import Path
+
+import polars as pl
+
+from biasgrid.config import Config, frames_of_variant
+from biasgrid.families.family import Lists
+from biasgrid.runs.counts import Estimate, total
+from biasgrid.runs.layout import Layout
+from biasgrid.runs.plan import CellPlan, Plan
+from biasgrid.stats.planning import Noise, frames_for_width, precision_at, share_for
+from biasgrid.tables.files import read_table
+from biasgrid.tables.metric import Declared
+from biasgrid.tables.statistics import STATISTICS, VARIANCES
+from biasgrid.tables.validity import are_headlines
+
+ASSOCIATION = ("subject", "attribute")
+NOISE_SOURCES = ("subject", "association", "subject x frame", "association x frame")
+
+
+def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[Noise, str]]:
+    """Yields what a finished cell tells of its noise, and of which number: nothing of one that is not finished."""
+    paths = layout.statistics(cell.dataset, cell.model), layout.variances(cell.dataset, cell.model)
+    if all(path.exists() for path in paths):
+        rows = intervals_in(paths[0])
+        variances = read_table(paths[1], VARIANCES)
+        associations = rows.filter(measure="gamma").drop_nulls(ASSOCIATION)
+        if len(associations):
+            yield noise_of_associations(associations, variances), "an association"
+        elif len(rows):
+            some = rows.filter(are_headlines(headlines))
+            rows = some if len(some) else rows
+            name = rows["measure"][0]
+            yield noise_of_means(rows.filter(measure=name)), name
+
+
+def intervals_in(path: Path) -> pl.DataFrame:
+    """Returns the numbers of a cell whose standard error over templates is known."""
+    return read_table(path, STATISTICS).filter(over="templates").drop_nulls(["se", "df"])
+
+
+def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> Noise:
+    """Returns the noise of a cell's associations: that of its frames, and of pairs of subjects within them.
+
+    A subject's comparison with one partner varies with half of the variance of subjects, which is all the partner's,
+    and with what is the pair's own.
+    """
+    values = dict(variances.group_by("name").agg(pl.col("value").mean()).rows())
+    within = sum(max(values.get(name) or 0.0, 0.0) for name in NOISE_SOURCES) / 2 + max(values.get("pair") or 0.0, 0.0)
+    return Noise(values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows))
+
+
+def noise_of_means(rows: pl.DataFrame) -> Noise:
+    """Returns the noise of means."""
+    return noise_of(float(rows["se"].pow(2).median() or 0), *sample_sizes(rows))  # type: ignore[arg-type]
+
+
+def noise_of(variance: float, frames: int, units: float) -> Noise:
+    """Returns the noise of a mean: what frames and units have in it is not told apart, so both count in full."""
+    return Noise(variance * frames, variance * units, 0.0, frames, units)
+
+
+def sample_sizes(rows: pl.DataFrame) -> tuple[int, float]:
+    """Returns how many frames and units a number has."""
+    return int(rows["frames"].max() or 0), float(rows["n"].median() or 0)  # type: ignore[arg-type]
+
+
+SAMPLED_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
+ASSUMED = 0.1
+"""Standard deviation between frames where no cell is finished: about that of a model whose strongest associations are
+0.2 and as much the frame's as the subject's."""
+
+
+@dataclass(frozen=True)
+class ForecastShare:
+    """What a share of a dataset's variant costs and tells.
+
+    Attributes:
+        share: which share of what the config asks.
+        instances: how many instances a cell has.
+        width: from the lower to the upper end of an interval over templates; unknown where there is none.
+        minimal_effect: the size of a number that is found in 80 % of cells; unknown where none is.
+        seconds: how long all cells take together at the given rate.
+    """
+
+    share: float
+    instances: Estimate
+    width: Estimate
+    minimal_effect: Estimate
+    seconds: Estimate
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How sure one number of a dataset's variant will be.
+
+    Attributes:
+        dataset, variant: what is asked.
+        number: which number: an association, or the name of a measure.
+        frames: how many frames the variant has.
+        cells: how many finished cells this is from; of none, from what is assumed.
+        steps: what shares of it cost and tell.
+        wanted: the share that has intervals of the wanted width; None where none has, or no width is wanted.
+        frames_wanted: how many frames had such intervals, where no share has; None where a thousand had not.
+    """
+
+    dataset: str
+    variant: str
+    number: str
+    frames: int
+    cells: int
+    steps: list[ForecastShare]
+    wanted: float | None
+    frames_wanted: int | None
+
+
+def forecast_intervals(
+    config: Config, lists: Mapping[tuple[str, str], Lists], planned: Plan, width: float | None
+) -> list[Forecast]:
+    """Tells of each variant of a dataset that models answer how sure its numbers will be.
+
+    Args:
+        config: the config.
+        lists: the word lists of all selected datasets and variants.
+        planned: what its cells cost.
+        width: how wide intervals may be, None where that is not asked.
+    """
+    variants = sorted(planned.cells, key=dataset_and_variant)
+    return [
+        forecast_variant(config, lists, dataset, variant, list(cells), width)
+        for (dataset, variant), cells in groupby(variants, key=dataset_and_variant)
+    ]
+
+
+def dataset_and_variant(cell: CellPlan) -> tuple[str, str]:
+    """Returns the dataset and the variant that a cell asks."""
+    return cell.dataset, cell.variant
+
+
+def forecast_variant(
+    config: Config,
+    lists: Mapping[tuple[str, str], Lists],
+    dataset: str,
+    variant: str,
+    cells: list[CellPlan],
+    width: float | None,
+) -> Forecast:
+    """Tells how sure the numbers of one variant will be; of several finished cells those of the noisiest."""
+    layout, alpha = Layout(config), 1 - config.statistics.level
+    headlines = Declared.of(config.measures_of(dataset)).headlines
+    found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
+    frames = template_cluster_count(config, lists, dataset, variant)
+    assumed = noise_of(ASSUMED**2 / frames, frames, cells[0].instances.value or 1), "a mean over templates"
+    noise, number = max(found, key=lambda each: precision_at(each[0], 1, alpha).width) if found else assumed
+    wanted = share_for(noise, width, alpha) if width is not None else None
+    missed = width is not None and wanted is None
+    return Forecast(
+        dataset,
+        variant,
+        number,
+        noise.frames,
+        len(found),
+        [forecast_share(noise, share, alpha, cells, known=bool(found)) for share in SAMPLED_SHARES],
+        wanted,
+        frames_for_width(noise, width, alpha) if missed and width is not None else None,
+    )
+
+
+def template_cluster_count(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str) -> int:
+    """Returns how many frames a variant asks; 1 where its family tells no templates."""
+    asked = config.family(dataset).templates_asked(lists[dataset, variant]) if (dataset, variant) in lists else None
+    return max(1, len(set(frames_of_variant(config, lists, dataset, variant)[:asked])))
+
+
+def forecast_share(noise: Noise, share: float, alpha: float, cells: list[CellPlan], known: bool) -> ForecastShare:
+    """Tells what a share costs and tells; without a finished cell widths are about right at best."""
+    found = precision_at(noise, share, alpha)
+    width, effect = (Estimate(None if isnan(each) else each, "sampled" if known else "about") for each in found)
+    instances = cells[0].instances.times(share, "about" if share < 1 else "exact")
+    return ForecastShare(share, instances, width, effect, total(cell.seconds for cell in cells).times(share))
