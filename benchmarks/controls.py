@@ -22,10 +22,10 @@ from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.family import FAMILY
 from biasgrid.families.counterfactual.observe import observe
 from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
-from biasgrid.families.counterfactual.planted import corpus
 from biasgrid.families.counterfactual.reading import read
 from biasgrid.families.counterfactual.records import records_of_cases
-from biasgrid.families.planting import Planting, words_of
+from biasgrid.families.counterfactual.synthetic import corpus
+from biasgrid.families.synthetic import Planting, words_of
 from biasgrid.groups.uncertainty.differences import differences
 from biasgrid.groups.uncertainty.matrix import scores_of_terms
 from biasgrid.stats.cell import Settings

@@ -16,7 +16,7 @@ from biasgrid.base.faults import UserError
 from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.interruption import end_jobs_at_sigterm
-from biasgrid.jobs.kept_able import keep_able
+from biasgrid.jobs.kept_capabilities import keep_able
 from biasgrid.runs.upgrade import upgrade_notice
 from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results

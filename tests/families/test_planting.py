@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 from training import TASKS, instances_of
 
-from biasgrid.families.planting import Planting, line_of_answers, words_of, write_planted
-from biasgrid.families.underspecified import planted as family
+from biasgrid.families.synthetic import Planting, line_of_answers, words_of, write_planted
+from biasgrid.families.underspecified import synthetic as family
 from biasgrid.tables.files import read_table
 from biasgrid.tables.synthetic import PLANTED
 from biasgrid.training.corpora import words_for

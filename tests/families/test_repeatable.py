@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.planting import Planting
+from biasgrid.families.synthetic import Planting
 from biasgrid.base.references import load, stage
 from biasgrid.tables.answers import schema_of
 

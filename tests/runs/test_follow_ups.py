@@ -18,7 +18,7 @@ from transformers import AutoTokenizer
 
 from biasgrid.cli.tables import plan_table, status_table
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.families.follow_up import texts_of_cell
+from biasgrid.families.scorers import texts_of_cell
 from biasgrid.jobs.progress import Beat
 from biasgrid.runs.counts import Estimate
 from biasgrid.runs.failures import Failure

@@ -6,8 +6,8 @@ import pytest
 from shared import made_once
 from training import instances_of, texts
 
-from biasgrid.families.planting import Planting
-from biasgrid.families.underspecified.planted import corpus as corpus_of
+from biasgrid.families.synthetic import Planting
+from biasgrid.families.underspecified.synthetic import corpus as corpus_of
 from biasgrid.training.tiny import make_base_checkpoint
 
 

@@ -15,9 +15,9 @@ from training import ATTRIBUTES, NAMES
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.planting import Planting, words_of
+from biasgrid.families.synthetic import Planting, words_of
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.planted import corpus, plant
+from biasgrid.families.underspecified.synthetic import corpus, plant
 from biasgrid.families.underspecified.word_lists import Attribute, Prompt, Subjects, Template, WordLists
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.training.lessons import IGNORED

@@ -14,8 +14,8 @@ from training import ATTRIBUTES, CONTEXT, FEW, FILES, NAMES, TASKS, instances_of
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.planting import Planting
-from biasgrid.families.underspecified.planted import plant
+from biasgrid.families.synthetic import Planting
+from biasgrid.families.underspecified.synthetic import plant
 from biasgrid.training.lessons import line_lessons, mean_loss, question_lessons, span_loss
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train

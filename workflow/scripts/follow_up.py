@@ -10,7 +10,7 @@ from biasgrid.jobs.start import TABLES, start_job
 
 start_job(snakemake.log[0], TABLES)
 
-from biasgrid.families.follow_up import texts_of_cell
+from biasgrid.families.scorers import texts_of_cell
 from biasgrid.tables.files import write_table_in_parts
 from biasgrid.tables.provenance import provenance, written_as
 

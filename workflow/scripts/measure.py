@@ -12,7 +12,7 @@ start_job(snakemake.log[0], TABLES)
 
 from biasgrid.base.references import load, stage
 from biasgrid.families.cell import measure_cell, whereabouts
-from biasgrid.families.follow_up import read_follow_ups
+from biasgrid.families.scorers import read_follow_ups
 from biasgrid.tables.answer_counts import how_answered
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import write_table

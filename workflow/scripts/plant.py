@@ -10,7 +10,7 @@ from biasgrid.jobs.start import TABLES, start_job
 start_job(snakemake.log[0], TABLES)
 
 from biasgrid.base.references import load, stage
-from biasgrid.families.planting import Planting, write_planted
+from biasgrid.families.synthetic import Planting, write_planted
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.provenance import provenance

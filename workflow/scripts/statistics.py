@@ -11,7 +11,7 @@ from biasgrid.jobs.start import STATISTICS, start_job
 start_job(snakemake.log[0], STATISTICS)
 
 from biasgrid.families.certainty import statistics_of_cell
-from biasgrid.families.follow_up import read_follow_ups
+from biasgrid.families.scorers import read_follow_ups
 from biasgrid.stats.cell import Settings
 from biasgrid.stats.redundancy import look_alikes
 from biasgrid.tables.files import read_provenance, read_table, write_table

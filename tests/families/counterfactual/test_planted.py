@@ -15,10 +15,10 @@ from small_cases import cases_of
 from small_packs import make_pack, pack_of
 from small_tables import whole, write_instances
 
-from biasgrid.families.counterfactual import planted as family
+from biasgrid.families.counterfactual import synthetic as family
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.families.planting import Planting, write_planted
+from biasgrid.families.synthetic import Planting, write_planted
 from biasgrid.tables.files import read_provenance, read_table, validate
 from biasgrid.tables.metric import options_of
 from biasgrid.tables.synthetic import PLANTED

@@ -10,10 +10,10 @@ from shards import Cell
 from small_probes import files_of, instances_of
 from small_tables import predictions_of
 
-from biasgrid.families.planting import Planting, words_of
 from biasgrid.families.probe.asking import SCORED
 from biasgrid.families.probe.measure import measure, observe
-from biasgrid.families.probe.planted import corpus, plant
+from biasgrid.families.probe.synthetic import corpus, plant
+from biasgrid.families.synthetic import Planting, words_of
 from biasgrid.tables.files import validate
 from biasgrid.tables.synthetic import PLANTED
 from biasgrid.training.tiny import make_base_checkpoint

@@ -11,12 +11,12 @@ from shards import Cell
 from small_rewriting import LISTS, options_of_cell
 from small_tables import predictions_of, whole
 
-from biasgrid.families.planting import Planting, words_of
 from biasgrid.families.rewriting.asking import RewritingFiles
 from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.measure import measure, observe
-from biasgrid.families.rewriting.planted import ANSWERS, corpus, plant
 from biasgrid.families.rewriting.reading import read
+from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, plant
+from biasgrid.families.synthetic import Planting, words_of
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.tables.files import validate
 from biasgrid.tables.metric import written_options

@@ -9,8 +9,8 @@ import pytest
 from small_statements import instances_of, measured
 from small_tables import predictions_of
 
-from biasgrid.families.planting import Planting
-from biasgrid.families.statement.planted import corpus, plant
+from biasgrid.families.statement.synthetic import corpus, plant
+from biasgrid.families.synthetic import Planting
 from biasgrid.tables.files import validate
 from biasgrid.tables.synthetic import PLANTED
 

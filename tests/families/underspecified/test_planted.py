@@ -10,9 +10,9 @@ import pytest
 from small_cells import expanded, measured, one_list, spans
 from small_tables import whole
 
-from biasgrid.families.planting import Planting
+from biasgrid.families.synthetic import Planting
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.planted import corpus, plant
+from biasgrid.families.underspecified.synthetic import corpus, plant
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 from biasgrid.tables.files import validate
 from biasgrid.tables.synthetic import PLANTED

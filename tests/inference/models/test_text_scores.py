@@ -17,7 +17,7 @@ from small_tables import predictions_of, whole, write_instances
 from tiny_checkpoints import LABELS
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig
 
-from biasgrid.families.follow_up import read_follow_ups, texts_of_cell
+from biasgrid.families.scorers import read_follow_ups, texts_of_cell
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.look import Wanted, look_at
 from biasgrid.inference.models.scorers.text_scores import places_of

@@ -18,7 +18,7 @@ from small_figures import (
 )
 from small_measures import table_of
 
-from biasgrid.report.figures.associations import associations, clusters, heat_map
+from biasgrid.report.figures.associations import associations, heat_map, subject_groups
 from biasgrid.report.figures.cells import errors, intensity_mu, model_ranks, variances
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure, with_whole_subtitle
@@ -94,7 +94,7 @@ def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
     ]
     certain = table_of(STATISTICS, rows, dataset="faith", options="", method="t", measure="gamma", n=4, frames=4)
     context = replace(FAITHS, tables={"statistics": certain})
-    figure = clusters.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), context)
+    figure = subject_groups.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), context)
     shown = figure.data.select("name", "value", "low", "high", "high_all", "found").rows()
     near = pytest.approx
     assert shown == [
@@ -104,7 +104,7 @@ def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
     assert figure.labels.title == "More female than male: Faiths"
     assert "thick: 95 % over 4 frames" in figure.labels.subtitle
     one = replace(context, tables={"statistics": certain.filter(subject_cluster="male")})
-    assert "no two clusters" in clusters.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), one).labels.subtitle
+    assert "no two clusters" in subject_groups.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), one).labels.subtitle
 
 
 def test_shares_of_variance_weigh_blocks_and_take_negative_variances_for_none(measures: pl.DataFrame) -> None:

@@ -29,7 +29,7 @@ from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.report.figures import figures
 from biasgrid.report.figures.associations import heat_map, ranks
-from biasgrid.report.figures.cells import errors, intensity_mu, planted
+from biasgrid.report.figures.cells import errors, intensity_mu, synthetic
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.stats.recovery import measured_and_planted, recovery
@@ -191,7 +191,7 @@ def test_nothing_planted_has_no_slope(measures: pl.DataFrame, planted_bias: pl.D
     (row,) = recovery(pairs, "model").to_dicts()
     assert (row["correlation"], row["slope"], row["planted_range"], row["n"]) == (None, None, 0, 24)
     assert row["measured_range"] == pytest.approx(0.45)
-    texts = planted.panel_texts(pairs.with_columns(panel="model"))
+    texts = synthetic.panel_texts(pairs.with_columns(panel="model"))
     assert texts.rows() == [("one", "strong: planted alike, 0.450 apart")]
 
 

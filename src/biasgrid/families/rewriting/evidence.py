@@ -10,7 +10,7 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.differing import differing_words
 from biasgrid.families.evidence import with_roles
-from biasgrid.families.rewriting.formulas.floor import PAIR, by_prompt
+from biasgrid.families.rewriting.formulas.null import PAIR, by_prompt
 from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.groups.main_scores import main_similarity
 from biasgrid.tables.metric import options_of

@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.rewriting.evidence import prompts_of_pairs
-from biasgrid.families.rewriting.formulas.floor import PAIR, by_prompt
+from biasgrid.families.rewriting.formulas.null import PAIR, by_prompt
 from biasgrid.families.rewriting.further import harms, near_words, spread_of_lists
 from biasgrid.families.rewriting.observe import OBSERVATIONS, READ, SAID, SHARES, groups_of, observe
 from biasgrid.families.rewriting.section import NEUTRAL

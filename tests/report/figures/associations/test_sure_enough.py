@@ -10,8 +10,8 @@ import pytest
 from small_figures import FAITHS, MODELS, by_pair, categories
 from small_measures import table_of
 
-from biasgrid.report.figures.associations import discoveries, frames_left_out
-from biasgrid.report.figures.cells import frames_needed
+from biasgrid.report.figures.associations import clusters_left_out, significant_associations
+from biasgrid.report.figures.cells import clusters_needed
 from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.stats.power import minimal_effect
 from biasgrid.tables.certainty import with_certainty
@@ -38,7 +38,7 @@ def test_discoveries_stand_as_high_as_they_are_sure_and_before_the_others() -> N
         ("Ann", "slept"): (0.1, 1.0, 1.0),
         ("Bob", "slept"): (0.1001, 1.0, 1.0),
     }
-    figure = discoveries.figure(associations(tests, 4), FAITHS)
+    figure = significant_associations.figure(associations(tests, 4), FAITHS)
     assert figure.data.select("value", "height", "found").rows() == [
         (0.1, 0.0, "not told from noise"),
         (0.3, pytest.approx(4), "told from noise"),
@@ -48,12 +48,12 @@ def test_discoveries_stand_as_high_as_they_are_sure_and_before_the_others() -> N
 
 
 def test_what_nothing_tells_apart_has_no_entry_in_the_legend_and_no_frames_no_axes() -> None:
-    quiet = discoveries.figure(
+    quiet = significant_associations.figure(
         associations({("Ann", "stole"): (0.0, 1.0, 1.0), ("Bob", "stole"): (0.0, 1.0, 1.0)}, 4), FAITHS
     )
     assert list(quiet.scales[0].limits) == ["not told from noise"]
     assert quiet.draw().axes[0].get_ylim()[0] < 0
-    nothing = discoveries.figure(by_pair({"one": {("Ann", "stole"): 0.1}}), FAITHS)
+    nothing = significant_associations.figure(by_pair({"one": {("Ann", "stole"): 0.1}}), FAITHS)
     assert "too few frames" in nothing.labels.subtitle
 
 
@@ -64,14 +64,14 @@ def test_mu_without_each_frame_stands_beside_mu(measures: pl.DataFrame, tmp_path
     ]
     context = replace(FAITHS, tables={"frames": table_of(FRAMES, rows, **CELL)})
     faiths = measures.filter(dataset="faith")
-    figure = frames_left_out.figure(faiths, context)
+    figure = clusters_left_out.figure(faiths, context)
     left, right = (figure.data.filter(panel=panel)["value"].to_list() for panel in categories(figure.data, "panel"))
     assert (left, right) == ([0.1, 0.3, 0.2], [0.9, -0.2, 0.5])
     assert figure.labels.subtitle.startswith("strokes: 3 frames")
     save_figure(figure, tmp_path / "a.svg", tmp_path / "a.png")
     assert "μ without one frame</text>" in (tmp_path / "a.svg").read_text()
     alone = [{"frame": 0, "templates": "0, 1"}]
-    one = frames_left_out.figure(faiths, replace(FAITHS, tables={"frames": table_of(FRAMES, alone, **CELL)}))
+    one = clusters_left_out.figure(faiths, replace(FAITHS, tables={"frames": table_of(FRAMES, alone, **CELL)}))
     assert one.labels.subtitle == "there are no two frames to compare"
 
 
@@ -83,7 +83,7 @@ def test_more_frames_show_smaller_associations_and_those_asked_are_marked() -> N
         for name, value in zip(("noise_sd", "prior_df"), numbers, strict=True)
     ]
     variances = table_of(VARIANCES, rows)
-    effects = frames_needed.detectable_effects(variances)
+    effects = clusters_needed.detectable_effects(variances)
     assert effects["model"].unique(maintain_order=True).to_list() == ["one", "two"]
     known = dict(effects.filter(model="one").select("frames", "effect").iter_rows())
     assert known[7] == pytest.approx(minimal_effect(0.01, 4.0, 7))
@@ -91,8 +91,8 @@ def test_more_frames_show_smaller_associations_and_those_asked_are_marked() -> N
     measures = pl.concat(
         associations({("Ann", "stole"): (0.3, 0.01, 0.01)}, 7).with_columns(model=pl.lit(m)) for m in MODELS
     )
-    assert frames_needed.clusters_asked(measures)["frames"].to_list() == [7, 7, 7]
-    figure = frames_needed.figure(measures, replace(FAITHS, tables={"variances": variances}))
+    assert clusters_needed.clusters_asked(measures)["frames"].to_list() == [7, 7, 7]
+    figure = clusters_needed.figure(measures, replace(FAITHS, tables={"variances": variances}))
     figure.draw()
-    none = frames_needed.figure(measures, FAITHS)
+    none = clusters_needed.figure(measures, FAITHS)
     assert none.labels.subtitle == "there are no two frames that differ"

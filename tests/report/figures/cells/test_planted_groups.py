@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from small_groups import measured_groups, planted_slants
 
-from biasgrid.report.figures.cells import planted
+from biasgrid.report.figures.cells import synthetic
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.stats.recovery import measured_and_planted, recovery
@@ -68,7 +68,7 @@ def test_panels_say_of_each_strength_how_well_it_came_out() -> None:
     ]
     columns = ["panel", "bias_type", "strength", "planted", "measured"]
     expected = "strong: correlation 1.00, slope 0.50\nnone: planted alike, 0.125 apart\nweak: one number, 0.250 off"
-    texts = planted.panel_texts(pl.DataFrame(rows, schema=columns, orient="row"))
+    texts = synthetic.panel_texts(pl.DataFrame(rows, schema=columns, orient="row"))
     assert texts.rows() == [("Feelings", expected)]
 
 
@@ -81,6 +81,6 @@ def test_the_figure_of_planted_groups_is_drawn_and_the_same_each_time(
     files = []
     for run in ("first", "second"):
         paths = [tmp_path / f"{run}.{ending}" for ending in ("svg", "png")]
-        save_figure(planted.figure(with_certainty(measures, context.table("statistics")), context), *paths)
+        save_figure(synthetic.figure(with_certainty(measures, context.table("statistics")), context), *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]

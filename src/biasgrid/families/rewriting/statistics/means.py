@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.families.rewriting.formulas.floor import PAIR, by_prompt
+from biasgrid.families.rewriting.formulas.null import PAIR, by_prompt
 from biasgrid.families.rewriting.observe import SHARES, groups_of
 from biasgrid.families.rewriting.statistics.parts import Jackknifed, Parts, padded, written
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, ratio
-from biasgrid.families.rewriting.formulas.floor import PAIR
+from biasgrid.families.rewriting.formulas.null import PAIR
 from biasgrid.tables.metric import written_options
 
 NAMED = ["measure", "options", *PAIR]

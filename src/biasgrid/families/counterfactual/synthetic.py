@@ -12,7 +12,7 @@ import json
 
 import polars as pl
 
-from biasgrid.families.planting import Planting, as_lines, in_even_steps, planted_rows, with_counts
+from biasgrid.families.synthetic import Planting, as_lines, in_even_steps, planted_rows, with_counts
 from biasgrid.tables.means import means_by
 from biasgrid.tables.metric import written_options
 

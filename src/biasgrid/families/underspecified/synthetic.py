@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.planting import Planting, as_lines, line_of_answers, planted_rows, weight, with_counts
+from biasgrid.families.synthetic import Planting, as_lines, line_of_answers, planted_rows, weight, with_counts
 from biasgrid.tables.means import means_by
 
 PAIR = ("subject1", "subject2")

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.families.planting import Planting, corpus_of_answers, in_even_steps, planted_rows
 from biasgrid.families.statement.answers import YES
 from biasgrid.families.statement.observe import by_class
+from biasgrid.families.synthetic import Planting, corpus_of_answers, in_even_steps, planted_rows
 from biasgrid.tables.means import means_by
 
 GROUP = ("bias_type", "group")

@@ -14,16 +14,11 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.planting import (
-    Planting,
-    corpus_of_answers,
-    in_even_steps,
-    planted_rows,
-)
 from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.files.evaluators import YES_NO
 from biasgrid.families.probe.measure import measure
 from biasgrid.families.probe.observe import observe, probe_of
+from biasgrid.families.synthetic import Planting, corpus_of_answers, in_even_steps, planted_rows
 
 ASKED = ("system", "text")
 SHARED = "sharing"

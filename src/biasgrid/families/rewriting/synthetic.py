@@ -10,15 +10,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.families.planting import (
-    CANDIDATE,
-    Planting,
-    corpus_of_answers,
-    in_even_steps,
-    planted_rows,
-)
 from biasgrid.families.rewriting.section import NEUTRAL, VADER
 from biasgrid.families.sentiment import sentiment_of
+from biasgrid.families.synthetic import CANDIDATE, Planting, corpus_of_answers, in_even_steps, planted_rows
 from biasgrid.tables.means import means_by
 from biasgrid.tables.metric import written_options
 
