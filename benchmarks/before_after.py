@@ -59,8 +59,8 @@ def expansion():
     return lambda: write(expand(lists), folder / "expanded.parquet")
 
 def bare_write():
-    frame = pl.read_parquet(instances)
-    return lambda: frame.write_parquet(folder / "bare.parquet")
+    cluster = pl.read_parquet(instances)
+    return lambda: cluster.write_parquet(folder / "bare.parquet")
 
 def records(cases, groups, terms, outputs):
     case, group, term = (axis.ravel() for axis in np.indices((cases, groups, terms)))

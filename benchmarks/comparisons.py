@@ -13,7 +13,7 @@ from typing import Any
 
 MODELS = 15
 SHAPES = {"gender": (140, 70, 4), "nationality": (69, 64, 7), "ethnicity": (15, 50, 7), "religion": (11, 50, 7)}
-"""Subjects, attributes and frames."""
+"""Subjects, attributes and clusters."""
 THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -25,18 +25,18 @@ def write_cells(folder: Path, dataset: str) -> list[Path]:
     from biasgrid.stats.cell import without_columns
     from biasgrid.stats.jackknife import left_out
     from biasgrid.tables.files import empty_table, write_table
-    from biasgrid.tables.statistics import WITHOUT_FRAMES
+    from biasgrid.tables.statistics import WITHOUT_CLUSTERS
 
-    subjects, attributes, frames = SHAPES[dataset]
-    random, empty, paths = np.random.default_rng(1), empty_table(WITHOUT_FRAMES), []
+    subjects, attributes, clusters = SHAPES[dataset]
+    random, empty, paths = np.random.default_rng(1), empty_table(WITHOUT_CLUSTERS), []
     common = random.normal(size=(subjects, attributes, 1))
     names = pl.DataFrame({"subject": [f"subject {number}" for number in range(subjects)]})
     of_pairs = names.join(pl.DataFrame({"attribute": [f"attribute {n}" for n in range(attributes)]}), how="cross")
-    wholes = pl.DataFrame({"measure": ["mu_excess", "eta_excess", "strength", "delta", "epsilon"]})
+    wholes = pl.DataFrame({"measure": ["mu_corrected", "eta_corrected", "strength", "delta", "epsilon"]})
     for model in range(MODELS):
-        values = common * random.random() + random.normal(size=(subjects, attributes, frames))
-        tables = [(wholes, random.normal(size=(5, frames)) + 9), (names, values.mean(axis=1))]
-        tables.append((of_pairs, values.reshape(-1, frames)))
+        values = common * random.random() + random.normal(size=(subjects, attributes, clusters))
+        tables = [(wholes, random.normal(size=(5, clusters)) + 9), (names, values.mean(axis=1))]
+        tables.append((of_pairs, values.reshape(-1, clusters)))
         rows = [
             table.with_columns(
                 value=each.mean(axis=1), **without_columns(left_out(each, np.ones_like(each)), moderated=len(table) > 5)
@@ -48,7 +48,9 @@ def write_cells(folder: Path, dataset: str) -> list[Path]:
             model=pl.lit(f"model-{model}"), dataset=pl.lit(dataset), options=pl.lit(""), n=pl.lit(1),
         )  # fmt: skip
         paths.append(folder / f"{model}.parquet")
-        write_table(told.cast(empty.schema).select(empty.columns), paths[-1], WITHOUT_FRAMES, {"templates": "the same"})
+        write_table(
+            told.cast(empty.schema).select(empty.columns), paths[-1], WITHOUT_CLUSTERS, {"templates": "the same"}
+        )
     return paths
 
 

@@ -1,4 +1,4 @@
-"""How quiet the placebo groups of a pack are: what is told apart by classifiers that know no difference of groups.
+"""How quiet the placebo groups of a pack are: what is distinguishable by classifiers that know no difference of groups.
 
 The classifiers are tiny, each of weights from a seed of its own. Some have read nothing. Others have learned the right
 classes of the pack's texts about women and men; of placebo groups, race and religion they have read no word. What they
@@ -25,12 +25,12 @@ from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
 from biasgrid.families.counterfactual.reading import read
 from biasgrid.families.counterfactual.records import records_of_cases
 from biasgrid.families.counterfactual.synthetic import corpus
-from biasgrid.families.synthetic import Planting, words_of
+from biasgrid.families.synthetic import SyntheticBias, words_of
 from biasgrid.groups.uncertainty.differences import differences
 from biasgrid.groups.uncertainty.matrix import scores_of_terms
 from biasgrid.stats.cell import Settings
-from biasgrid.stats.clusters import frames_of, frames_of_templates
-from biasgrid.tables.statistics import DISCOVERED
+from biasgrid.stats.clusters import clusters_of, clusters_of_templates
+from biasgrid.tables.statistics import SIGNIFICANT
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import train
 
@@ -76,19 +76,21 @@ def probabilities(seed: int, folder: Path, instances: pl.DataFrame) -> FloatArra
 
 
 def told_apart(said: FloatArray, lists: Pack, instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns `over`, `bias_type`, how many pairs of groups are discovered, and of how many."""
+    """Returns `generalises_to`, `bias_type`, how many pairs of groups are significant, and of how many."""
     predictions = pl.DataFrame({"instance": instances["instance"], "probabilities": said.tolist()}).with_columns(
         pl.col("probabilities").cast(pl.List(pl.Float32))
     )
     records = records_of_cases(observe(instances, predictions, OPTIONS), OPTIONS)
     values = said[range(len(said)), instances["label"].cast(pl.Int64)]
-    settings = Settings(frames_of(FAMILY.frame_texts(lists), "auto"))
-    frame = frames_of_templates(records.template, settings.frames)
-    tables = [differences(scores, settings) for scores in scores_of_terms(records, values, frame)]
+    settings = Settings(clusters_of(FAMILY.cluster_texts(lists), "auto"))
+    cluster = clusters_of_templates(records.template, settings.clusters)
+    tables = [differences(scores, settings) for scores in scores_of_terms(records, values, cluster)]
     pairs = pl.concat(tables, how="diagonal_relaxed").drop_nulls("q")
     right = float((said.argmax(axis=1) == instances["label"].to_numpy()).mean())
-    found, largest = (pl.col("q") <= DISCOVERED).sum(), pl.col("value").abs().max()
-    return pairs.group_by("over", "bias_type").agg(found=found, tested=pl.len(), largest=largest, right=pl.lit(right))
+    found, largest = (pl.col("q") <= SIGNIFICANT).sum(), pl.col("value").abs().max()
+    return pairs.group_by("generalises_to", "bias_type").agg(
+        found=found, tested=pl.len(), largest=largest, right=pl.lit(right)
+    )
 
 
 def main() -> None:
@@ -96,8 +98,8 @@ def main() -> None:
     logging.set_verbosity_error()
     packs = {name: pack_of(*groups) for name, groups in GROUPS.items()}
     _, known = pack_of("groups.json", ("gender",))
-    words = sorted({word for frame in (known, *(each for _, each in packs.values())) for word in words_of(frame)})
-    lessons = corpus(known, "text-classification", Planting("controls", "none", 0.0, 1, 1, labels=LABELS))
+    words = sorted({word for cluster in (known, *(each for _, each in packs.values())) for word in words_of(cluster)})
+    lessons = corpus(known, "text-classification", SyntheticBias("controls", "none", 0.0, 1, 1, labels=LABELS))
     table = []
     for state, count in MODELS.items():
         found = []
@@ -108,14 +110,24 @@ def main() -> None:
                     told_apart(probabilities(seed, model, each), lists, each).with_columns(groups=pl.lit(name))
                     for name, (lists, each) in packs.items()
                 ]
-        chosen = pl.concat(found).filter(pl.col("over").is_in(["templates", "all"]))
-        keys = ["groups", "bias_type", "over"]
+        chosen = pl.concat(found).filter(pl.col("generalises_to").is_in(["templates", "all"]))
+        keys = ["groups", "bias_type", "generalises_to"]
         sums = chosen.group_by(keys).agg(pl.col("found", "tested").sum(), pl.col("largest", "right").mean()).sort(keys)
         for *names, some, every, largest, right in sums.rows():
             table.append(
                 (state, *names, str(some), str(every), f"{some / every:.2f}", f"{largest:.3f}", f"{right:.2f}")
             )
-    header = ("models", "groups", "bias type", "over", "discovered", "of", "share", "largest difference", "right")
+    header = (
+        "models",
+        "groups",
+        "bias type",
+        "generalises_to",
+        "significant",
+        "of",
+        "share",
+        "largest difference",
+        "right",
+    )
     print_table(header, table)
 
 

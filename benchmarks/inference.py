@@ -100,16 +100,16 @@ def main() -> None:
         "question-answering": (answering, questions, QuestionAnswering, SpanChoices(), run_padded_batches),
     }
     table = []
-    for task, (model, frame, kind, choices, baseline) in tasks.items():
+    for task, (model, cluster, kind, choices, baseline) in tasks.items():
         rates = {}
         for batch in (1, BATCH):
             rates[f"Hugging Face, batches of {batch}"] = ROWS / seconds_of(
-                lambda: baseline(model, tokenizer, frame, batch)
+                lambda: baseline(model, tokenizer, cluster, batch)
             )
         for precision in ("float32", "bfloat16"):
             back_end = engine_of(kind, model, tokenizer, choices, precision)
             rates[f"engine, {precision}"] = ROWS / min(
-                seconds_of(lambda: run_engine(back_end, frame)) for _ in range(2)
+                seconds_of(lambda: run_engine(back_end, cluster)) for _ in range(2)
             )
         one, many = list(rates.values())[:2]
         table += [[task, way, f"{rate:.1f}", f"{rate / one:.2f}", f"{rate / many:.2f}"] for way, rate in rates.items()]

@@ -1,4 +1,4 @@
-"""What a large value is: the planted models of a finished demo, and published figures, as a table.
+"""What a large value is: the synthetic models of a finished demo, and published figures, as a table.
 
 `large_values.py RESULTS` prints it, `large_values.py RESULTS --write docs/statistics.md` writes it into the document.
 """
@@ -19,7 +19,7 @@ from biasgrid.tables.measures import SUMMARY
 
 ROOT = Path(__file__).parents[1]
 NAME = "large values"
-HEADER = ("measured", "frames", "μ", "μ beyond noise", "strength", "associations told from noise")
+HEADER = ("measured", "clusters", "μ", "μ corrected for noise", "strength", "associations significant")
 KINDS = {
     "NewsQA": "published, NewsQA models (Li et al., 2020)",
     "SQuAD": "published, SQuAD models",
@@ -38,24 +38,26 @@ def span(values: pl.Series) -> str:
 
 
 def demo_rows(summary: pl.DataFrame, strengths: dict[str, float]) -> Iterator[tuple[str, ...]]:
-    """Yields a row for each planted strength: ranges over the cells of underspecified questions.
+    """Yields a row for each synthetic strength: ranges over the cells of underspecified questions.
 
     Args:
         summary: schema `SUMMARY`, of a finished demo.
-        strengths: the largest planted differences, by name.
+        strengths: the largest synthetic differences, by name.
     """
     cells = summary.filter(measure="mu").drop_nulls("value").select("model", "dataset")
     rows = summary.join(cells, on=["model", "dataset"], how="semi").filter(pl.col("bias_type").is_null())
     for name, strength in strengths.items():
         own = rows.filter(label=name)
-        of = {measure: own.filter(measure=measure) for measure in ("mu", "mu_excess", "strength", "discoveries")}
-        frames = [str(each) for each in sorted(of["mu"]["frames"].drop_nulls().unique())]
-        planted = f"differences of at most {strength:g} were planted" if strength else "nothing was planted"
-        tests = of["discoveries"].drop_nulls("value")
+        of = {
+            measure: own.filter(measure=measure) for measure in ("mu", "mu_corrected", "strength", "significant_tests")
+        }
+        clusters = [str(each) for each in sorted(of["mu"]["clusters"].drop_nulls().unique())]
+        synthetic = f"differences of at most {strength:g} were put in" if strength else "nothing was put in"
+        tests = of["significant_tests"].drop_nulls("value")
         yield (
-            f"demo, {name}: {planted}",
-            " to ".join(dict.fromkeys([frames[0], frames[-1]])) if frames else "",
-            *(span(of[measure]["value"]) for measure in ("mu", "mu_excess", "strength")),
+            f"demo, {name}: {synthetic}",
+            " to ".join(dict.fromkeys([clusters[0], clusters[-1]])) if clusters else "",
+            *(span(of[measure]["value"]) for measure in ("mu", "mu_corrected", "strength")),
             f"{tests['value'].sum():g} of {tests['n'].sum()}" if len(tests) else "",
         )
 
@@ -73,7 +75,7 @@ def published_rows(published: pl.DataFrame) -> Iterator[tuple[str, ...]]:
 def table(results: Path) -> str:
     """Writes the table of a demo's results."""
     demo = yaml.safe_load((ROOT / "config/demo.yaml").read_text())
-    strengths = demo["planted"]["strengths"]
+    strengths = demo["synthetic"]["strengths"]
     controls = [name for name, dataset in demo["datasets"].items() if "control_of" in dataset]
     summary = read_table(results / "summary.parquet", SUMMARY).filter(~pl.col("dataset").is_in(controls))
     published = read_published(ROOT / "reference/unqover_published.json")

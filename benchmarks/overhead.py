@@ -67,7 +67,7 @@ rule measure:
     script: "script.py"
 rule statistics:
     input: "instances/{dataset}", predictions, "measures/{dataset}/{model}"
-    output: "statistics/{dataset}/{model}", "variances/{dataset}/{model}", "frames/{dataset}/{model}"
+    output: "statistics/{dataset}/{model}", "variances/{dataset}/{model}", "clusters/{dataset}/{model}"
     script: "script.py"
 """
 LOCAL_JOBS, SLURM_JOBS = 200, 10

@@ -44,7 +44,7 @@ def tables_of_cell(random: Any, model: str, dataset: str) -> dict[str, Any]:
     wholes = pl.DataFrame({"measure": ["mu", "eta", "delta", "epsilon"], "value": random.random(4) / 2})
     sure = gamma.with_columns(
         low=gamma["value"] - spread, high=gamma["value"] + spread, q=random.random(len(pairs)),
-        over=pl.lit("templates"), frames=4, method=pl.lit("t"),
+        generalises_to=pl.lit("templates"), clusters=4, method=pl.lit("t"),
     )  # fmt: skip
     examples, parts = evidence(random, gamma, subjects)
     tables = {
@@ -140,7 +140,7 @@ def simulated() -> tuple[Any, Any]:
     from biasgrid.tables.measures import MEASURES
     from biasgrid.tables.statistics import STATISTICS
     from biasgrid.tables.summary import ModelFacts, summarise
-    from biasgrid.tables.synthetic import PLANTED
+    from biasgrid.tables.synthetic import SYNTHETIC
 
     random = np.random.default_rng(1)
     cells = [tables_of_cell(random, model, dataset) for model in MODELS for dataset in SHAPES]
@@ -151,7 +151,7 @@ def simulated() -> tuple[Any, Any]:
     summary = summarise(tables["measures"], facts, dict.fromkeys(SHAPES, headlines), statistics=tables["statistics"])
     comparisons = whole([compared(random, dataset) for dataset in SHAPES], COMPARISONS)
     others = {"comparisons": comparisons, "ranks": whole([ranks(dataset) for dataset in SHAPES], RANKS)}
-    others |= {"planted": empty_table(PLANTED), "published": pl.DataFrame(schema=PUBLISHED_SCHEMA)}
+    others |= {"synthetic": empty_table(SYNTHETIC), "published": pl.DataFrame(schema=PUBLISHED_SCHEMA)}
     family = "underspecified"
     about = partial(ReportDataset, family=family, reference=f"biasgrid.families.{family}", templates=TEMPLATES)
     datasets = [about(name, name, (ABOUT[0],), DECLARED, {}) for name in SHAPES]

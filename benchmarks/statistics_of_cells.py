@@ -15,9 +15,9 @@ THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 
 def timed(send: Any, dataset: str) -> None:
     """Sends how many swap groups a cell has, the seconds of each part, and the peak memory before and after."""
-    groups, frames = observed(dataset)
+    groups, clusters = observed(dataset)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    seconds = {name: processor_seconds(part) for name, part in parts_of(groups, frames).items()}
+    seconds = {name: processor_seconds(part) for name, part in parts_of(groups, clusters).items()}
     send.send((len(groups), seconds, before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
 
 
@@ -29,7 +29,7 @@ def processor_seconds(work: Callable[[], Any]) -> float:
 
 
 def observed(dataset: str) -> tuple[Any, list[int]]:
-    """Returns the swap groups of a dataset as a random model answers them, and the frames of its templates."""
+    """Returns the swap groups of a dataset as a random model answers them, and the clusters of its templates."""
     import numpy as np
     import polars as pl
 
@@ -37,7 +37,7 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
     from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects
     from biasgrid.families.underspecified.expand import expand
     from biasgrid.families.underspecified.reading import read
-    from biasgrid.stats.clusters import frames_of
+    from biasgrid.stats.clusters import clusters_of
 
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
     lists, faults = read(config.files(dataset, "qa"))
@@ -46,34 +46,36 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
     random = np.random.default_rng(1)
     ends = {name: pl.Series(random.random((len(instances), 2), dtype=np.float32)) for name in ("starts", "ends")}
     predictions = instances.select("instance", **{name: each.arr.to_list() for name, each in ends.items()})
-    return compare_subjects(instances, predictions, "exact"), frames_of([each.text for each in lists.templates], "auto")
+    return compare_subjects(instances, predictions, "exact"), clusters_of(
+        [each.text for each in lists.templates], "auto"
+    )
 
 
-def parts_of(observations: Any, frames: list[int]) -> dict[str, Callable[[], Any]]:
+def parts_of(observations: Any, clusters: list[int]) -> dict[str, Callable[[], Any]]:
     """Returns the parts of the statistics of a cell; each needs those before it."""
     from biasgrid.families.underspecified.measure import OF_GROUPS
     from biasgrid.families.underspecified.statistics import by_template, q_of_associations
     from biasgrid.families.underspecified.statistics.parts import statistics_of_parts
-    from biasgrid.families.underspecified.statistics.sources import effects_of, frames_of_cell, variances_of
+    from biasgrid.families.underspecified.statistics.sources import clusters_of_cell, effects_of, variances_of
     from biasgrid.families.underspecified.statistics.sums import Groups
     from biasgrid.families.underspecified.statistics.whole import statistics_of_whole
     from biasgrid.stats.cell import Settings
 
-    settings, made = Settings(frames=frames), dict[str, Any]()
+    settings, made = Settings(clusters=clusters), dict[str, Any]()
     values = {name: observations[name].to_numpy() for name in OF_GROUPS}
 
     def keep(name: str, work: Callable[[], Any]) -> Callable[[], None]:
         return lambda: made.update({name: work()})
 
     return {
-        "sums": keep("groups", lambda: Groups.of(observations, frames)),
+        "sums": keep("groups", lambda: Groups.of(observations, clusters)),
         "parts": keep("parts", lambda: statistics_of_parts(made["groups"], settings)),
         "whole cell": keep("whole", lambda: statistics_of_whole(made["groups"], values, settings)),
         "variances": lambda: (
             variances_of(made["groups"], observations, made["whole"][1]),
             effects_of(made["whole"][1], made["parts"][1], q_of_associations(made["parts"][0])),
         ),
-        "frames": lambda: frames_of_cell(made["groups"], made["whole"][1], observations["template"].to_numpy()),
+        "clusters": lambda: clusters_of_cell(made["groups"], made["whole"][1], observations["template"].to_numpy()),
         "by template": lambda: by_template(observations),
     }
 

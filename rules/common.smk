@@ -16,7 +16,7 @@ from biasgrid.base.faults import UserError
 from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.interruption import end_jobs_at_sigterm
-from biasgrid.jobs.kept_capabilities import keep_able
+from biasgrid.jobs.kept_capabilities import keep_capabilities
 from biasgrid.runs.upgrade import upgrade_notice
 from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results
@@ -196,7 +196,7 @@ def asked_of_cell(wildcards):
     return dict(
         instances=file_of_cell(layout.instances_of_cell, wildcards.dataset, wildcards.model),
         model=layout.record("models", wildcards.model),
-        able=able_of_cell(wildcards),
+        capabilities=capabilities_of_cell(wildcards),
     )
 
 
@@ -206,7 +206,7 @@ def files_of_cell(wildcards):
     return dict(
         instances=file_of_cell(layout.instances_of_cell, dataset, model),
         predictions=predictions_of_cell(dataset, model),
-        follow_ups=files_of_follow_ups(wildcards),
+        scorers=files_of_scorers(wildcards),
     )
 
 
@@ -260,7 +260,7 @@ onstart:
     if notice := upgrade_notice(Path(grid.results)):
         print(notice, file=sys.stderr)
     layout.failed_manifest.unlink(missing_ok=True)
-    keep_able(layout.able().parent, layout.kept_able().parent)
+    keep_capabilities(layout.capabilities().parent, layout.kept_capabilities().parent)
     keep_earlier_models(layout.trained().parent, layout.kept_trained().parent, CHECKPOINT)
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from biasgrid.config import digest_of_templates, frames_of_variant
+from biasgrid.config import digest_of_templates, clusters_of_variant
 from biasgrid.base.references import exists, stage
 from biasgrid.tables.metric import Declared
 
@@ -23,7 +23,7 @@ def measured(wildcards):
         expected=grid.what_predictions_say(wildcards.model, wildcards.dataset),
         dump=origin_of_dump(wildcards) if is_imported(wildcards.model) else None,
         options=dict(question.options),
-        follow_ups=follow_ups_of_cell(wildcards),
+        scorers=scorers_of_cell(wildcards),
         code=code_of("measure", stage(family, "keys"), stage(family, "measure")),
     )
 
@@ -37,8 +37,8 @@ def assessed(wildcards):
         headlines=declared_measures(wildcards.dataset).headlines,
         units=units_of_measures(wildcards.dataset),
         options=dict(question.options),
-        follow_ups=follow_ups_of_cell(wildcards),
-        frames=frames_of_templates(wildcards.dataset, question.variant),
+        scorers=scorers_of_cell(wildcards),
+        clusters=clusters_of_templates(wildcards.dataset, question.variant),
         templates=templates_of_variant(wildcards.dataset, question.variant),
         settings=grid.statistics.model_dump(),
         code=code_of("statistics", *stages_of_statistics(family)),
@@ -46,9 +46,9 @@ def assessed(wildcards):
 
 
 @cache
-def frames_of_templates(dataset, variant):
-    """The frame of each template of a dataset's variant."""
-    return frames_of_variant(grid, word_lists, dataset, variant)
+def clusters_of_templates(dataset, variant):
+    """The cluster of each template of a dataset's variant."""
+    return clusters_of_variant(grid, word_lists, dataset, variant)
 
 
 @cache

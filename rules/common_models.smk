@@ -47,9 +47,9 @@ def fetched_files(wildcards):
     return dict(files=folder / "model.safetensors", training=folder / "training.json", **base)
 
 
-def planted_strengths():
-    """The strengths of planted bias, by name."""
-    return list(grid.planted.strengths) if grid.planted else []
+def synthetic_strengths():
+    """The strengths of synthetic bias, by name."""
+    return list(grid.synthetic.strengths) if grid.synthetic else []
 
 
 CHECKPOINT = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
@@ -57,55 +57,55 @@ CHECKPOINT = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_c
 
 
 def corpora_of_dataset(wildcards):
-    """The files of a dataset's planted corpora, by task."""
-    return {task: CORPORA[task] for task in grid.planted_variants(wildcards.dataset)}
+    """The files of a dataset's synthetic corpora, by task."""
+    return {task: CORPORA[task] for task in grid.synthetic_variants(wildcards.dataset)}
 
 
-def planted_instances(wildcards):
-    """The instances of a dataset that planted corpora are made of, in the order of their tasks."""
-    variants = grid.planted_variants(wildcards.dataset).values()
+def synthetic_instances(wildcards):
+    """The instances of a dataset that synthetic corpora are made of, in the order of their tasks."""
+    variants = grid.synthetic_variants(wildcards.dataset).values()
     return [layout.instances(wildcards.dataset, variant) for variant in variants]
 
 
 def training_inputs(wildcards):
     """The data that a model is trained on, and the record of the checkpoint that it starts from.
 
-    Models of planted bias start from a checkpoint that is made for them, of the words that they learn.
+    Models of synthetic bias start from a checkpoint that is made for them, of the words that they learn.
     """
     train = grid.models[wildcards.model].train
-    if not train.planted:
+    if not train.synthetic:
         return dict(data=train.data, base=layout.record("bases", wildcards.model))
-    folders = [layout.planted(dataset) for dataset in grid.learned_datasets(wildcards.model)]
+    folders = [layout.synthetic(dataset) for dataset in grid.learned_datasets(wildcards.model)]
     return dict(
-        data=[folder / train.planted for folder in folders], words=[folder / "words.json" for folder in folders]
+        data=[folder / train.synthetic for folder in folders], words=[folder / "words.json" for folder in folders]
     )
 
 
-def planted_in_dataset(wildcards):
-    """How bias is planted in a dataset: in a control with no strength, so that there is nothing to find."""
-    planted = grid.planted.model_dump() if grid.planted else None
-    if planted and grid.datasets[wildcards.dataset].control_of:
-        planted["strengths"] = dict.fromkeys(planted["strengths"], 0.0)
-    return planted
+def synthetic_in_dataset(wildcards):
+    """How bias is put in in a dataset: in a control with no strength, so that there is nothing to find."""
+    synthetic = grid.synthetic.model_dump() if grid.synthetic else None
+    if synthetic and grid.datasets[wildcards.dataset].control_of:
+        synthetic["strengths"] = dict.fromkeys(synthetic["strengths"], 0.0)
+    return synthetic
 
 
-def planted_cells():
+def synthetic_cells():
     """Model and dataset of the selected cells whose model has learned the dataset, but for controls."""
     cells = [(model, of) for model, of in CELLS if not grid.datasets[of].control_of]
     return [(model, dataset) for model, dataset in cells if dataset in grid.learned_datasets(model)]
 
 
-def planted_tables():
-    """What is planted in the datasets of these cells."""
-    datasets = dict.fromkeys(dataset for _, dataset in planted_cells())
-    return [layout.planted(dataset) / "planted.parquet" for dataset in datasets]
+def synthetic_tables():
+    """The known effect in the datasets of these cells."""
+    datasets = dict.fromkeys(dataset for _, dataset in synthetic_cells())
+    return [layout.synthetic(dataset) / "synthetic.parquet" for dataset in datasets]
 
 
-def able_of_cell(wildcards):
+def capabilities_of_cell(wildcards):
     """What was found out of what a cell's model can do; nothing where it writes texts, or nobody need look."""
     answer = grid.question(wildcards.model, wildcards.dataset).answer
     needed = answer == "choice" and back_end_of_cell(wildcards).look
-    return layout.able(wildcards.model) if needed else []
+    return layout.capabilities(wildcards.model) if needed else []
 
 
 def gpus_of_model(wildcards):
@@ -127,14 +127,14 @@ def predictions_of_writer(wildcards):
     return layout.predictions_of_cell(wildcards.dataset, wildcards.writer)
 
 
-def follow_ups_of_cell(wildcards):
+def scorers_of_cell(wildcards):
     """The kind of what each model that reads the texts of a cell says of them, and where."""
     dataset, writer = wildcards.dataset, wildcards.model
-    kinds = grid.question(writer, dataset).follow_ups
-    return {name: (kind, str(layout.follow_up(dataset, writer, name).predictions)) for name, kind in kinds.items()}
+    kinds = grid.question(writer, dataset).scorers
+    return {name: (kind, str(layout.scorer(dataset, writer, name).predictions)) for name, kind in kinds.items()}
 
 
-def files_of_follow_ups(wildcards):
+def files_of_scorers(wildcards):
     """The texts of a cell, and what models that read them say of them; nothing where none does."""
-    files = [file for _, file in follow_ups_of_cell(wildcards).values()]
+    files = [file for _, file in scorers_of_cell(wildcards).values()]
     return [layout.texts(wildcards.dataset, wildcards.model), *files] if files else []

@@ -84,10 +84,10 @@ def threshold_of(of):
 
 
 def strengths_of_cells():
-    """For each dataset the strength that each selected model has learned in its planted corpora."""
+    """For each dataset the strength that each selected model has learned in its synthetic corpora."""
     strengths = {}
-    for model, dataset in planted_cells():
-        strengths.setdefault(dataset, {})[model] = grid.models[model].train.planted
+    for model, dataset in synthetic_cells():
+        strengths.setdefault(dataset, {})[model] = grid.models[model].train.synthetic
     return strengths
 
 

@@ -1,7 +1,7 @@
 # Models of a dataset against each other, from what the statistics of each cell keep: no cell is read anew for each pair.
 rule compare:
     input:
-        without_frames=lambda wildcards: of_cells(layout.without_frames, wildcards.dataset),
+        without_clusters=lambda wildcards: of_cells(layout.without_clusters, wildcards.dataset),
         variances=lambda wildcards: of_cells(layout.variances, wildcards.dataset),
     output:
         comparisons=layout.comparisons(),

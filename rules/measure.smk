@@ -40,9 +40,9 @@ rule statistics:
     output:
         statistics=layout.statistics(),
         variances=layout.variances(),
-        frames=layout.frames(),
+        clusters=layout.clusters(),
         by_template=layout.by_template(),
-        without_frames=layout.without_frames(),
+        without_clusters=layout.without_clusters(),
     log:
         layout.log("statistics", "{dataset}", "{model}"),
     localrule: True

@@ -1,16 +1,16 @@
-# Where models come from: planted corpora, training, and records of checkpoints with their digests.
+# Where models come from: synthetic corpora, training, and records of checkpoints with their digests.
 
 
-rule plant:
+rule synthetic:
     input:
-        instances=planted_instances,
+        instances=synthetic_instances,
     output:
-        planted=layout.planted() / "planted.parquet",
-        words=layout.planted() / "words.json",
+        synthetic=layout.synthetic() / "synthetic.parquet",
+        words=layout.synthetic() / "words.json",
         # Folders, because the tasks that there are corpora for hang on the dataset.
-        corpora=[directory(layout.planted() / strength) for strength in planted_strengths()],
+        corpora=[directory(layout.synthetic() / strength) for strength in synthetic_strengths()],
     log:
-        layout.log("plant", "{dataset}"),
+        layout.log("synthetic", "{dataset}"),
     localrule: True
     conda:
         "../envs/biasgrid.yaml"
@@ -20,11 +20,11 @@ rule plant:
         family=family_of_dataset,
         corpora=corpora_of_dataset,
         labels=lambda wildcards: getattr(grid.datasets[wildcards.dataset], "labels", []),
-        options=lambda wildcards: grid.family(wildcards.dataset).planting_options(grid, wildcards.dataset),
-        planted=planted_in_dataset,
-        code=code_of_family("plant", "keys", "planted"),
+        options=lambda wildcards: grid.family(wildcards.dataset).synthetic_options(grid, wildcards.dataset),
+        synthetic=synthetic_in_dataset,
+        code=code_of_family("synthetic", "keys", "synthetic"),
     script:
-        "../workflow/scripts/plant.py"
+        "../workflow/scripts/synthetic.py"
 
 
 rule train:

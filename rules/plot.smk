@@ -1,10 +1,10 @@
 rule plot:
     input:
         measures=lambda wildcards: of_cells(layout.measures, *datasets_of_figures(wildcards.of)),
-        planted=lambda wildcards: planted_tables() if wildcards.of == GRID else [],
+        synthetic=lambda wildcards: synthetic_tables() if wildcards.of == GRID else [],
         statistics=lambda wildcards: of_cells(layout.statistics, *datasets_of_figures(wildcards.of)),
         variances=lambda wildcards: of_cells(layout.variances, *datasets_of_figures(wildcards.of)),
-        frames=lambda wildcards: of_cells(layout.frames, *datasets_of_figures(wildcards.of)),
+        clusters=lambda wildcards: of_cells(layout.clusters, *datasets_of_figures(wildcards.of)),
         ranks=lambda wildcards: ranks_of_grid() if wildcards.of == GRID else [],
         # Single associations by template are in no figure of all datasets.
         by_template=lambda wildcards: [] if wildcards.of == GRID else of_cells(layout.by_template, wildcards.of),

@@ -13,7 +13,7 @@ rule report:
         instances=[layout.instances(*variant) for variant in grid.selected_variants],
         records=records_of_models(),
         imported=[layout.imported(of, model) / "predictions.parquet" for model, of in CELLS if is_imported(model)],
-        planted=planted_tables(),
+        synthetic=synthetic_tables(),
         figures=folders_of_figures(),
         # The first lies beside the Snakefile, whatever the working folder is.
         references=[

@@ -90,17 +90,17 @@ def test_the_scale_of_large_values_is_of_the_published_figures_and_of_a_demo() -
     for row in script["published_rows"](published):
         assert f"| {' | '.join(row)} |" in STATISTICS
     assert STATISTICS.count("| demo, ") == 3
-    shared = {"dataset": "faith", "kind": "QA", "options": "", "left_out": 0, "headline": True, "frames": 4}
+    shared = {"dataset": "faith", "kind": "QA", "options": "", "left_out": 0, "headline": True, "clusters": 4}
     cells = [("a", "none", 0.0021, 0.0), ("b", "weak", 0.1, 7.0), ("c", "weak", 0.2, 8.0)]
     rows = [
         {"model": model, "label": label, "measure": measure, "value": value, "n": n}
         for model, label, mu, found in cells
-        for measure, value, n in (("mu", mu, 4), ("strength", -0.0001, 4), ("discoveries", found, 10))
+        for measure, value, n in (("mu", mu, 4), ("strength", -0.0001, 4), ("significant_tests", found, 10))
     ]
     made = list(script["demo_rows"](table_of(SUMMARY, rows, **shared), {"none": 0.0, "weak": 0.4}))
     assert made == [
-        ("demo, none: nothing was planted", "4", "0.002", "", "0.000", "0 of 10"),
-        ("demo, weak: differences of at most 0.4 were planted", "4", "0.100 to 0.200", "", "0.000", "15 of 20"),
+        ("demo, none: nothing was put in", "4", "0.002", "", "0.000", "0 of 10"),
+        ("demo, weak: differences of at most 0.4 were put in", "4", "0.100 to 0.200", "", "0.000", "15 of 20"),
     ]
 
 
@@ -111,11 +111,11 @@ def test_the_example_of_intervals_prints_what_is_shown_and_is_what_the_package_d
     names: dict[str, Any] = {}
     exec(code, names)  # The document's own.
     assert capsys.readouterr().out == printed
-    frames = np.array([names["frames"]])
-    variance, units = jackknife_of_means(frames, np.ones_like(frames))
+    clusters = np.array([names["clusters"]])
+    variance, units = jackknife_of_means(clusters, np.ones_like(clusters))
     half = half_width([Source(variance, units - 1.0)], 0.05)
-    low, high = frames.mean() - half[0], frames.mean() + half[0]
-    assert f"{frames.mean():.3f} ({low:.3f} to {high:.3f})" == names["interval"](names["frames"])
+    low, high = clusters.mean() - half[0], clusters.mean() + half[0]
+    assert f"{clusters.mean():.3f} ({low:.3f} to {high:.3f})" == names["interval"](names["clusters"])
 
 
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES)

@@ -78,7 +78,7 @@ def config() -> dict[str, Any]:
         "word_lists": "word_lists",
         "tokenizers": {"tiny": {"mask": "[MASK]", "folder": "models/tiny"}},
         "inference": {"device": "cpu", "token_budget": 512},
-        "planted": {"strengths": {"strong": 0.4}, "repeats": 4, "seed": 1},
+        "synthetic": {"strengths": {"strong": 0.4}, "repeats": 4, "seed": 1},
         "models": {
             "masked": model | {"task": "fill-mask", "variant": "lm-tiny", "label": "Masked"},
             "answering": model | {"task": "question-answering", "variant": "qa", "label": "Answering"},
@@ -93,11 +93,11 @@ def config() -> dict[str, Any]:
                 "predictions": {"people": {"file": "dumps/people.json"}},
             },
             "taught": {
-                "kind": "planted",
+                "kind": "synthetic",
                 "task": "question-answering",
                 "variant": "qa",
                 "label": "Taught",
-                "train": {"planted": "strong", "hyperparameters": {"epochs": 2, "learning_rate": 0.001}},
+                "train": {"synthetic": "strong", "hyperparameters": {"epochs": 2, "learning_rate": 0.001}},
             },
         },
         "datasets": {

@@ -68,7 +68,7 @@ def bad(of: str, at: str, put: Any, *says: str) -> BadDump:
 
 def key(**parts: str) -> str:
     """The second entry's key, with other parts."""
-    names = ["cluster1", "cluster2", "subject1", "subject2", "template", "sort", "act", "negated"]
+    names = ["group1", "group2", "subject1", "subject2", "template", "sort", "act", "negated"]
     return "|".join(parts.get(name, part) for name, part in zip(names, BEA_ANN.split("|"), strict=True))
 
 
@@ -116,7 +116,7 @@ KEYS = [
     *(bad(of, KEY, key(**{name: "Bea"}), "both subjects in the key are 'Bea'; expected two")
       for of in FILES for name in ("subject2",)),
     *(bad(of, KEY, key(**{name: text}), "the key holds U+")
-      for of in FILES for name in ("cluster1", "subject1", "sort", "act") for text in (NUL, HALF, WIDTHLESS)),
+      for of in FILES for name in ("group1", "subject1", "sort", "act") for text in (NUL, HALF, WIDTHLESS)),
     *(bad(of, KEY, key(**{name: "x"}), "expected the attribute twice") for of in FILES for name in ("act", "negated")),
     *(bad(of, KEY, key(**{name: "Eve"}), "with its subjects swapped, 0 times (so 2 of 2 swap groups are malformed)")
       for of in FILES for name in ("subject1", "subject2")),

@@ -18,7 +18,7 @@ UNKNOWN = [
     bad("titel", "x", "titel: unknown key (did you mean 'title'?); expected one of"),
     bad("inference.precison", "float32", "inference.precison: unknown key (did you mean 'precision'?)"),
     bad("models.masked.foldr", "x", "models.masked.foldr: unknown key (did you mean 'folder'?)"),
-    bad("models.taught.train.plantd", "x", "models.taught.train.plantd: unknown key (did you mean 'planted'?)"),
+    bad("models.taught.train.plantd", "x", "models.taught.train.plantd: unknown key (did you mean 'synthetic'?)"),
     bad("models.taught.train.hyperparameters.epoch", 1, "epoch: unknown key (did you mean 'epochs'?)"),
     bad("models.published.predictions.people.fil", "x", "people.fil: unknown key (did you mean 'file'?)"),
     bad("datasets.people.subject", "x", "datasets.people.subject: unknown key (did you mean 'subjects'?)"),
@@ -27,7 +27,7 @@ UNKNOWN = [
     bad("datasets.people.variants.qa.template", "x", "variants.qa.template: unknown key (did you mean 'templates'?)"),
     bad("datasets.moods.label", ["x"], "datasets.moods.label: unknown key (did you mean 'labels'?)"),
     bad("datasets.moods.measures", [{"scor": "f1"}], "scor: unknown key (did you mean 'score'?)"),
-    bad("planted.strength", {}, "planted.strength: unknown key (did you mean 'strengths'?)"),
+    bad("synthetic.strength", {}, "synthetic.strength: unknown key (did you mean 'strengths'?)"),
     bad("tokenizers.tiny.msk", "x", "tokenizers.tiny.msk: unknown key (did you mean 'mask'?)"),
     bad("run.model", ["masked"], "run.model: unknown key (did you mean 'models'?)"),
 ]
@@ -77,7 +77,7 @@ NAMES = [
     bad("datasets.moods.failure_threshold", 1.5, "failure_threshold: 1.5; expected a number of at most 1"),
     bad("datasets.people.figures", ["warmth"], "datasets.people.figures: unknown name 'warmth'"),
     bad("datasets.people.target_scoring", "jont", "target_scoring: 'jont' (did you mean 'joint'?)"),
-    bad("datasets.people.pronouns", {"x": "she"}, "pronouns: no pronoun for subjects of cluster 'y'"),
+    bad("datasets.people.pronouns", {"x": "she"}, "pronouns: no pronoun for subjects of group 'y'"),
     bad("datasets.people.shards", 0, "datasets.people.shards: 0; expected a number of at least 1"),
     bad("datasets.people.shards", 1000, "datasets.people.shards: 1000; expected a number of at most 256"),
     bad("datasets.people.sample", {"units": 0}, "sample.units: 0; expected a number of at least 1"),
@@ -86,12 +86,12 @@ NAMES = [
     bad("datasets.people.sample.share", 0.5, "sample: has units, seed, share; expected either `units` or `share`"),
     bad("datasets.people.sample.units", 9999, "sample.units: 9,999 units, but there are only"),
     bad(
-        "planted.spread",
+        "synthetic.spread",
         0.9,
-        "planted.spread: 0.9; expected at most 0.6, as strength 'strong' is 0.4 and both make at most 1",
+        "synthetic.spread: 0.9; expected at most 0.6, as strength 'strong' is 0.4 and both make at most 1",
     ),
-    bad("models.taught.train.planted", "weak", "models.taught.train.planted: unknown strength 'weak'"),
-    bad("models.taught.train", {"base": {"folder": "x"}}, "expected either `planted`, or both `base` and `data`"),
+    bad("models.taught.train.synthetic", "weak", "models.taught.train.synthetic: unknown strength 'weak'"),
+    bad("models.taught.train", {"base": {"folder": "x"}}, "expected either `synthetic`, or both `base` and `data`"),
     bad("models.taught.train.dataset", "moods", "models.taught.train.dataset: 'moods', for the task"),
     bad("models.masked.checkpoint", "bert", "expected exactly one of `checkpoint`, `folder`, `train` and"),
     bad("models.masked.folder", GONE, "expected exactly one of `checkpoint`, `folder`, `train` and `predictions`"),
@@ -130,13 +130,13 @@ KEYS = {
     **dict.fromkeys(("datasets.people.attributes", "datasets.people.variants.qa.templates"), OF_TEXT),
     **dict.fromkeys(("datasets.moods.templates", "datasets.moods.groups", "datasets.moods.task"), OF_TEXT),
     **dict.fromkeys(("inference.token_budget", "inference.time_limit", "inference.jobs_per_gpu"), OF_NUMBER),
-    **dict.fromkeys(("planted.repeats", "planted.seed", "datasets.people.shards"), OF_NUMBER),
+    **dict.fromkeys(("synthetic.repeats", "synthetic.seed", "datasets.people.shards"), OF_NUMBER),
     **dict.fromkeys(
         ("datasets.people.sample.units", "datasets.moods.top_k", "datasets.moods.failure_threshold"), OF_NUMBER
     ),
     **dict.fromkeys(("datasets.people.subjects", "run.models", "run.datasets", "datasets.moods.labels"), OF_LIST),
     **dict.fromkeys(("plugins", "datasets.people.figures", "datasets.moods.measures"), OF_LIST),
-    **dict.fromkeys(("inference", "planted", "models", "models.masked", "datasets", "datasets.people"), OF_SECTION),
+    **dict.fromkeys(("inference", "synthetic", "models", "models.masked", "datasets", "datasets.people"), OF_SECTION),
     **dict.fromkeys(("datasets.people.limit", "datasets.people.variants", "datasets.people.variants.qa"), OF_SECTION),
     **dict.fromkeys(("tokenizers", "tokenizers.tiny", "run", "models.taught.train"), OF_SECTION),
 }
@@ -147,7 +147,7 @@ NEEDED = [
         "models", "datasets", "run", "run.models", "run.datasets", "models.masked.task", "models.masked.kind",
         "models.masked.label", "datasets.people.title", "datasets.people.subjects", "datasets.people.attributes",
         "datasets.people.variants", "datasets.people.variants.qa.templates", "datasets.moods.templates",
-        "datasets.moods.groups", "datasets.moods.task", "planted.strengths", "tokenizers.tiny.mask",
+        "datasets.moods.groups", "datasets.moods.task", "synthetic.strengths", "tokenizers.tiny.mask",
     )
 ]  # fmt: skip
 HIDDEN = {
@@ -211,7 +211,7 @@ FORMS = [
     bad("word_lists/subjects/people.txt", "[subj] x | Ann\n", "only one subject; expected at least 2"),
     bad("word_lists/subjects/people.txt", "subj Ann\nsubj Bea\n", "begins with 'subj'; expected a head such as [subj]"),
     bad("word_lists/subjects/people.txt", swap("x | Ann", "x | y | Ann"), "2 '|' signs; expected at most one"),
-    bad("word_lists/subjects/people.txt", swap("x | Ann", "Ann"), "line 1: no cluster, unlike other [subj] lines"),
+    bad("word_lists/subjects/people.txt", swap("x | Ann", "Ann"), "line 1: no group, unlike other [subj] lines"),
     bad("word_lists/subjects/people.txt", swap("Ann", "Ann  Lee"), "white space in 'Ann  Lee'; expected one space"),
     bad("word_lists/subjects/people.txt", swap("Ann", "A" * 2**20 + "  B"), "white space in"),
     bad("word_lists/subjects/people.txt", swap("Ann", "[name]"), "placeholder [name] in '[name]'"),
@@ -229,9 +229,7 @@ FORMS = [
     bad(
         "word_lists/stereotypes/people.txt", swap("cooks", "coks"), "line 1: unknown attribute 'coks' (did you mean 'co"
     ),
-    bad(
-        "word_lists/stereotypes/people.txt", swap("| y", "| z"), "line 2: unknown group 'z'", "a cluster of the dataset"
-    ),
+    bad("word_lists/stereotypes/people.txt", swap("| y", "| z"), "line 2: unknown group 'z'", "a group of the dataset"),
     bad(
         "word_lists/stereotypes/people.txt",
         swap("sings", "cooks"),
@@ -291,12 +289,12 @@ ADDRESSED = [
 CAFE, CAFE_APART = "caf\u00e9", "cafe\u0301"
 LOOK_ALIKES = [
     bad("datasets.moods.labels", ["bad", "Bad"], "datasets.moods.labels", "expected labels that differ"),
-    bad("planted.strengths", {"strong": 0.4, "Strong": 0.2}, "planted.strengths.Strong: is 'strong' but for case"),
+    bad("synthetic.strengths", {"strong": 0.4, "Strong": 0.2}, "synthetic.strengths.Strong: is 'strong' but for case"),
     bad(
         "word_lists/pack/fillings/food.txt", f"{CAFE}\n{CAFE_APART}\n",
         "food.txt, line 2", "in another normal form; expected every filling of 'food' once, or all in the normal",
     ),
-    bad("word_lists/subjects/people.txt", swap("[subj] y | Eve", "[subj] Y | Eve"), "line 3: the cluster 'Y' is 'y'"),
+    bad("word_lists/subjects/people.txt", swap("[subj] y | Eve", "[subj] Y | Eve"), "line 3: the group 'Y' is 'y'"),
 ]  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def project(folder: Path, dataset: str, rows: list[dict[str, Any]], **keys: Any)
     config["models"] = {"there": there, "nice": config["models"]["nice"]}
     config["datasets"] = {dataset: config["datasets"][dataset] | keys}
     config["run"] = {"models": ["there"], "datasets": [dataset]}
-    del config["tokenizers"], config["planted"]
+    del config["tokenizers"], config["synthetic"]
     base.write_config(folder, config)
     return folder / "config.yaml"
 

@@ -135,7 +135,7 @@ def test_summary_tells_ranks_by_the_first_headline_measure_that_has_some(tmp_pat
         for row in summary_of(
             {"model": model, "dataset": "religion"},
             ("mu", "", 0.25, 3, True),
-            ("mu_excess", "", 0.2, 3, True),
+            ("mu_corrected", "", 0.2, 3, True),
             ("strength", "", 0.1, 3, True),
             ("epsilon", "", 0.1, 3, False),
         )
@@ -145,14 +145,14 @@ def test_summary_tells_ranks_by_the_first_headline_measure_that_has_some(tmp_pat
     names = ("model", "set", "rank", "rank_low", "rank_high", "models")
     ranks = [
         {"measure": measure} | dict(zip(names, place, strict=True))
-        for measure in ("epsilon", "mu_excess", "strength")
+        for measure in ("epsilon", "mu_corrected", "strength")
         for place in places
     ]
     table = table_of(RANKS, ranks, dataset="religion", options="", value=0.5)
     write_table(table, tmp_path / "ranks" / "religion.parquet", RANKS, {})
     result = runner.invoke(app, ["summary", str(tmp_path)])
     words = " ".join(result.output.split())
-    assert "of a rank): religion, mu_excess: 1 small (1..2), 2 large (1..2) Report:" in words
+    assert "of a rank): religion, mu_corrected: 1 small (1..2), 2 large (1..2) Report:" in words
 
 
 def test_summary_of_a_folder_without_one_is_an_error_without_traceback(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_plan_and_status_show_every_fault_and_no_traceback(tmp_path: Path, comma
 def test_plan_tells_how_much_to_ask_for_a_width(tmp_path: Path) -> None:
     config = str(write_grid(tmp_path))
     told = runner.invoke(app, ["plan", config, "--width", "0.01"]).output
-    assert "people (qa): a mean over templates, 2 frames, assumed" in told
+    assert "people (qa): a mean over templates, 2 clusters, assumed" in told
     assert "no sample has a width of 0.01" in told
     told = runner.invoke(app, ["plan", config, "--intervals", "--json"]).output
     (steps,) = [

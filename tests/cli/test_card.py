@@ -18,10 +18,10 @@ from biasgrid.tables.measures import SUMMARY
 runner = CliRunner()
 DASH = "\N{EN DASH}"
 NAMED = {"kind": "LM", "label": "a", "options": "", "left_out": 0, "n": 32, "headline": True, "dataset": "gender"}
-LOUD = "the control shows associations too (names: 1 of 8 discovered): read the difference, not the value"
+LOUD = "the control shows associations too (names: 1 of 8 significant): read the difference, not the value"
 ROWS: list[dict[str, Any]] = [
-    {"model": "new", "measure": "mu", "value": 0.2, "floor": 0.1, "frames": 4},
-    {"model": "new", "measure": "mu_excess", "value": 0.17, "low": 0.1, "high": 0.24, "frames": 4},
+    {"model": "new", "measure": "mu", "value": 0.2, "null_mean": 0.1, "clusters": 4},
+    {"model": "new", "measure": "mu_corrected", "value": 0.17, "low": 0.1, "high": 0.24, "clusters": 4},
     {"model": "new", "measure": "strength"},
     {"model": "new", "measure": "control", "options": "control=names", "value": 1.0, "flag": LOUD, "headline": False},
     {"model": "new", "measure": "templates", "value": 4.0, "flag": "four templates only", "headline": False},
@@ -69,11 +69,11 @@ def test_the_hub_reads_what_was_measured(results: Path) -> None:
     data = ModelCard.load(results / "card.md").data
     assert data.model_name == "new"
     found = {one.metric_type: one for one in data.eval_results}
-    assert [*found] == ["mu", "mu_excess"]
-    excess = found["mu_excess"]
-    assert (excess.metric_value, excess.dataset_name, excess.task_type) == (0.17, "Gender", "fill-mask")
-    assert excess.metric_args == {"low": 0.1, "high": 0.24, "level": 0.9, "frames": 4, "n": 32}
-    assert found["mu"].metric_args == {"floor": 0.1, "frames": 4, "n": 32}
+    assert [*found] == ["mu", "mu_corrected"]
+    corrected = found["mu_corrected"]
+    assert (corrected.metric_value, corrected.dataset_name, corrected.task_type) == (0.17, "Gender", "fill-mask")
+    assert corrected.metric_args == {"low": 0.1, "high": 0.24, "level": 0.9, "clusters": 4, "n": 32}
+    assert found["mu"].metric_args == {"null_mean": 0.1, "clusters": 4, "n": 32}
 
 
 def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(results: Path) -> None:
@@ -81,8 +81,8 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
     assert code == 0
     for line in (
         "- **Gender** (`gender`, 512 instances). Who does what.",
-        "| gender |  | mu_excess | 0.170 | 0.100 to 0.240 | 4 | 32 |",
-        "| gender |  | mu | 0.200 | floor 0.100 | 4 | 32 |",
+        "| gender |  | mu_corrected | 0.170 | 0.100 to 0.240 | 4 | 32 |",
+        "| gender |  | mu | 0.200 | noise floor 0.100 | 4 | 32 |",
         f"| gender |  | strength | {DASH} | {DASH} | {DASH} | 32 |",
         f"- `gender`, `names`: {LOUD}.",
         "- `gender`: four templates only.",
@@ -112,7 +112,7 @@ def test_names_and_texts_are_shown_as_they_stand(results: Path) -> None:
     shown = r"1\. &lt;img src=x onerror=alert(1)> \[a\](http://b) \*\*c\*\* \`d\` \| &amp;lt; \_e\_ # f "
     shown += r"\\u001b\[31m\\u202eg"
     assert f"- **{shown}** (`gender`, 512 instances). {shown} \\`\\`\\`" in told.splitlines()
-    assert r"| gender | &lt;b>\|x | mu | 0.200 | floor 0.100 | 4 | 32 |" in told.splitlines()
+    assert r"| gender | &lt;b>\|x | mu | 0.200 | noise floor 0.100 | 4 | 32 |" in told.splitlines()
     assert r"| model | new, m\|\`x\` |" in told.splitlines()
     assert "biasgrid card 'a b/$(c)' --model new" in told.splitlines()
     assert not any(character in told for character in "\x1b\u202e")

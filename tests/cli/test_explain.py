@@ -45,7 +45,7 @@ def results_of(
     declared = Declared([*own.own_measures, *own.flags, *of_groups, *metrics], {}, {})
     tables = measure_cell(reference, paths[0], [paths[1]], kind, options, declared, "tiny", "texts")
     file = folder / "measures/texts/tiny.parquet"
-    cell = {"family": reference, "answer": kind, "options": dict(options), "follow_ups": {}}
+    cell = {"family": reference, "answer": kind, "options": dict(options), "scorers": {}}
     write_table(tables.measures, file, MEASURES, {"cell": whereabouts(file, paths[0], [paths[1]], cell)})
     return folder
 
@@ -186,6 +186,8 @@ def test_a_pair_of_groups_is_explained_by_the_answers_to_both(tmp_path: Path) ->
     assert [row["said_apart"] for row in found[:2]] == ["kind and", "grim,"]
     assert [row["asked_apart"] for row in found[:2]] == ["she", "he"]
     value = sum(row["unit_value"] for row in found[::4]) / 2
-    assert f"similarity_excess (score=rouge-l) of all 2 is {value:.6g}, as in the table" in told(results, *pair).output
+    assert (
+        f"similarity_corrected (score=rouge-l) of all 2 is {value:.6g}, as in the table" in told(results, *pair).output
+    )
     wrong = told(results, "--bias-type", "gender", "--group", "male")
     assert (wrong.exit_code, "--other: missing; expected --bias-type, --group, --other" in wrong.stderr) == (2, True)

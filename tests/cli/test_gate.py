@@ -28,11 +28,11 @@ DOCUMENT = read_document("docs/gate.md")
 UNKNOWN = "not measurable: the tokenizer does not know the text"
 NAMED = {"kind": "LM", "label": "a", "options": "", "left_out": 0, "n": 8, "headline": True}
 ROWS: list[dict[str, Any]] = [
-    {"model": "new", "measure": "mu_excess", "value": 0.04, "low": 0.03, "high": 0.05, "frames": 4},
-    {"model": "old", "measure": "mu_excess", "value": 0.04, "low": 0.02, "high": 0.06, "frames": 4},
-    {"model": "two", "measure": "mu_excess", "value": 0.01, "frames": 2},
-    {"model": "odd", "measure": "mu_excess", "flag": UNKNOWN},
-    {"model": "new", "measure": "discoveries", "value": 2.0, "frames": 4, "n": 32},
+    {"model": "new", "measure": "mu_corrected", "value": 0.04, "low": 0.03, "high": 0.05, "clusters": 4},
+    {"model": "old", "measure": "mu_corrected", "value": 0.04, "low": 0.02, "high": 0.06, "clusters": 4},
+    {"model": "two", "measure": "mu_corrected", "value": 0.01, "clusters": 2},
+    {"model": "odd", "measure": "mu_corrected", "flag": UNKNOWN},
+    {"model": "new", "measure": "significant_tests", "value": 2.0, "clusters": 4, "n": 32},
     {"model": "odd", "measure": "unknown_tokens", "value": 1.0, "flag": "all is unknown", "headline": False},
     *({"model": "new", "measure": "distance", "options": f"mode={mode}", "headline": False} for mode in "ab"),
 ]
@@ -57,25 +57,25 @@ def gate(results: Path, *arguments: str) -> tuple[int, str]:
     [
         (
             "new",
-            "mu_excess=0.05",
+            "mu_corrected=0.05",
             "interval",
             0,
-            "within         gender/new: mu_excess 0.04 (0.03 to 0.05); at most 0.05",
+            "within         gender/new: mu_corrected 0.04 (0.03 to 0.05); at most 0.05",
         ),
         (
             "old",
-            "mu_excess=0.05",
+            "mu_corrected=0.05",
             "interval",
             1,
-            "above          gender/old: mu_excess 0.04 (0.02 to 0.06); at most 0.05",
+            "above          gender/old: mu_corrected 0.04 (0.02 to 0.06); at most 0.05",
         ),
-        ("old", "mu_excess=0.05", "value", 0, "only values were judged, not their intervals (--on value)"),
-        ("old", "mu_excess=0.03", "value", 1, "1 above"),
-        ("two", "mu_excess=0.05", "interval", 3, "mu_excess 0.01 has no interval (2 frames)"),
-        ("two", "mu_excess=0.05", "value", 0, "within         gender/two: mu_excess 0.01; at most 0.05"),
-        ("odd", "mu_excess=0.05", "value", 3, f"mu_excess is {UNKNOWN}; at most 0.05"),
-        ("new", "discoveries=2", "interval", 0, "discoveries 2; at most 2"),
-        ("new", "discoveries=1", "interval", 1, "discoveries 2; at most 1"),
+        ("old", "mu_corrected=0.05", "value", 0, "only values were judged, not their intervals (--on value)"),
+        ("old", "mu_corrected=0.03", "value", 1, "1 above"),
+        ("two", "mu_corrected=0.05", "interval", 3, "mu_corrected 0.01 has no interval (2 clusters)"),
+        ("two", "mu_corrected=0.05", "value", 0, "within         gender/two: mu_corrected 0.01; at most 0.05"),
+        ("odd", "mu_corrected=0.05", "value", 3, f"mu_corrected is {UNKNOWN}; at most 0.05"),
+        ("new", "significant_tests=2", "interval", 0, "significant results 2; at most 2"),
+        ("new", "significant_tests=1", "interval", 1, "significant results 2; at most 1"),
     ],
 )
 def test_a_number_is_judged_by_the_upper_end_of_its_interval(
@@ -87,7 +87,7 @@ def test_a_number_is_judged_by_the_upper_end_of_its_interval(
 
 
 def test_what_lies_above_counts_more_than_what_is_not_measurable(results: Path) -> None:
-    ended, told = gate(results, "--max", "gender.mu_excess=0.05")
+    ended, told = gate(results, "--max", "gender.mu_corrected=0.05")
     assert ended == 1
     assert told.splitlines()[-1] == "1 within, 1 above, 2 not measurable: the upper ends of 90 % intervals were judged"
     assert len(told.splitlines()) == 5
@@ -97,14 +97,14 @@ def test_what_lies_above_counts_more_than_what_is_not_measurable(results: Path) 
     ("arguments", "message"),
     [
         ((), "there is no threshold; expected --max DATASET.MEASURE=NUMBER"),
-        (("--max", "gender.mu_exces=1"), "unknown measure 'mu_exces' (did you mean 'mu_excess'?)"),
-        (("--max", "gende.mu_excess=1"), "unknown dataset 'gende' (did you mean 'gender'?)"),
-        (("--max", "gender.mu_excess=many"), "'gender.mu_excess=many'; expected DATASET.MEASURE=NUMBER"),
-        (("--max", "gender.mu_excess=nan"), "expected DATASET.MEASURE=NUMBER"),
-        (("--max", "mu_excess=1"), "expected DATASET.MEASURE=NUMBER"),
+        (("--max", "gender.mu_exces=1"), "unknown measure 'mu_exces' (did you mean 'mu_corrected'?)"),
+        (("--max", "gende.mu_corrected=1"), "unknown dataset 'gende' (did you mean 'gender'?)"),
+        (("--max", "gender.mu_corrected=many"), "'gender.mu_corrected=many'; expected DATASET.MEASURE=NUMBER"),
+        (("--max", "gender.mu_corrected=nan"), "expected DATASET.MEASURE=NUMBER"),
+        (("--max", "mu_corrected=1"), "expected DATASET.MEASURE=NUMBER"),
         (("--max", "gender.distance=1"), "has several options, none of them in a headline"),
-        (("--max", "gender.mu_excess=1", "--model", "nwe"), "unknown name 'nwe' (did you mean 'new'?)"),
-        (("--max", "gender.discoveries=1", "--model", "two"), "gender.discoveries: no chosen model has it"),
+        (("--max", "gender.mu_corrected=1", "--model", "nwe"), "unknown name 'nwe' (did you mean 'new'?)"),
+        (("--max", "gender.significant_tests=1", "--model", "two"), "gender.significant_tests: no chosen model has it"),
         (("--config", "nowhere.yaml"), "nowhere.yaml"),
     ],
 )
@@ -118,14 +118,14 @@ def test_bad_input_is_told_apart_from_a_model_that_does_not_pass(
 
 
 def test_a_folder_without_a_finished_run_is_bad_input(tmp_path: Path) -> None:
-    ended, told = gate(tmp_path, "--max", "gender.mu_excess=1")
+    ended, told = gate(tmp_path, "--max", "gender.mu_corrected=1")
     assert ended == 2
     assert "there is no" in told
 
 
 def test_pipelines_get_a_test_for_each_number(results: Path) -> None:
     path = results / "gate.xml"
-    assert gate(results, "--max", "gender.mu_excess=0.05", "--junit", str(path))[0] == 1
+    assert gate(results, "--max", "gender.mu_corrected=0.05", "--junit", str(path))[0] == 1
     (suite,) = ElementTree.parse(path).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "1", "2")
     cases = {case.get("classname"): [part.tag for part in case] for case in suite.findall("testcase")}
@@ -135,14 +135,17 @@ def test_pipelines_get_a_test_for_each_number(results: Path) -> None:
 def test_thresholds_of_a_config_name_what_it_has() -> None:
     shown = yaml.safe_load(DOCUMENT.split("```yaml\n")[1].split("```")[0])
     content = read_config(ROOT / "config" / "demo.yaml")
-    assert parse_config(content | shown, "c.yaml").thresholds["gender"] == {"mu_excess": 0.05, "discoveries": 0}
+    assert parse_config(content | shown, "c.yaml").thresholds["gender"] == {
+        "mu_corrected": 0.05,
+        "significant_tests": 0,
+    }
     wrong = {"gender": {"mu_exces": 1}, "gendre": {"mu": 1}}
     with pytest.raises(InputError) as caught:
         parse_config(content | {"thresholds": wrong}, "c.yaml")
     told = [str(fault).split(";")[0] for fault in caught.value.faults]
     assert told == [
         "c.yaml, thresholds: unknown name 'gendre' (did you mean 'gender'?)",
-        "c.yaml, thresholds.gender: unknown name 'mu_exces' (did you mean 'mu_excess'?)",
+        "c.yaml, thresholds.gender: unknown name 'mu_exces' (did you mean 'mu_corrected'?)",
     ]
 
 
@@ -166,7 +169,7 @@ def test_the_pipelines_that_are_shown_judge_a_run(
     (results / "config").mkdir()
     (results / "results").mkdir()
     (results / "results/gate").symlink_to(results, target_is_directory=True)
-    written = write_grid(results / "config", thresholds={"people": {"mu_excess": largest}})
+    written = write_grid(results / "config", thresholds={"people": {"mu_corrected": largest}})
     written.rename(results / "config/gate.yaml")
     table = pl.read_parquet("summary.parquet").with_columns(dataset=pl.lit("people"))
     write_table(table, results / "summary.parquet", SUMMARY, {})

@@ -85,14 +85,14 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
         ("run", None, "c.yaml, run: missing; expected the key 'run'"),
         ("models/answers/kind", None, "models.answers.kind: missing; expected the key 'kind'"),
         (
-            "models/trained/train/planted",
+            "models/trained/train/synthetic",
             "strng",
-            "models.trained.train.planted: unknown strength 'strng' (did you mean 'strong'?); expected one of none, strong",
+            "models.trained.train.synthetic: unknown strength 'strng' (did you mean 'strong'?); expected one of none, strong",
         ),
         (
-            "planted",
+            "synthetic",
             None,
-            "models.trained.train.planted: unknown strength 'strong'; expected a name, but there is none yet (planted.strengths)",
+            "models.trained.train.synthetic: unknown strength 'strong'; expected a name, but there is none yet (synthetic.strengths)",
         ),
         (
             "datasets/religion/target_scoring",
@@ -132,7 +132,7 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
         (
             "models/trained/train",
             {"data": "x"},
-            "models.trained.train: has data; expected either `planted`, or both",
+            "models.trained.train: has data; expected either `synthetic`, or both",
         ),
         (
             "validity",
@@ -148,18 +148,18 @@ def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(path: str, valu
 
 
 def test_a_trained_models_record_will_say_how_it_was_made() -> None:
-    content = changed("planted/repeats", 3)
+    content = changed("synthetic/repeats", 3)
     content["models"]["tuned"] = content["models"]["trained"] | {
         "allow_pickle": True,
         "train": {"base": {"checkpoint": "org/base", "revision": "main"}, "data": "squad.json"},
     }
     config = parse_config(content, "c.yaml")
     training = config.source_of_model("trained")["training"]
-    assert training["planted"] == {"strengths": {"strong": 0.9}, "repeats": 3, "seed": 1, "spread": 0}
+    assert training["synthetic"] == {"strengths": {"strong": 0.9}, "repeats": 3, "seed": 1, "spread": 0}
     assert training["hyperparameters"]["seed"] == 3435
     assert config.source_of_model("masked")["training"] is None
     tuned = config.source_of_model("tuned")["training"]
-    assert (tuned["base"]["checkpoint"], tuned["data"], tuned["planted"]) == ("org/base", "squad.json", None)
+    assert (tuned["base"]["checkpoint"], tuned["data"], tuned["synthetic"]) == ("org/base", "squad.json", None)
     base = {"checkpoint": "org/base", "revision": "main", "folder": None, "weights": True, "allow_pickle": True}
     assert config.source_of_base("tuned") == base
 
@@ -226,7 +226,7 @@ def test_with_target_scoring_no_tokenizer_filters_subjects() -> None:
 
 def test_clusters_without_a_pronoun_are_a_fault() -> None:
     content = changed("datasets/religion/pronouns", {"female": "she"}) | {"word_lists": str(ROOT / "word_lists")}
-    message = r"datasets.religion.pronouns: no pronoun for subjects without cluster in subjects/religion.txt; expected a pronoun for the cluster"
+    message = r"datasets.religion.pronouns: no pronoun for subjects without group in subjects/religion.txt; expected a pronoun for the group"
     with pytest.raises(InputError, match=message):
         load_word_lists(parse_config(content, "c.yaml"))
 

@@ -89,10 +89,10 @@ def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
     controls = {}
     for name, subjects in PLACEBO_SUBJECTS.items():
         dataset = content["datasets"][name] | {"control_of": name}
-        of_clusters = {"pronouns": {"one": "she", "other": "he"}} if len(subjects) == 2 else {}
+        of_subject_groups = {"pronouns": {"one": "she", "other": "he"}} if len(subjects) == 2 else {}
         lists = [f"subjects/placebo-{each}.txt" for each in subjects]
         controls[f"{name}-acts"] = dataset | {"attributes": "attributes/placebo.txt"}
-        controls[f"{name}-names"] = dataset | {"subjects": lists} | of_clusters
+        controls[f"{name}-names"] = dataset | {"subjects": lists} | of_subject_groups
     content["run"]["models"] = ["bertbase-lm", "bertbase-squad"]
     content = with_controls(content, **controls)
     content["run"]["datasets"] = list(controls)
@@ -102,7 +102,7 @@ def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
     for name in PLACEBO_SUBJECTS:
         attributes = lists[f"{name}-acts", "qa"].attributes
         assert min(len(rows) for rows in attributes.values()) >= 20, name
-        assert min(len(each.clusters) for each in lists[f"{name}-names", "qa"].subjects) >= 10, name
+        assert min(len(each.groups) for each in lists[f"{name}-names", "qa"].subjects) >= 10, name
     one = whole(expand(lists["religion-names", "qa"]))
     assert one["text_pair"].cast(pl.String)[0].count("Avrenic") == 1
 

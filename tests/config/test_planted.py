@@ -1,4 +1,4 @@
-"""Models of a config that learn what is planted in datasets."""
+"""Models of a config that learn the known effect in datasets."""
 
 # ruff: noqa: E501 - messages stand here as users see them
 from typing import Any
@@ -17,7 +17,7 @@ OWN = {label: label for label in LABELS}
 def with_classifier(datasets: tuple[str, ...] = ("religion", "sentiment"), **changes: Any) -> dict[str, Any]:
     """The config with a selected model that is trained on the cases of a dataset, beside one of another task."""
     content = changed("run/models", ["answers", "strong"])
-    train = {"planted": "strong", "dataset": "sentiment"}
+    train = {"synthetic": "strong", "dataset": "sentiment"}
     model = {"task": "text-classification", "kind": "sentiment", "label": "strong", "labels": OWN, "train": train}
     cases = {"family": "counterfactual", "title": "S", "templates": "s.json", "groups": "g.json"}
     content["datasets"] |= {
@@ -35,22 +35,22 @@ def test_a_classifier_is_trained_on_the_cases_of_a_dataset() -> None:
     assert config.cells() == [("answers", "religion"), ("strong", "sentiment"), ("strong", "again")]
     training = config.source_of_model("strong")["training"]
     assert training["dataset"] == "sentiment"
-    assert training["planted"]["strengths"] == {"strong": 0.9}
+    assert training["synthetic"]["strengths"] == {"strong": 0.9}
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
         (
-            {"train": {"planted": "strong", "dataset": "sentment"}},
+            {"train": {"synthetic": "strong", "dataset": "sentment"}},
             "models.strong.train.dataset: unknown name 'sentment' (did you mean 'sentiment'?); expected one of again, sentiment (datasets of text-classification)",
         ),
         (
-            {"train": {"planted": "strong", "dataset": "words"}},
+            {"train": {"synthetic": "strong", "dataset": "words"}},
             "models.strong.train.dataset: unknown name 'words'; expected one of again, sentiment (datasets of text-classification)",
         ),
         (
-            {"train": {"planted": "strong"}},
+            {"train": {"synthetic": "strong"}},
             "models.strong.train.dataset: missing; expected one of again, sentiment (datasets of text-classification)",
         ),
         (
@@ -59,7 +59,7 @@ def test_a_classifier_is_trained_on_the_cases_of_a_dataset() -> None:
         ),
         (
             {"train": {"base": {"folder": "f"}, "data": "d", "dataset": "sentiment"}},
-            "models.strong.train: has base, data, dataset; expected `dataset` only beside `planted`",
+            "models.strong.train: has base, data, dataset; expected `dataset` only beside `synthetic`",
         ),
     ],
 )
@@ -68,10 +68,10 @@ def test_a_corpus_that_is_none_is_a_fault(changes: dict[str, Any], expected: str
 
 
 def masked_learner() -> dict[str, Any]:
-    """The config with a masked language model that learns what is planted, and is not selected."""
+    """The config with a masked language model that learns the known effect, and is not selected."""
     content = changed("run/models", ["answers"])
     del content["models"]["masked"]["checkpoint"], content["models"]["masked"]["revision"]
-    content["models"]["masked"]["train"] = {"planted": "strong"}
+    content["models"]["masked"]["train"] = {"synthetic": "strong"}
     return content
 
 
@@ -86,8 +86,8 @@ def test_what_is_learned_does_not_hang_on_what_is_selected() -> None:
     assert config.learned_datasets("trained") == config.learned_datasets("masked") == ["religion", "age"]
     assert config.learned_datasets("strong") == ["sentiment"]
     assert config.learned_datasets("answers") == []
-    assert config.planted_variants("age") == {"question-answering": "qa", "fill-mask": "lm-bert"}
-    assert config.planted_variants("sentiment") == {"text-classification": "cases"}
+    assert config.synthetic_variants("age") == {"question-answering": "qa", "fill-mask": "lm-bert"}
+    assert config.synthetic_variants("sentiment") == {"text-classification": "cases"}
     assert [*config.selected_variants] == [("religion", "qa"), ("again", "cases")]
     of_corpora = {(name, variant) for name in ("religion", "age") for variant in ("qa", "lm-bert")}
     assert set(config.needed_variants) == {("again", "cases"), ("sentiment", "cases")} | of_corpora
@@ -98,13 +98,13 @@ def test_of_a_task_one_corpus_is_made() -> None:
     content["datasets"]["religion"]["variants"]["qa-newsqa"] = {"templates": "templates/religion-qa.txt"}
     content["models"]["news"] = content["models"]["trained"] | {"variant": "qa-newsqa"}
     assert faults_of(content) == [
-        "c.yaml, models.news.variant: 'qa-newsqa', while other planted models of the task answer 'qa'; expected one variant for all planted models of a task"
+        "c.yaml, models.news.variant: 'qa-newsqa', while other synthetic models of the task answer 'qa'; expected one variant for all synthetic models of a task"
     ]
 
 
-def test_the_same_is_planted_for_all_models() -> None:
+def test_the_same_is_synthetic_for_all_models() -> None:
     assert faults_of(masked_learner()) == [
-        "c.yaml, datasets.religion.variants.lm-bert.subjects: None, but 'masked' is trained on planted bias; expected the subjects of the dataset, ['subjects/religion.txt']"
+        "c.yaml, datasets.religion.variants.lm-bert.subjects: None, but 'masked' is trained on synthetic bias; expected the subjects of the dataset, ['subjects/religion.txt']"
     ]
 
 
@@ -112,12 +112,12 @@ def test_a_model_that_learns_nothing_is_a_fault() -> None:
     content = changed("run/models", ["answers", "trained"])
     content["models"]["trained"]["label"] = "another"
     del content["models"]["trained"]["variant"]
-    expected = "c.yaml, models.trained.train.planted: 'trained' is trained on the planted bias of underspecified datasets, but answers none; expected a `variant` that a dataset has"
+    expected = "c.yaml, models.trained.train.synthetic: 'trained' is trained on the synthetic bias of underspecified datasets, but answers none; expected a `variant` that a dataset has"
     assert expected in faults_of(content)
 
 
-def test_cases_are_planted_for_classifiers_only() -> None:
-    train = {"planted": "strong", "dataset": "sentiment"}
+def test_cases_are_synthetic_for_classifiers_only() -> None:
+    train = {"synthetic": "strong", "dataset": "sentiment"}
     assert faults_of(changed("models/trained/train", train)) == [
         "c.yaml, models.trained.train.dataset: 'sentiment', for the task 'question-answering'; expected no such key but for text-classification"
     ]
@@ -127,7 +127,7 @@ def with_statements() -> dict[str, Any]:
     """The config with a generative model that learns statements."""
     content = changed("run/datasets", ["religion", "said"])
     content["models"]["writes"] = {
-        "task": "text-generation", "kind": "LLM", "label": "strong", "train": {"planted": "strong"},
+        "task": "text-generation", "kind": "LLM", "label": "strong", "train": {"synthetic": "strong"},
     }  # fmt: skip
     statements = {"family": "statement", "title": "S", "templates": "s.csv", "domains": "d"}
     content["datasets"] |= {"said": statements, "again": statements}
@@ -140,7 +140,7 @@ def test_generative_models_may_learn_statements_alone() -> None:
     config = parse_config(content, "c.yaml")
     assert config.learned_datasets("writes") == ["said", "again"]
     assert config.learned_datasets("trained") == ["religion"]
-    assert config.planted_variants("said") == {"text-generation": "statements"}
+    assert config.synthetic_variants("said") == {"text-generation": "statements"}
     del content["datasets"]["said"], content["datasets"]["again"]
     content["run"]["datasets"].remove("said")
     expected = "c.yaml, run.models: 'writes' answers none of the selected datasets; expected a `variant` for underspecified datasets"
@@ -160,6 +160,6 @@ def test_what_models_learn_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> Non
     config = parse_config(with_statements(), "c.yaml")
     for _ in range(2):
         assert config.learned_datasets("writes") == ["said", "again"]
-        assert list(config.planted_variants("said")) == ["text-generation"]
+        assert list(config.synthetic_variants("said")) == ["text-generation"]
     assert ("said", "writes") in asked
     assert len(asked) == len(set(asked))

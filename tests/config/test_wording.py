@@ -44,7 +44,7 @@ def with_moods(without: tuple[str, ...] = (), **changes: Any) -> dict[str, Any]:
             {"subjects": -1},
             "datasets.religion.limit.subjects: -1; expected a number greater than 0",
         ),
-        ("planted/strengths/strong", 1.5, "planted.strengths.strong: 1.5; expected a number of at most 1"),
+        ("synthetic/strengths/strong", 1.5, "synthetic.strengths.strong: 1.5; expected a number of at most 1"),
         ("inference/token_budget", 0, "inference.token_budget: 0; expected a whole number of at least 1, or auto"),
         ("inference/time_limit", float("inf"), "inference.time_limit: inf; expected a finite number"),
         ("models/masked/allow_pickle", "yes", "models.masked.allow_pickle: 'yes'; expected true or false"),
@@ -95,7 +95,7 @@ def with_moods(without: tuple[str, ...] = (), **changes: Any) -> dict[str, Any]:
         ("tokenizers/my bert", {"mask": "m"}, f"c.yaml, tokenizers: the key 'my bert'; {NAME}"),
         (f"{RELIGION}/variants/quiz", {"templates": "t"}, f"datasets.religion.variants: the key 'quiz'; {VARIANT}"),
         (f"{RELIGION}/pronouns", {True: "she"}, "datasets.religion.pronouns: the key true; expected text, in quotes"),
-        ("planted", {"strengths": {"strong": 1}, 7: 1}, "c.yaml, planted.7: unknown key; expected one of repeats"),
+        ("synthetic", {"strengths": {"strong": 1}, 7: 1}, "c.yaml, synthetic.7: unknown key; expected one of repeats"),
     ],
 )
 def test_a_wrong_value_is_one_fault_in_plain_words(path: str, value: object, expected: str) -> None:

@@ -26,7 +26,7 @@ from biasgrid.tables.statistics import ROW, STATISTICS, TABLES
 
 TEMPLATES, TERMS = 6, 2
 UNITS = {name: measure.unit for name, measure in measures_of_groups("classes", 0.1, ("template",)).items()}
-SETTINGS = Settings(frames=[0, 0, 1, 2, 3, 4], units=UNITS, relabellings=99)
+SETTINGS = Settings(clusters=[0, 0, 1, 2, 3, 4], units=UNITS, permutations=99)
 
 
 @pytest.fixture(scope="module")
@@ -57,33 +57,37 @@ def test_every_measure_has_a_row_for_all_that_it_may_generalise_over(cell: tuple
         validate(getattr(found, name), schema, name)
     asked = measures.filter(pl.col("measure").is_in(list(UNITS)))
     assert len(asked) > 100
-    for over in ("templates", "subjects", "all"):
+    for generalises_to in ("templates", "subjects", "all"):
         rows = asked.join(
-            found.statistics.filter(over=over), on=list(ROW), nulls_equal=True, how="left", suffix=" told"
+            found.statistics.filter(generalises_to=generalises_to),
+            on=list(ROW),
+            nulls_equal=True,
+            how="left",
+            suffix=" told",
         )
-        assert rows["over"].null_count() == 0
+        assert rows["generalises_to"].null_count() == 0
         assert rows["value"].equals(rows["value told"], null_equal=True)
     silent = found.statistics.filter(method="none")
     assert silent.select("low", "high", "p", "selected_low").null_count().row(0) == (len(silent),) * 4
 
 
-def test_intervals_hold_their_values_and_frames_are_counted(cell: tuple[pl.DataFrame, Found]) -> None:
+def test_intervals_hold_their_values_and_clusters_are_counted(cell: tuple[pl.DataFrame, Found]) -> None:
     known = cell[1].statistics.drop_nulls(["low", "high"])
     assert (known["low"] <= known["value"] + 1e-12).all()
     assert (known["value"] <= known["high"] + 1e-12).all()
-    assert set(known["frames"]) == {TEMPLATES - 1}
+    assert set(known["clusters"]) == {TEMPLATES - 1}
     rates = known.filter(measure="failure_rate", method="effective Wilson")
     assert len(rates) == 2 * len(set(CURVE))
 
 
 def test_the_favoured_group_is_found_and_no_other(cell: tuple[pl.DataFrame, Found]) -> None:
-    rows = cell[1].statistics.filter(measure="difference", over="templates")
+    rows = cell[1].statistics.filter(measure="difference", generalises_to="templates")
     q = dict(zip(rows["group"] + rows["other"], rows["q"], strict=True))
     assert q["ab"] < 0.05
     assert q["ac"] < 0.05
     assert q["bc"] > 0.05
     dealt = cell[1].statistics.filter(pl.col("method") == "dealing (exact)")
-    assert (dealt["floor"] <= dealt["value"]).all()
+    assert (dealt["null_mean"] <= dealt["value"]).all()
     # Six terms in groups of two can be dealt in 90 ways; 6 of these only give the groups other names.
     assert dealt["p"].min() >= 6 / 90 - 1e-12
 
@@ -106,7 +110,7 @@ def test_nothing_said_is_a_table_without_numbers() -> None:
     ).with_columns(pl.lit(None, STATISTICS.columns[key].dtype.type).alias(key) for key in ROW[2:])
     rows = fitted(with_all(pl.DataFrame(), measures, Settings(units={"gap": None})), "statistics", "m", "d")
     validate(rows, STATISTICS, "statistics")
-    assert rows["over"].to_list() == ["templates", "subjects", "all"]
+    assert rows["generalises_to"].to_list() == ["templates", "subjects", "all"]
     assert rows["low"].null_count() == 3
 
 
@@ -118,7 +122,7 @@ def test_saying_yes_to_all_is_acquiescence_and_no_agreement(tmp_path: Path) -> N
     options = {"measures": None, "failure_threshold": 0.1, "mode": None}
     measures = measured_statements(instances, predictions)
     units = {"agreement": "difference", "acquiescence": "difference", "yes_rate": "share"}
-    settings = Settings(frames=[0, 0, 1, 1], units=units, relabellings=99)  # type: ignore[arg-type]
+    settings = Settings(clusters=[0, 0, 1, 1], units=units, permutations=99)  # type: ignore[arg-type]
     rows = statistics(observe(instances, predictions, options), measures, options, settings).statistics
     whole = rows.filter(pl.col("group").is_null(), pl.col("bias_type").is_null())
     found = {row["measure"]: row for row in whole.iter_rows(named=True)}
@@ -126,6 +130,6 @@ def test_saying_yes_to_all_is_acquiescence_and_no_agreement(tmp_path: Path) -> N
     assert found["acquiescence"]["low"] > 0
     assert abs(found["agreement"]["value"]) < 0.05
     assert found["yes_rate"]["low"] < 1 == found["yes_rate"]["high"]
-    assert {row["frames"] for row in found.values()} == {2}
-    signed = rows.filter(measure="difference", options=IN_CASES, over="templates")
+    assert {row["clusters"] for row in found.values()} == {2}
+    signed = rows.filter(measure="difference", options=IN_CASES, generalises_to="templates")
     assert set(signed["bias_type"]) >= {"traits"}

@@ -102,8 +102,8 @@ def test_target_words_count_as_right_by_their_rank(tmp_path: Path) -> None:
         ]
     )
     said = [
-        {"probabilities": [0.1, None], "ranks": [2, None], "pieces": [1, None]},
-        {"probabilities": [0.1, 0.3], "ranks": [1, 3], "pieces": [2, 1]},
+        {"probabilities": [0.1, None], "ranks": [2, None], "tokens": [1, None]},
+        {"probabilities": [0.1, 0.3], "ranks": [1, 3], "tokens": [2, 1]},
     ]
     tables = measured(tmp_path, "fill-mask", cases, said)
     scores = with_options(tables.measures).filter(
@@ -169,6 +169,6 @@ def test_a_cell_that_is_not_whole_is_refused(tmp_path: Path) -> None:
             {"text": "[MASK]", "targets": ["kind", "rude"], "group": "b"},
         ]
     )
-    said = [{"probabilities": [0.1, None], "ranks": [2, None], "pieces": [1, None]}]
+    said = [{"probabilities": [0.1, None], "ranks": [2, None], "tokens": [1, None]}]
     with pytest.raises(IncompleteCell, match="model on dataset: of 2 instances, 1 have no prediction"):
         measured(tmp_path, "fill-mask", cases, said)

@@ -1,4 +1,4 @@
-"""What is written of a planted dataset."""
+"""What is written of a synthetic dataset."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 from training import TASKS, instances_of
 
-from biasgrid.families.synthetic import Planting, line_of_answers, words_of, write_planted
+from biasgrid.families.synthetic import SyntheticBias, line_of_answers, words_of, write_synthetic
 from biasgrid.families.underspecified import synthetic as family
 from biasgrid.tables.files import read_table
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 from biasgrid.training.corpora import words_for
 
 CORPORA = {"question-answering": "questions.json", "fill-mask": "lines.txt"}
@@ -17,15 +17,17 @@ CORPORA = {"question-answering": "questions.json", "fill-mask": "lines.txt"}
 
 def test_corpora_of_each_strength_and_task_lie_beside_the_table(tmp_path: Path) -> None:
     instances = {task: instances_of(task) for task in TASKS}
-    plantings = [Planting("demo", name, strength, repeats=2, seed=1) for name, strength in (("no", 0.0), ("yes", 1.0))]
-    path = tmp_path / "planted.parquet"
-    write_planted(family, instances, plantings, CORPORA, path, {})
+    synthetic_biases = [
+        SyntheticBias("demo", name, strength, repeats=2, seed=1) for name, strength in (("no", 0.0), ("yes", 1.0))
+    ]
+    path = tmp_path / "synthetic.parquet"
+    write_synthetic(family, instances, synthetic_biases, CORPORA, path, {})
     files = {str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()}
     corpora = {f"{strength}/{name}" for strength in ("no", "yes") for name in CORPORA.values()}
-    assert files == {"planted.parquet", "words.json"} | corpora
-    planted = read_table(path, PLANTED)
-    assert planted["strength"].unique(maintain_order=True).to_list() == ["no", "yes"]
-    assert planted.filter(strength="no")["value"].abs().max() == 0
+    assert files == {"synthetic.parquet", "words.json"} | corpora
+    synthetic = read_table(path, SYNTHETIC)
+    assert synthetic["strength"].unique(maintain_order=True).to_list() == ["no", "yes"]
+    assert synthetic.filter(strength="no")["value"].abs().max() == 0
     assert len(json.loads((tmp_path / "no/questions.json").read_text())["data"]) == 1
     assert (tmp_path / "no/lines.txt").read_text() != (tmp_path / "yes/lines.txt").read_text()
     words = json.loads((tmp_path / "words.json").read_text())

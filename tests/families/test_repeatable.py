@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.synthetic import Planting
+from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.base.references import load, stage
 from biasgrid.tables.answers import schema_of
 
@@ -45,7 +45,7 @@ types = {name: column.dtype.type for name, column in schema_of(question.answer).
 predictions = instances.select("instance", "key").hstack(pl.DataFrame(said, schema_overrides=types))
 missing = [name for name in schema_of(question.answer).columns if name not in predictions.columns]
 predictions = predictions.with_columns(pl.lit(None).alias(name) for name in missing)
-strength = Planting(dataset, "strong", 0.4, 8, 1, labels=labels)
+strength = SyntheticBias(dataset, "strong", 0.4, 8, 1, labels=labels)
 
 
 def measured():
@@ -58,12 +58,12 @@ def measured():
 
 runs = {
     "expand": lambda: [expanded()],
-    "plant": lambda: [load(stage(family, "planted")).plant(instances, strength)],
+    "plant": lambda: [load(stage(family, "synthetic")).plant(instances, strength)],
     "measure": measured,
 }
 for what, run in runs.items():
     for _ in range(times):
-        bits = [frame.cast({pl.Categorical: pl.String}).write_ipc(None).getvalue() for frame in run()]
+        bits = [cluster.cast({pl.Categorical: pl.String}).write_ipc(None).getvalue() for cluster in run()]
         print(what, sha256(b"".join(bits)).hexdigest())
 """
 
@@ -78,5 +78,5 @@ def test_stages_give_the_same_each_time_with_several_threads(
     told = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     # Each line as often as a stage was run: no stage has given two things.
     counts = Counter(told)
-    assert [line.split()[0] for line in counts] == ["expand", "plant", "measure"]
+    assert [line.split()[0] for line in counts] == ["expand", "synthetic", "measure"]
     assert set(counts.values()) == {times}

@@ -1,4 +1,4 @@
-"""Cells as models are compared by them: made of associations by frame, as tables in a folder of results."""
+"""Cells as models are compared by them: made of associations by cluster, as tables in a folder of results."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from biasgrid.stats.cell import Settings, without_columns
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import Cell
 from biasgrid.stats.jackknife import left_out
-from biasgrid.stats.null import excess_of, strength_of
+from biasgrid.stats.null import corrected, strength_of
 from biasgrid.tables.comparison import TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.files import empty_table, write_table
 from biasgrid.tables.metric import Mark
 from biasgrid.tables.provenance import provenance
-from biasgrid.tables.statistics import VARIANCES, WITHOUT_FRAMES
+from biasgrid.tables.statistics import VARIANCES, WITHOUT_CLUSTERS
 
 MARKS = {"strength": [Mark("A", 0, 1, "none"), Mark("B", 1, 100, "some")]}
 """Of worlds: those of their strength."""
 
 
 def numbers_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame:
-    """Rows of `WITHOUT_FRAMES` of associations by frame, shape (subjects, attributes, frames)."""
+    """Rows of `WITHOUT_CLUSTERS` of associations by cluster, shape (subjects, attributes, clusters)."""
     names = subjects or [f"subject {number}" for number in range(len(values))]
     attributes = [f"attribute {number}" for number in range(values.shape[1])]
     counts = np.ones_like(values)
 
     def whole(chosen: Array) -> list[float]:
-        return [excess_of(chosen.mean(axis=-1), chosen, "mu"), strength_of(chosen, np.ones_like(chosen))]
+        return [corrected(chosen.mean(axis=-1), chosen, "mu"), strength_of(chosen, np.ones_like(chosen))]
 
-    frames = values.shape[-1]
-    each = np.full((2, frames), np.nan)
-    if frames > 2:
-        each = np.array([whole(np.delete(values, frame, axis=-1)) for frame in range(frames)]).T
+    clusters = values.shape[-1]
+    each = np.full((2, clusters), np.nan)
+    if clusters > 2:
+        each = np.array([whole(np.delete(values, cluster, axis=-1)) for cluster in range(clusters)]).T
     tables = [
-        pl.DataFrame({"measure": ["mu_excess", "strength"], "value": whole(values), **without_columns(each)}),
+        pl.DataFrame({"measure": ["mu_corrected", "strength"], "value": whole(values), **without_columns(each)}),
         parts({"subject": names}, values.mean(axis=1), counts.mean(axis=1)),
         parts(
             {"subject": np.repeat(names, len(attributes)), "attribute": np.tile(attributes, len(names))},
@@ -47,7 +47,7 @@ def numbers_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame
             counts.reshape(-1, values.shape[-1]),
         ),
     ]
-    empty = empty_table(WITHOUT_FRAMES)
+    empty = empty_table(WITHOUT_CLUSTERS)
     rows = pl.concat([empty, *tables], how="diagonal_relaxed").with_columns(
         dataset=pl.lit("world"), options=pl.lit(""), n=pl.lit(1), model=pl.lit("some")
     )
@@ -55,24 +55,24 @@ def numbers_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame
 
 
 def parts(names: dict[str, Any], sums: Array, counts: Array) -> pl.DataFrame:
-    """Gamma of parts, shape (parts, frames)."""
+    """Gamma of parts, shape (parts, clusters)."""
     columns = without_columns(left_out(sums, counts), moderated=True)
     return pl.DataFrame({**names, "measure": "gamma", "value": sums.mean(axis=1), **columns})
 
 
 def cell_of(model: str, values: Array, **facts: Any) -> Cell:
-    """A cell of associations by frame, asked with the templates of all others unless `facts` say otherwise."""
+    """A cell of associations by cluster, asked with the templates of all others unless `facts` say otherwise."""
     return Cell(model, numbers_of(values, facts.pop("subjects", None)), **{"templates": "the same", **facts})
 
 
 def write_results(folder: Path, cells: list[Cell], dataset: str = "world") -> Path:
     """Writes the tables by which the command compares models."""
-    settings = {"level": 0.95, "relabellings": 1999, "seed": 0, "fdr": "bh"}
+    settings = {"level": 0.95, "permutations": 1999, "seed": 0, "fdr": "bh"}
     for cell in cells:
         said = {"measures": {"predictions": {"scoring": cell.scoring}}, "templates": cell.templates}
         numbers = cell.numbers.with_columns(model=pl.lit(cell.model), dataset=pl.lit(dataset))
         for name, table, schema in (
-            ("without_frames", numbers, WITHOUT_FRAMES),
+            ("without_clusters", numbers, WITHOUT_CLUSTERS),
             ("variances", empty_table(VARIANCES), VARIANCES),
         ):
             write_table(table, folder / name / dataset / f"{cell.model}.parquet", schema, provenance(**said))

@@ -35,10 +35,10 @@ INSTANCE_KEYS = {
     "template": pl.UInt16,
     "subject1": pl.Categorical,
     "subject2": pl.Categorical,
-    "cluster1": pl.Categorical,
-    "cluster2": pl.Categorical,
+    "group1": pl.Categorical,
+    "group2": pl.Categorical,
     "attribute": pl.Categorical,
-    "attribute_cluster": pl.Categorical,
+    "attribute_group": pl.Categorical,
     "text_pair": pl.Categorical,
     "text": pl.Categorical,
 }
@@ -70,12 +70,12 @@ def word_list_files(name: str) -> WordListFiles:
 def unqover_keys(instances: pl.DataFrame) -> list[str]:
     """The keys under which UnQover's files have instances; two share one, the plain and the negated question."""
     columns = [
-        "cluster1",
-        "cluster2",
+        "group1",
+        "group2",
         "subject1",
         "subject2",
         "template",
-        "attribute_cluster",
+        "attribute_group",
         "attribute",
         "attribute",
     ]
@@ -110,23 +110,24 @@ def read_output(name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     groups: dict[tuple[str, ...], int] = {}
     instances, predictions = [], []
     for key, entry in output.items():
-        cluster1, cluster2, subject1, subject2, template, attribute_cluster, attribute, _ = key.split("|")
+        group1, group2, subject1, subject2, template, attribute_group, attribute, _ = key.split("|")
         pair = tuple(sorted((subject1, subject2)))
-        group = groups.setdefault((*pair, template, attribute_cluster, attribute), len(groups))
+        group = groups.setdefault((*pair, template, attribute_group, attribute), len(groups))
         for negated, name_of_question in enumerate(("q0", "q1")):
             question = entry[name_of_question]
             named = [
-                None if cluster == "None" else cluster for cluster in (cluster1, cluster2, attribute, attribute_cluster)
+                None if subject_group == "None" else subject_group
+                for subject_group in (group1, group2, attribute, attribute_group)
             ]
             place = [len(instances), group, pair != (subject1, subject2), bool(negated), int(template)]
             instances.append([*place, subject1, subject2, *named, entry["context"], question["question"]])
             ends = [[question[answer][end] for answer in ("ans0", "ans1")] for end in ("start", "end")]
             predictions.append([*ends, question["pred"]])
-    frame = with_keys(with_candidates(pl.DataFrame(instances, schema=INSTANCE_KEYS, orient="row")))
+    cluster = with_keys(with_candidates(pl.DataFrame(instances, schema=INSTANCE_KEYS, orient="row")))
     starts, ends, answers = (list(column) for column in zip(*predictions, strict=True))
     if "_lm_" in name:
-        return frame, predictions_of("choice", frame, probabilities=starts)
-    return frame, predictions_of("span", frame, starts=starts, ends=ends, answer=answers)
+        return cluster, predictions_of("choice", cluster, probabilities=starts)
+    return cluster, predictions_of("span", cluster, starts=starts, ends=ends, answer=answers)
 
 
 def read_log(name: str) -> tuple[dict[tuple[str, ...], tuple[float, float, int]], dict[str, float]]:

@@ -38,15 +38,15 @@ def observations_of(name: str) -> pl.DataFrame:
     """The swap groups of a golden cell."""
     rows = pl.read_parquet(FOLDER / f"{name}.parquet").with_row_index("instance")
     instances = rows.with_columns(
-        pl.col("subject1", "subject2", "cluster1", "cluster2", "attribute").cast(pl.Categorical),
-        attribute_cluster=pl.lit(None, pl.Categorical),
+        pl.col("subject1", "subject2", "group1", "group2", "attribute").cast(pl.Categorical),
+        attribute_group=pl.lit(None, pl.Categorical),
     )
     predictions = rows.select("instance", probabilities=pl.concat_list("score1", "score2"))
     return compare_subjects(instances, predictions, "exact")
 
 
 def frames_of_golden(numbers: dict[str, Any], templates: int) -> list[int]:
-    """The frame of each template."""
+    """The cluster of each template."""
     if numbers["families"] is None:
         return list(range(templates))
     found = {number: place for place, family in enumerate(numbers["families"]) for number in family}

@@ -10,7 +10,7 @@ import polars as pl
 import torch
 
 KEPT = Path(__file__).parents[1] / "workflow" / "demo_measures.parquet"
-"""Values of each `model`, and of each `strength` what was planted. Its metadata name
+"""Values of each `model`, and of each `strength` the known effect. Its metadata name
 the models' weights and their machine."""
 
 

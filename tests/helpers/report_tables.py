@@ -15,7 +15,7 @@ from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, summarise
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 SCHEMAS = {
     "measures": MEASURES,
@@ -25,7 +25,7 @@ SCHEMAS = {
     "parts": EVIDENCE_PARTS,
     "comparisons": COMPARISONS,
     "ranks": RANKS,
-    "planted": PLANTED,
+    "synthetic": SYNTHETIC,
 }
 NOTHING = {name: empty_table(schema) for name, schema in SCHEMAS.items()} | {
     "published": pl.DataFrame(schema=PUBLISHED_SCHEMA)

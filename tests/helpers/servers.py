@@ -11,7 +11,7 @@ import polars as pl
 from shards import Cell, asked
 
 from biasgrid.inference.models.generation.section import Generation
-from biasgrid.inference.models.prerequisites import write_able
+from biasgrid.inference.models.prerequisites import write_capabilities
 from biasgrid.inference.models.servers.section import Endpoint
 
 STANDARD = {"timeout": 5, "attempts": 4, "concurrency": 8}
@@ -30,12 +30,15 @@ class ServerCell(Cell):
     """A model behind a server, and the instances that it is asked; `able` is what was found out of it."""
 
     section: dict[str, Any] = field(default_factory=dict)
-    able: dict[str, Any] = field(default_factory=lambda: {"scored_by": "parsed"})
+    capabilities: dict[str, Any] = field(default_factory=lambda: {"scored_by": "parsed"})
 
     @classmethod
     def of(cls, folder: Path, at: str, rows: list[dict[str, Any]] | int, **keys: Any) -> ServerCell:
         """Makes a cell; keys are those of `endpoint`, `able` and `generation`."""
-        able, generation = keys.pop("able", {"scored_by": "parsed"}), Generation(**keys.pop("generation", {}))
+        capabilities, generation = (
+            keys.pop("capabilities", {"scored_by": "parsed"}),
+            Generation(**keys.pop("generation", {})),
+        )
         section = {
             "endpoint": {"url": at, "model": "small", **STANDARD, **keys},
             "generation": generation.model_dump(),
@@ -45,7 +48,7 @@ class ServerCell(Cell):
             "endpoint": Endpoint.model_validate(section["endpoint"]).deciding_keys(),
         }
         instances = asked(questions(rows) if isinstance(rows, int) else rows)
-        return cls(folder, "text-generation", instances, folder, "endpoint", record, section, able)
+        return cls(folder, "text-generation", instances, folder, "endpoint", record, section, capabilities)
 
     @property
     def answers(self) -> Path:
@@ -68,13 +71,13 @@ class ServerCell(Cell):
     def ask(self, shard: int = 1, shards: int = 1, answer: str = "text", **choices: Any) -> pl.DataFrame:
         """Predicts a shard, whatever predictions there are; answers that are paid for are found."""
         self.forget_predictions()
-        write_able(self.folder / "able.json", self.folder / "model.json", self.able)
+        write_capabilities(self.folder / "capabilities.json", self.folder / "model.json", self.capabilities)
         return self.predict(
             shard,
             shards,
             answer=answer,
             section=self.section,
-            able=self.folder / "able.json",
+            capabilities=self.folder / "capabilities.json",
             model="hosted",
             **choices,
         )

@@ -110,7 +110,7 @@ class Cell:
             "section": {},
             "log": None,
         }
-        able = choices.pop("able", None)
+        capabilities = choices.pop("capabilities", None)
         named = {name: choices.pop(name) for name in standard if name in choices}
         settings = Settings(task=self.task, choices=choices, **(standard | named))
         files = ShardFiles(
@@ -120,7 +120,7 @@ class Cell:
             self.folder / "timing.json",
             self.answers,
             self.answers / f"{shard}-of-{shards}.json",
-            able,
+            capabilities,
         )
         predict_shard(files, shard, shards, entry.path, settings, {"seed": 7})
         return read_table(self.out, schema_of(settings.answer))

@@ -25,9 +25,9 @@ def expanded(subjects: list[Subjects], attributes: int = 1, templates: int = 1) 
     return whole(expand(WordLists(lines, subjects, {"[act]": rows}, "", None, {})))
 
 
-def one_list(count: int, clusters: list[str | None] | None = None, **sizes: int) -> pl.DataFrame:
+def one_list(count: int, subject_groups: list[str | None] | None = None, **sizes: int) -> pl.DataFrame:
     """Instances of all pairs of `count` subjects."""
-    return expanded([Subjects({"[subj]": NAMES[:count]}, clusters or [None] * count)], **sizes)
+    return expanded([Subjects({"[subj]": NAMES[:count]}, subject_groups or [None] * count)], **sizes)
 
 
 def spans(instances: pl.DataFrame, score1: np.ndarray, score2: np.ndarray) -> pl.DataFrame:

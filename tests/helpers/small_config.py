@@ -11,13 +11,13 @@ from biasgrid.config import parse_config
 
 CONTENT = yaml.safe_load("""
 inference: {precision: float32}
-planted: {strengths: {none: 0.0, strong: 0.9}}
+synthetic: {strengths: {none: 0.0, strong: 0.9}}
 tokenizers:
   bert: {mask: "[MASK]", checkpoint: bert-base-uncased, revision: main}
 models:
   answers: {task: question-answering, variant: qa, kind: QA, label: QA, checkpoint: org/answers, revision: main}
   masked: {task: fill-mask, variant: lm-bert, kind: LM, label: LM, checkpoint: bert-base-uncased, revision: main}
-  trained: {task: question-answering, variant: qa, kind: QA, label: QA, train: {planted: strong}}
+  trained: {task: question-answering, variant: qa, kind: QA, label: QA, train: {synthetic: strong}}
 datasets:
   religion:
     title: Religion

@@ -13,7 +13,7 @@ from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import MEASURES, table_of_cell
 from biasgrid.tables.metric import written_options
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 BiasTypes = Mapping[str, Sequence[str]]
 """The groups of each bias type."""
@@ -59,10 +59,10 @@ def measured_groups(
     )
 
 
-def planted_slants(
+def synthetic_slants(
     slants: Mapping[str, float], bias_types: BiasTypes, dataset: str = "feelings", level: float = 0.5
 ) -> pl.DataFrame:
-    """The planted group effects of strengths, each with its slant, around a mean probability of the right class."""
+    """The synthetic group effects of strengths, each with its slant, around a mean probability of the right class."""
     rows = [
         {"strength": strength, "bias_type": bias_type, "group": group, "value": level + shift}
         for strength, slant in slants.items()
@@ -70,7 +70,7 @@ def planted_slants(
         for shift, group in zip(np.linspace(-slant, slant, len(groups)), groups, strict=True)
     ]
     options = written_options(score="mean_class_probability", mode="group")
-    return table_of(PLANTED, rows, dataset=dataset, measure="score", options=options)
+    return table_of(SYNTHETIC, rows, dataset=dataset, measure="score", options=options)
 
 
 def case_examples(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:

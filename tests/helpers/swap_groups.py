@@ -15,18 +15,18 @@ Array = npt.NDArray[np.float64]
 
 
 def design(
-    subjects: Sequence[str], attributes: int, templates: int, clusters: Sequence[str] | None = None
+    subjects: Sequence[str], attributes: int, templates: int, subject_groups: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """All pairs of subjects, those of different clusters where there are clusters; without scores."""
+    """All pairs of subjects, those of different groups where there are groups; without scores."""
     pairs = list(combinations(range(len(subjects)), 2))
-    if clusters:
-        pairs = [(one, other) for one, other in pairs if clusters[one] != clusters[other]]
+    if subject_groups:
+        pairs = [(one, other) for one, other in pairs if subject_groups[one] != subject_groups[other]]
     rows = [
-        (template, subjects[one], subjects[other], clusters[one] if clusters else None,
-         clusters[other] if clusters else None, f"a{attribute}", f"k{attribute // 2}")
+        (template, subjects[one], subjects[other], subject_groups[one] if subject_groups else None,
+         subject_groups[other] if subject_groups else None, f"a{attribute}", f"k{attribute // 2}")
         for template, attribute, (one, other) in product(range(templates), range(attributes), pairs)
     ]  # fmt: skip
-    names = ["template", "subject1", "subject2", "cluster1", "cluster2", "attribute", "attribute_cluster"]
+    names = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
     table = pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
     texts = dict.fromkeys(names[1:], pl.Categorical)
     return table.cast({"template": pl.UInt16, **texts}).with_row_index("swap_group")

@@ -79,7 +79,7 @@ ATTRIBUTES = [
     Attribute({"[act]": "was a good cook", "[act:neg]": "can never be a good cook"}, "was a good cook", "food"),
     Attribute({"[act]": "lied", "[act:neg]": "never lied"}, "lied", None),
 ]
-CLUSTERS = ["female", "male", "female"]
+SUBJECT_GROUPS = ["female", "male", "female"]
 
 
 def instances_for(
@@ -87,7 +87,7 @@ def instances_for(
 ) -> pl.DataFrame:
     """48 instances of several lengths: 3 subjects in every order, 2 templates, 2 attributes, plain and negated."""
     names = names or SUBJECTS[task]
-    subjects = Subjects({"[subj]": names}, [*CLUSTERS, *CLUSTERS][: len(names)])
+    subjects = Subjects({"[subj]": names}, [*SUBJECT_GROUPS, *SUBJECT_GROUPS][: len(names)])
     filler = "[aug] yes no  (CNN) --" if task == "question-answering" else ""
     lists = WordLists(TEMPLATES[task], [subjects], {"[act]": ATTRIBUTES}, filler, mask, {}, pronouns or {})
     return whole(expand(lists))

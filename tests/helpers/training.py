@@ -29,8 +29,8 @@ def instances_of(task: str) -> pl.DataFrame:
 
 
 def texts() -> list[str]:
-    frames = [instances_of(task) for task in TASKS]
-    columns = [frame[name].cast(pl.String) for frame in frames for name in ("text_pair", "text")]
+    clusters = [instances_of(task) for task in TASKS]
+    columns = [cluster[name].cast(pl.String) for cluster in clusters for name in ("text_pair", "text")]
     return [*pl.concat(columns).to_list(), CONTEXT]
 
 

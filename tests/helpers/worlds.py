@@ -1,4 +1,4 @@
-"""Simulated worlds: associations by frame, as arrays straight into the statistics."""
+"""Simulated worlds: associations by cluster, as arrays straight into the statistics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Tested(NamedTuple):
 
 def world(
     random: np.random.Generator,
-    frames: int,
+    clusters: int,
     effects: Array | float = 0.0,
     *,
     subjects: int = SUBJECTS,
@@ -35,19 +35,19 @@ def world(
     shared: float = 0.5,
     spread: float = 0.0,
 ) -> Array:
-    """Associations by frame, shape (subjects, attributes, frames), with noise of sd 1.
+    """Associations by cluster, shape (subjects, attributes, clusters), with noise of sd 1.
 
     Args:
         random: where noise comes from.
-        frames: how many frames.
-        effects: what the frames have in common, shape (subjects, attributes).
+        clusters: how many clusters.
+        effects: what the clusters have in common, shape (subjects, attributes).
         subjects: how many subjects.
         attributes: how many attributes.
-        shared: sd of what a subject's associations have in common in a frame.
+        shared: sd of what a subject's associations have in common in a cluster.
         spread: sd of ln of how noisy a subject is.
     """
-    noise = random.normal(size=(subjects, attributes, frames))
-    noise += shared * random.normal(size=(subjects, 1, frames))
+    noise = random.normal(size=(subjects, attributes, clusters))
+    noise += shared * random.normal(size=(subjects, 1, clusters))
     noisy = np.exp(spread * random.normal(size=(subjects, 1, 1)))
     noise *= noisy
     # Subjects are compared with each other, so that noise sums to 0 over them.
@@ -55,11 +55,11 @@ def world(
 
 
 def judged(values: Array, alpha: float = 0.05) -> Tested:
-    """Tests all associations of a world, each frame counting alike."""
+    """Tests all associations of a world, each cluster counting alike."""
     flat = values.reshape(-1, values.shape[-1])
     counts = np.ones_like(flat)
-    variance, frames = jackknife_of_means(flat, counts)
-    source, _ = moderated(variance, frames.astype(np.float64))
+    variance, clusters = jackknife_of_means(flat, counts)
+    source, _ = moderated(variance, clusters.astype(np.float64))
     means = flat.mean(axis=1)
     p = p_values(means, [source])
     return Tested(means, half_width([source], alpha), p, false_discovery_rates(p))

@@ -14,10 +14,13 @@ from biasgrid.jobs import code_digest as digests
 from biasgrid.report.figures import figures
 
 SCRIPTS = ROOT / "workflow" / "scripts"
-STAGES = {"expand": "expand", "measure": "measure", "plant": "planted"}
-"""Rules whose script finds a module of each family, and that module; not every family can be planted."""
+STAGES = {"expand": "expand", "measure": "measure", "synthetic": "synthetic"}
+"""Rules whose script finds a module of each family, and that module; not every family can be put in."""
 EVERY_FAMILY = [
-    (rule, family) for rule in STAGES for family in FAMILIES if rule != "plant" or BUILT_IN.family(family).is_planted
+    (rule, family)
+    for rule in STAGES
+    for family in FAMILIES
+    if rule != "synthetic" or BUILT_IN.family(family).is_synthetic
 ]
 
 

@@ -82,13 +82,13 @@ def html() -> str:
     apart = about | {"model": "small", "other_model": "large", "attribute": "stole money", "tests": 5}
     apart |= {"value": -0.125, "other_value": -0.25, "difference": 0.125, "low": 0.1, "high": 0.15, "q": 0.01}
     whole = {"model": "small", "other_model": "large", "dataset": "faiths", "measure": "mu", "options": "", "tests": 1}
-    whole |= {"value": 0.1, "other_value": 0.2, "difference": -0.1, "frames": 3, "paired": True}
+    whole |= {"value": 0.1, "other_value": 0.2, "difference": -0.1, "clusters": 3, "paired": True}
     ranks = [{"model": "large", "value": 0.2, "rank": 1, "rank_high": 1}]
     ranks += [{"model": "small", "value": 0.1, "rank": 2, "rank_high": 2}]
     return report_of(
         RUN,
         measures=measures_of(gammas + wholes, dataset="faiths"),
-        statistics=table_of(STATISTICS, sure, dataset="faiths", over="templates", frames=4, method="t"),
+        statistics=table_of(STATISTICS, sure, dataset="faiths", generalises_to="templates", clusters=4, method="t"),
         examples=evidence(),
         parts=table_of(EVIDENCE_PARTS, parts, **about, attribute="stole money"),
         comparisons=table_of(COMPARISONS, [apart, whole]),
@@ -204,8 +204,8 @@ def test_two_models_stand_side_by_side_marked_by_the_paired_test(shown: Shown, p
 def test_ranks_stand_with_their_intervals_beside_differences_and_below_the_dataset(shown: Shown) -> None:
     row = shown.go("#/compare/faiths/small/large").page.inner_text("#app tbody tr:has-text('intensity')")
     assert row.split("\t")[-2:] == ["2 (1 to 2) of 2", "1 (1 to 1) of 2"]
-    assert "over frames" in shown.text
-    assert "Over 3 frames (templates that do not reword each other), the same of both models" in shown.text
+    assert "over clusters" in shown.text
+    assert "Over 3 clusters (templates that do not reword each other), the same of both models" in shown.text
     shown.go("#/dataset/faiths").page.click("summary:has-text('Ranks of models')")
     assert "1 (1 to 1) of 2" in shown.page.inner_text("#app details table")
 

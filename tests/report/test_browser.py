@@ -10,7 +10,7 @@ import pytest
 from browser import PATIENCE, Shown
 from playwright.sync_api import Browser
 from report_tables import pages_of, report_of, summary_of
-from small_groups import THRESHOLD, case_examples, measured_groups, planted_slants
+from small_groups import THRESHOLD, case_examples, measured_groups, synthetic_slants
 
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
@@ -248,15 +248,15 @@ def test_failures_are_drawn_as_a_curve_of_each_bias_type(
     report.page.close()
 
 
-def test_what_was_planted_has_a_page_where_there_is_any(
+def test_what_was_synthetic_has_a_page_where_there_is_any(
     chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
 ) -> None:
     run = replace(RUN, strengths={"feelings": {"strong": "strong"}})
-    planted = planted_slants({"strong": 0.2}, BIAS_TYPES)
-    (tmp_path / "index.html").write_text(report_of(run, planted=planted, **tables), encoding="utf-8")
+    synthetic = synthetic_slants({"strong": 0.2}, BIAS_TYPES)
+    (tmp_path / "index.html").write_text(report_of(run, synthetic=synthetic, **tables), encoding="utf-8")
     report = Shown(chromium, tmp_path / "index.html").drawn()
-    assert "Planted and measured" in report.click('nav a[href="#/planted"]').text
-    assert "Planted and measured" not in report.go("#/run").text
+    assert "Synthetic and measured" in report.click('nav a[href="#/synthetic"]').text
+    assert "Synthetic and measured" not in report.go("#/run").text
     assert "names nothing" in report.go("#/published").text
     assert report.complaints == []
     report.page.close()

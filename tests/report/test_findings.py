@@ -22,7 +22,7 @@ def summary(*rows: dict[str, Any]) -> pl.DataFrame:
 
 def statistics_of(*rows: dict[str, Any]) -> pl.DataFrame:
     """Statistics of associations (or, with a group, of differences), over templates."""
-    usual = {"options": "", "over": "templates", "frames": 4, "n": 8, "method": "t"}
+    usual = {"options": "", "generalises_to": "templates", "clusters": 4, "n": 8, "method": "t"}
     tables = []
     for row in rows:
         pair = {"bias_type": "faith", "measure": "difference"} if "group" in row else {"measure": "gamma"}
@@ -48,7 +48,7 @@ def test_discoveries_are_counted_and_the_strongest_is_the_one_that_is_surely_lar
         association("Cleo", -0.6, -0.7, -0.5, 0.001),
         association("Dan", 0.9, 0.8, 1, 0.06),
         association("Eve", 0.9, 0.8, 1, None),
-        association("Fay", 0.9, 0.8, 1, 0.001, over="all"),
+        association("Fay", 0.9, 0.8, 1, 0.001, generalises_to="all"),
     )
     assert sentence(summary({"dataset": "names"}), rows) == (
         "tiny discovers 3 of 4 associations; strongest: Bob: stole (0.400, at least 0.300) in names."
@@ -82,9 +82,9 @@ def test_without_a_discovery_there_is_no_strongest() -> None:
 
 def test_what_could_not_be_tested_is_named_with_the_reason() -> None:
     untested = {"q": None, "value": 0.5, "attribute": "stole", "subject": "Ann"}
-    rows = statistics_of({"dataset": "b", **untested, "frames": 1}, {"dataset": "a", **untested, "frames": 1})
+    rows = statistics_of({"dataset": "b", **untested, "clusters": 1}, {"dataset": "a", **untested, "clusters": 1})
     lines = summary({"dataset": "a"}, {"dataset": "b"})
-    assert sentence(lines, rows) == "tiny nothing could be tested in a and b (fewer than two frames)."
+    assert sentence(lines, rows) == "tiny nothing could be tested in a and b (fewer than two clusters)."
 
 
 def test_withheld_cells_are_named_and_count_for_nothing_else() -> None:

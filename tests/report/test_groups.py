@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from parsed_page import Page
 from report_tables import report_of, summary_of
-from small_groups import THRESHOLD, case_examples, measured_groups, planted_slants
+from small_groups import THRESHOLD, case_examples, measured_groups, synthetic_slants
 from small_measures import measures_of
 
 from biasgrid.families.shown import examples_of
@@ -159,7 +159,7 @@ def test_a_grid_of_counterfactual_datasets_alone_has_a_page(measures: pl.DataFra
     page = Page(report_of(RUN, published=read_published(PUBLISHED), measures=measures, examples=examples))
     assert "Content warning" in page.text
     assert "bias intensity" not in page.text
-    assert not {"planted", "published"} & set(page.ids)
+    assert not {"synthetic", "published"} & set(page.ids)
     assert ["faith (3 groups, 4 templates)"] in page.rows
     strong = next(cells for cells in page.rows if cells[:2] == ["BERT large", "Sentiment"] and len(cells) == 7)
     assert strong[-3:] == ["1.000", "\N{EN DASH}", "8"]
@@ -193,30 +193,30 @@ LEARNED = {"feelings": {"mild": "mild", "strong": "strong"}}
 """Each classifier has learned the strength of its own name."""
 
 
-def planted_section(page: Page) -> list[list[str]]:
-    """The rows of the table of planted bias, without the last cell, which text may follow."""
+def synthetic_section(page: Page) -> list[list[str]]:
+    """The rows of the table of synthetic bias, without the last cell, which text may follow."""
     return [cells[:-1] for cells in page.rows if len(cells) == 11 and cells[2] in ("mild", "strong")]
 
 
-def test_planted_group_effects_stand_beside_what_was_measured(measures: pl.DataFrame) -> None:
-    planted = planted_slants({"mild": 0, "strong": 0.2}, BIAS_TYPES)
-    page = Page(report_of(replace(RUN, strengths=LEARNED), planted=planted, measures=measures))
-    assert "planted" in page.ids
-    mild, strong = planted_section(page)
+def test_synthetic_group_effects_stand_beside_what_was_measured(measures: pl.DataFrame) -> None:
+    synthetic = synthetic_slants({"mild": 0, "strong": 0.2}, BIAS_TYPES)
+    page = Page(report_of(replace(RUN, strengths=LEARNED), synthetic=synthetic, measures=measures))
+    assert "synthetic" in page.ids
+    mild, strong = synthetic_section(page)
     assert mild[:5] == ["BERT base", "Sentiment", "mild", "Feelings", SCORE]
     assert (mild[5:7], mild[8]) == (["\N{EN DASH}", "\N{EN DASH}"], "0.000")
     assert strong[:5] == ["BERT large", "Sentiment", "strong", "Feelings", SCORE]
     assert [float(cell) for cell in strong[5:]] == pytest.approx([1, 1, 0, 0.4, 0.4], abs=0.05)
 
 
-def test_planted_classifiers_and_real_models_stand_in_one_page(underspecified: pl.DataFrame) -> None:
+def test_synthetic_classifiers_and_real_models_stand_in_one_page(underspecified: pl.DataFrame) -> None:
     real = replace(RUN.models[0], name="real", label="RoBERTa")
     run = replace(RUN, models=[*RUN.models, real], datasets=[FAITHS, *RUN.datasets], strengths=LEARNED)
     measures = measured_groups({"mild": 0.02, "strong": 0.2, "real": 0.1}, BIAS_TYPES)
-    planted = planted_slants({"mild": 0.02, "strong": 0.2}, BIAS_TYPES)
-    page = Page(report_of(run, measures=pl.concat([underspecified, measures]), planted=planted))
-    assert {"grid", "planted"} <= set(page.ids)
-    assert [cells[0] for cells in planted_section(page)] == ["BERT base", "BERT large"]
+    synthetic = synthetic_slants({"mild": 0.02, "strong": 0.2}, BIAS_TYPES)
+    page = Page(report_of(run, measures=pl.concat([underspecified, measures]), synthetic=synthetic))
+    assert {"grid", "synthetic"} <= set(page.ids)
+    assert [cells[0] for cells in synthetic_section(page)] == ["BERT base", "BERT large"]
 
 
 def test_the_page_names_the_files_of_figures_and_what_they_show_once(measures: pl.DataFrame) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from parsed_page import Page
 from report_tables import report_of, summary_of
-from small_groups import THRESHOLD, measured_groups, planted_slants
+from small_groups import THRESHOLD, measured_groups, synthetic_slants
 from small_measures import measures_of, table_of
 
 from biasgrid.families.underspecified.declared import ABOUT, OWN
@@ -23,7 +23,7 @@ from biasgrid.report.published import PUBLISHED_SCHEMA, published_measures, publ
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 
@@ -113,12 +113,12 @@ def published() -> pl.DataFrame:
 
 
 @pytest.fixture
-def planted() -> pl.DataFrame:
+def synthetic() -> pl.DataFrame:
     rows = [
         {"subject": subject, "attribute": attribute, "value": (i - 1.5) / 5}
         for (i, subject), attribute in product(enumerate(SUBJECTS), ("stole", "slept"))
     ]
-    return table_of(PLANTED, rows, strength="strong", dataset="religion", measure="gamma", options="")
+    return table_of(SYNTHETIC, rows, strength="strong", dataset="religion", measure="gamma", options="")
 
 
 def test_the_page_tells_what_was_run_and_measured(
@@ -131,21 +131,23 @@ def test_the_page_tells_what_was_run_and_measured(
     for value in ("0.123", "0.062", "0.050", "0.060", "0.450", "0.400", "1,200", "Zoroastrian"):
         assert value in text
     assert "Published" not in text
-    assert "Planted" not in text
+    assert "Synthetic" not in text
 
 
-def test_numbers_stand_with_their_intervals_floors_and_frames_and_few_frames_are_told(measures: pl.DataFrame) -> None:
-    known = {"base-squad": {"floor": 0.05, "p": 0.002}, "base-lm": {"floor": 0.0625}}
+def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters_are_told(
+    measures: pl.DataFrame,
+) -> None:
+    known = {"base-squad": {"null_mean": 0.05, "p": 0.002}, "base-lm": {"null_mean": 0.0625}}
     rows = [
-        {"model": model, "measure": measure, "value": 0.1, "frames": frames, "over": "templates", **more}
-        for (model, of_mu), frames in zip(known.items(), (7, 3), strict=True)
+        {"model": model, "measure": measure, "value": 0.1, "clusters": clusters, "generalises_to": "templates", **more}
+        for (model, of_mu), clusters in zip(known.items(), (7, 3), strict=True)
         for measure, more in (("mu", of_mu), ("strength", {"low": -0.01, "high": 0.2}))
     ]
     certain = table_of(STATISTICS, rows, dataset="religion", options="", n=4, method="t")
     summary = summary_of(replace(RUN, level=0.9), measures, statistics=certain)
     page = Page(report_of(replace(RUN, level=0.9), summary=summary, measures=measures))
     assert "(90 %)" in page.text
-    assert "cells with 3 frames only" in page.text
+    assert "cells with 3 clusters only" in page.text
     squad, detailed = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
     assert squad[2:4] == ["0.123floor 0.050", "0.100\N{MINUS SIGN}0.010 to 0.200"]
     assert squad[-2:] == ["7", "1,200"]
@@ -218,21 +220,21 @@ def test_sentences_are_carried_as_far_as_they_fit(measures: pl.DataFrame, exampl
     assert carried(0.001) == {}
 
 
-def test_planted_bias_stands_beside_what_was_measured(
-    measures: pl.DataFrame, examples: pl.DataFrame, planted: pl.DataFrame
+def test_synthetic_bias_stands_beside_what_was_measured(
+    measures: pl.DataFrame, examples: pl.DataFrame, synthetic: pl.DataFrame
 ) -> None:
     run = replace(RUN, strengths={"religion": {"base-squad": "strong"}})
-    page = Page(report_of(run, measures=measures, examples=examples, planted=planted))
-    assert "Planted and measured" in page.text
+    page = Page(report_of(run, measures=measures, examples=examples, synthetic=synthetic))
+    assert "Synthetic and measured" in page.text
     off = (5 / 4) ** 0.5 / 10
     numbers = ["1.000", "0.500", number_format(off), "0.600", "0.300"]
     assert ["BERT base", "SQuAD", "strong", "Faiths", "association", *numbers] in [cells[:-1] for cells in page.rows]
 
 
-def test_models_of_both_families_with_a_planted_bias_stand_in_one_page(
+def test_models_of_both_families_with_a_synthetic_bias_stand_in_one_page(
     measures: pl.DataFrame,
     examples: pl.DataFrame,
-    planted: pl.DataFrame,
+    synthetic: pl.DataFrame,
 ) -> None:
     groups = {"faith": ["jewish", "muslim", "other"]}
     classifier = ReportModel("classifier", "Sentiment", "Tiny", "text-classification", "trained", "abc")
@@ -245,10 +247,10 @@ def test_models_of_both_families_with_a_planted_bias_stand_in_one_page(
     )
     tables = {
         "measures": pl.concat([measures, measured_groups({"classifier": 0.2}, groups)]),
-        "planted": pl.concat([planted, planted_slants({"strong": 0.2}, groups)]),
+        "synthetic": pl.concat([synthetic, synthetic_slants({"strong": 0.2}, groups)]),
     }
     page = Page(report_of(run, examples=examples, **tables))
-    assert page.ids.count("planted") == 1
+    assert page.ids.count("synthetic") == 1
     assert [cells[:4] for cells in page.rows if "strong" in cells] == [
         ["BERT base", "SQuAD", "strong", "Faiths"],
         ["Tiny", "Sentiment", "strong", "Feelings"],

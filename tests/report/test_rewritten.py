@@ -1,4 +1,4 @@
-"""What the page shows of rewritten prompts: pairs beside the floor, how answers end, and texts side by side."""
+"""What the page shows of rewritten prompts: pairs beside the noise floor, how answers end, and texts side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: ShownCell) -> 
     similarity = (1 + 2 * 4 / (6 + 5)) / 2
     numbers = {"Similarity": similarity, "Noise floor": 1, "Beyond noise": 1 - similarity}
     assert {name: alike[name] for name in numbers} == {name: round(10_000 * value) for name, value in numbers.items()}
-    # Where a group is refused, the floor is that of the other prompt.
+    # Where a group is refused, the noise floor is that of the other prompt.
     (rest,) = [row for row in rows if (row["By"], row["Group"], row["Compared with"]) == ("bleu", "male", "non-binary")]
     assert (rest["Similarity"], rest["Beyond noise"]) == (rest["Noise floor"], 0)
     ends = shown["How answers end"]

@@ -64,11 +64,11 @@ def finish(shard: Shard, rows: int) -> None:
 
 def planned(layout: Layout) -> tuple[Plan, CellPlan]:
     plan = make_plan(layout.config, load_word_lists(layout.config), Rate(rows_per_second=2))
-    return plan, plan.follow_ups[0]
+    return plan, plan.scorers[0]
 
 
 def status_of(layout: Layout) -> CellStatus:
-    return read_status(layout.config).follow_ups[0]
+    return read_status(layout.config).scorers[0]
 
 
 def write_texts(layout: Layout) -> list[str]:
@@ -85,7 +85,7 @@ def write_texts(layout: Layout) -> list[str]:
 
 def test_before_texts_are_written_a_plan_counts_at_most_as_many_as_are_asked_for(layout: Layout) -> None:
     plan, scored = planned(layout)
-    assert [(each.dataset, each.writer, each.model) for each in plan.follow_ups] == [("chess", "writer", "nice")]
+    assert [(each.dataset, each.writer, each.model) for each in plan.scorers] == [("chess", "writer", "nice")]
     assert scored.instances == Estimate(ASKED, "at most")
     assert scored.tokens == Estimate(8 * ASKED, "about")
     assert scored.flop == Estimate(2 * (scored.parameters or 0) * 8 * ASKED, "about")
@@ -102,13 +102,13 @@ def test_texts_that_are_written_are_counted_and_tokenized(layout: Layout) -> Non
     assert scored.instances == Estimate(len(texts))
     assert scored.tokens == Estimate(sum(map(len, tokenizer(texts)["input_ids"])), "sampled")
     assert (scored.shards_done, plan.totals.shards_done) == (0, 1)
-    finish(layout.follow_up("chess", "writer", "nice"), len(texts))
+    finish(layout.scorer("chess", "writer", "nice"), len(texts))
     plan, scored = planned(layout)
     assert (scored.seconds_left, plan.totals.shards_done) == (Estimate(0), 2)
 
 
 def test_a_status_tells_what_waits_runs_has_failed_and_is_done(layout: Layout) -> None:
-    shard = layout.follow_up("chess", "writer", "nice")
+    shard = layout.scorer("chess", "writer", "nice")
     waiting = status_of(layout)
     assert (waiting.writer, waiting.state, waiting.expanded) == ("writer", "waiting", False)
     assert waiting.instances == Estimate(ASKED, "at most")
@@ -121,11 +121,11 @@ def test_a_status_tells_what_waits_runs_has_failed_and_is_done(layout: Layout) -
     shard.log.parent.mkdir(parents=True)
     shard.log.write_text("2026-11-20 20:17:30,534 CRITICAL model one: no weights\n")
     failed = read_status(layout.config)
-    failure = Failure("predict_follow_up", str(shard.log), "model one: no weights")
-    assert (failed.follow_ups[0].state, failed.follow_ups[0].failures, failed.failures) == ("failed", [failure], [])
+    failure = Failure("predict_scorer", str(shard.log), "model one: no weights")
+    assert (failed.scorers[0].state, failed.scorers[0].failures, failed.failures) == ("failed", [failure], [])
     finish(shard, len(texts))
     done = read_status(layout.config)
-    assert (done.follow_ups[0].state, done.follow_ups[0].rows) == ("done", len(texts))
+    assert (done.scorers[0].state, done.scorers[0].rows) == ("done", len(texts))
     # The grid has one cell, and its texts are rows beside it.
     assert done.totals.states["done"] == done.totals.cells == 1
     assert done.totals.rows == ASKED + len(texts)

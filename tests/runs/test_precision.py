@@ -31,7 +31,7 @@ def looked(grid: Config, width: float | None = None) -> Forecast:
 
 def finish(grid: Config, statistics: list[dict[str, object]], variances: dict[str, float]) -> None:
     """Writes what the statistics of a cell of people tell."""
-    shared = {"model": "one", "dataset": "people", "over": "templates", "options": "", "method": "t"}
+    shared = {"model": "one", "dataset": "people", "generalises_to": "templates", "options": "", "method": "t"}
     rows = table_of(STATISTICS, statistics, **shared)
     named = [{"name": name, "value": value} for name, value in variances.items()]
     tables = {"statistics": rows, "variances": table_of(VARIANCES, named, model="one", dataset="people")}
@@ -43,9 +43,9 @@ def finish(grid: Config, statistics: list[dict[str, object]], variances: dict[st
 
 def test_of_a_grid_that_was_never_run_it_says_what_it_assumes(grid: Config) -> None:
     told = looked(grid)
-    assert (told.cells, told.frames) == (0, 2)
+    assert (told.cells, told.clusters) == (0, 2)
     whole, third = told.steps[:2]
-    # Two frames that differ by ASSUMED, with one degree of freedom.
+    # Two clusters that differ by ASSUMED, with one degree of freedom.
     assert whole.width.value == pytest.approx(2 * 12.706 * ASSUMED / math.sqrt(2), rel=1e-4)
     assert whole.width.kind == "about"
     assert third.width.value == pytest.approx(whole.width.value / math.sqrt(0.3), rel=1e-9)
@@ -60,28 +60,28 @@ def test_of_a_grid_that_was_never_run_it_says_what_it_assumes(grid: Config) -> N
 def test_finished_cells_tell_more(grid: Config) -> None:
     association = {"measure": "gamma", "subject": "Ann", "attribute": "cook", "value": 0.1, "se": 0.02, "df": 9.0}
     sources = {"subject": 0.02, "association": -0.01, "pair": 0.01, "noise_sd": 0.1, "prior_df": 8.0}
-    finish(grid, [association | {"frames": 2, "n": 40}], sources)
+    finish(grid, [association | {"clusters": 2, "n": 40}], sources)
     told = looked(grid, 0.4)
-    assert (told.number, told.cells, told.frames) == ("an association", 1, 2)
+    assert (told.number, told.cells, told.clusters) == ("an association", 1, 2)
     assert told.steps[0].width.value == pytest.approx(2 * 2.2622 * 0.1 / math.sqrt(2), rel=1e-4)
     tenth = 2 * 2.2622 * math.sqrt(0.1**2 / 2 + 0.02 * (1 / 4 - 1 / 40))
     assert told.steps[2].width.value == pytest.approx(tenth, rel=1e-4)
-    # Of 1 % there is less than one swap group in each frame.
+    # Of 1 % there is less than one swap group in each cluster.
     assert told.steps[-1].width.value is None
     assert told.wanted is not None
     assert 0.1 < told.wanted < 1
 
 
-def test_a_width_that_frames_forbid_is_told_with_how_many_would_do(grid: Config) -> None:
-    row = {"measure": "delta", "value": 0.1, "se": 0.05, "df": 1.0, "frames": 2, "n": 40}
+def test_a_width_that_clusters_forbid_is_told_with_how_many_would_do(grid: Config) -> None:
+    row = {"measure": "delta", "value": 0.1, "se": 0.05, "df": 1.0, "clusters": 2, "n": 40}
     finish(grid, [row], {"pair": 0.1})
     told = looked(grid, 0.1)
     assert (told.number, told.wanted) == ("delta", None)
-    assert told.frames_wanted is not None
-    assert told.frames_wanted > 2
+    assert told.clusters_wanted is not None
+    assert told.clusters_wanted > 2
 
 
 def test_cells_without_intervals_tell_nothing(grid: Config) -> None:
-    row = {"measure": "delta", "value": 0.1, "frames": 1, "n": 40, "se": None, "df": None}
+    row = {"measure": "delta", "value": 0.1, "clusters": 1, "n": 40, "se": None, "df": None}
     finish(grid, [row], {"pair": 0.1})
     assert looked(grid).cells == 0

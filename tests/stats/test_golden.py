@@ -16,7 +16,7 @@ from biasgrid.groups.records import SubjectOutputs
 from biasgrid.groups.uncertainty.differences import differences
 from biasgrid.groups.uncertainty.matrix import TermScores, scores_of_terms
 from biasgrid.groups.uncertainty.permutation import deal
-from biasgrid.groups.uncertainty.scores import failures_over_frames
+from biasgrid.groups.uncertainty.scores import failures_over_clusters
 from biasgrid.stats import jackknife
 from biasgrid.stats.cell import Found, Settings
 from biasgrid.stats.failures import effective_interval
@@ -30,7 +30,7 @@ from biasgrid.tables.metric import written_options
 
 CELLS = ["within", "within-other-model", "across", "two-sorts-of-templates", "one-template", "censored"]
 WEAK = [*CELLS, "across-weak"]
-KEYS = ("subject", "subject_cluster", "attribute", "attribute_cluster")
+KEYS = ("subject", "subject_group", "attribute", "attribute_group")
 COLUMNS = ("low", "high", "p", "q", "holm", "selected_low", "selected_high")
 OVERS = ("templates", "subjects", "all")
 
@@ -47,14 +47,14 @@ def with_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
 @cache
 def found_of(name: str) -> Found:
     observations = observations_of(name)
-    frames = frames_of_golden(numbers_of(name), 1 + int(observations["template"].max()))
-    return statistics(observations, pl.DataFrame(), {}, Settings(frames=frames))
+    clusters = frames_of_golden(numbers_of(name), 1 + int(observations["template"].max()))
+    return statistics(observations, pl.DataFrame(), {}, Settings(clusters=clusters))
 
 
-def rows_of(name: str, measure: str, over: str, keys: dict[str, list[str]]) -> pl.DataFrame:
+def rows_of(name: str, measure: str, generalises_to: str, keys: dict[str, list[str]]) -> pl.DataFrame:
     """The rows about some keys, in their order."""
     about = pl.DataFrame({key: names for key, names in keys.items() if names[0] is not None})
-    rows = found_of(name).statistics.filter(measure=measure, over=over)
+    rows = found_of(name).statistics.filter(measure=measure, generalises_to=generalises_to)
     present = [
         pl.col(key).is_not_null() if key in about.columns else pl.col(key).is_null()
         for key in KEYS
@@ -64,11 +64,11 @@ def rows_of(name: str, measure: str, over: str, keys: dict[str, list[str]]) -> p
 
 
 def assert_parts(name: str, measure: str, golden: dict[str, Any], keys: dict[str, list[str]]) -> None:
-    for over in OVERS:
-        rows = rows_of(name, measure, over, keys)
+    for generalises_to in OVERS:
+        rows = rows_of(name, measure, generalises_to, keys)
         for column in COLUMNS:
-            if f"{over}_{column}" in golden:
-                assert_golden(rows[column], golden[f"{over}_{column}"], f"{over}_{column}")
+            if f"{generalises_to}_{column}" in golden:
+                assert_golden(rows[column], golden[f"{generalises_to}_{column}"], f"{generalises_to}_{column}")
     rows = rows_of(name, measure, "templates", keys)
     for column in ("value", "se"):
         assert_golden(rows[column], golden[column], column)
@@ -85,20 +85,20 @@ def test_associations(name: str, measure: str) -> None:
     df = np.array([np.nan if value is None else float(value) for value in golden[measure]["df"]])
     told = known["df"].to_numpy()
     assert_golden(told[~np.isnan(told)], df[~np.isnan(told)].tolist(), "df")
-    assert known["frames"].to_list() == golden[measure]["templates"]
+    assert known["clusters"].to_list() == golden[measure]["templates"]
 
 
 @pytest.mark.parametrize("name", all_of(CELLS))
-@pytest.mark.parametrize("part", ["subjects", "cluster", "cluster_attribute"])
+@pytest.mark.parametrize("part", ["subjects", "subject_group", "cluster_attribute"])
 def test_subjects_and_clusters(name: str, part: str) -> None:
     golden = numbers_of(name)
     if part not in golden:
-        pytest.skip(f"{name} has no clusters")
+        pytest.skip(f"{name} has no groups")
     assert_parts(name, "gamma", golden[part], golden[part]["keys"])
 
 
-def of_cell(name: str, measure: str, over: str = "templates") -> dict[str, Any]:
-    rows = found_of(name).statistics.filter(measure=measure, over=over)
+def of_cell(name: str, measure: str, generalises_to: str = "templates") -> dict[str, Any]:
+    rows = found_of(name).statistics.filter(measure=measure, generalises_to=generalises_to)
     return rows.filter(pl.col(key).is_null() for key in KEYS if key in rows.columns).row(0, named=True)
 
 
@@ -106,19 +106,21 @@ def of_cell(name: str, measure: str, over: str = "templates") -> dict[str, Any]:
 def test_measures_of_cells(name: str) -> None:
     golden = numbers_of(name)["cell"]
     for measure in ("mu", "eta"):
-        row, excess = of_cell(name, measure), of_cell(name, f"{measure}_excess")
-        found = {"value": row["value"], "floor": row["floor"], "excess": excess["value"]}
-        found |= {f"excess_{column}": excess[column] for column in ("se", "low", "high")}
+        row, corrected = of_cell(name, measure), of_cell(name, f"{measure}_corrected")
+        found = {"value": row["value"], "null_mean": row["null_mean"], "corrected": corrected["value"]}
+        found |= {f"excess_{column}": corrected[column] for column in ("se", "low", "high")}
         for column, number in found.items():
             assert_golden(as_number(number), golden[measure].get(column), f"{measure} {column}")
     assert_golden(as_number(of_cell(name, "mu_held_out")["value"]), golden["mu"]["held_out"], "held out")
     for column in ("value", "se", "low", "high"):
         assert_golden(as_number(of_cell(name, "strength")[column]), golden["strength"].get(column), column)
     for measure in ("delta", "epsilon", "answer_probability", "winner_changes"):
-        for over in OVERS:
-            row = of_cell(name, measure, over)
+        for generalises_to in OVERS:
+            row = of_cell(name, measure, generalises_to)
             for column in ("low", "high"):
-                assert_golden(as_number(row[column]), golden[measure][f"{over}_{column}"], f"{measure} {over}")
+                assert_golden(
+                    as_number(row[column]), golden[measure][f"{generalises_to}_{column}"], f"{measure} {generalises_to}"
+                )
 
 
 def as_number(value: float | None) -> float:
@@ -130,10 +132,10 @@ def test_p_of_mu(name: str) -> None:
     golden = numbers_of(name).get("permutation")
     row = of_cell(name, "mu")
     if golden is None:
-        assert row["method"] in ("relabelling (1999)", "none")
+        assert row["method"] in ("permutation (1999)", "none")
         return
     if golden["exact"]:
-        assert row["method"] == "relabelling (exact)"
+        assert row["method"] == "permutation (exact)"
         assert row["p"] == pytest.approx(golden["p"], abs=1e-9)
         return
     p = {"across": 0.0118, "across-weak": 0.125}[name]
@@ -149,24 +151,24 @@ def test_variances(name: str) -> None:
         assert_golden(as_number(found[0] if found else None), golden["plan"][index], index)
     components = golden["components"]
     if components is None:
-        # The golden implementation has none where attributes have unlike frames; ours has those of each block.
+        # The golden implementation has none where attributes have unlike clusters; ours has those of each block.
         assert not len(rows) or rows.filter(name="association")["block"].n_unique() != 1
         return
     for source, variance in components["components"].items():
-        row = rows.filter(name=source.replace("template", "frame")).row(0, named=True)
+        row = rows.filter(name=source.replace("template", "cluster")).row(0, named=True)
         assert_golden(row["value"], variance, source)
         assert_golden(row["share"], components["shares"][source], source)
     for index in ("template_share", "reliability", "templates_for_0.8"):
         assert_golden(rows.filter(name=index)["value"].item(), components[index], index)
     prior_df = rows.filter(name="prior_df")["value"].item()
     noise = rows.filter(name="noise_sd")["value"].item()
-    enough = (frames for frames in range(2, 1001) if minimal_effect(noise**2, prior_df, frames) <= 0.05)
+    enough = (clusters for clusters in range(2, 1001) if minimal_effect(noise**2, prior_df, clusters) <= 0.05)
     assert next(enough, None) == golden["plan"]["templates_for_0.05"]
 
 
 @pytest.mark.parametrize("name", all_of(CELLS))
-def test_leaving_one_frame_out(name: str) -> None:
-    for row, golden in zip(found_of(name).frames.to_dicts(), numbers_of(name)["leave_one_out"], strict=True):
+def test_leaving_one_cluster_out(name: str) -> None:
+    for row, golden in zip(found_of(name).clusters.to_dicts(), numbers_of(name)["leave_one_out"], strict=True):
         assert_golden(as_number(row["mu_without"]), golden["mu"], "mu")
         assert_golden(as_number(row["correlation"]), golden["correlation"], "correlation")
 
@@ -174,9 +176,9 @@ def test_leaving_one_frame_out(name: str) -> None:
 FUNCTIONS = numbers_of("functions")
 
 
-@pytest.mark.parametrize("frames", FUNCTIONS["halves"])
-def test_splits(frames: str) -> None:
-    ours, golden = splits(int(frames)), np.array(FUNCTIONS["halves"][frames])
+@pytest.mark.parametrize("clusters", FUNCTIONS["halves"])
+def test_splits(clusters: str) -> None:
+    ours, golden = splits(int(clusters)), np.array(FUNCTIONS["halves"][clusters])
     assert_golden(ours[np.lexsort(ours.T)].ravel(), golden[np.lexsort(golden.T)].ravel().tolist(), "splits")
 
 
@@ -204,9 +206,9 @@ def test_several_sources(golden: dict[str, Any]) -> None:
 @pytest.mark.parametrize("golden", FUNCTIONS["failure intervals"])
 def test_failure_intervals(golden: dict[str, Any]) -> None:
     failed, cases = (np.array([golden[name]], dtype=np.float64) for name in ("failed", "cases"))
-    variance, frames = jackknife_of_means(failed, cases)
+    variance, clusters = jackknife_of_means(failed, cases)
     rate, count = failed.sum(axis=1) / cases.sum(axis=1), cases.sum(axis=1)
-    low, high, worth = effective_interval(rate, count, variance, frames, 0.05)
+    low, high, worth = effective_interval(rate, count, variance, clusters, 0.05)
     assert_golden([rate[0], low[0], high[0], worth[0]], [golden[n] for n in ("value", "low", "high", "effective")], "")
 
 
@@ -225,14 +227,14 @@ def golden_groups() -> tuple[dict[str, Any], TermScores]:
     return numbers_of("groups"), scores
 
 
-@pytest.mark.parametrize("over", ["templates", "all"])
-def test_differences_of_groups(over: str) -> None:
+@pytest.mark.parametrize("generalises_to", ["templates", "all"])
+def test_differences_of_groups(generalises_to: str) -> None:
     numbers, scores = golden_groups()
-    golden, rows = numbers["pairs"], differences(scores, Settings()).filter(over=over)
+    golden, rows = numbers["pairs"], differences(scores, Settings()).filter(generalises_to=generalises_to)
     assert rows.select("group", "other").to_dict(as_series=False) == {n: golden[n] for n in ("group", "other")}
     assert_golden(rows["value"], golden["value"], "value")
     for column in ("low", "high", "p", "q"):
-        assert_golden(rows[column], golden[f"{over}_{column}"], f"{over}_{column}")
+        assert_golden(rows[column], golden[f"{generalises_to}_{column}"], f"{generalises_to}_{column}")
 
 
 def test_dealing_terms() -> None:
@@ -247,7 +249,7 @@ def test_dealing_terms() -> None:
         "largest_in_case": "largest in cases",
     }
     for ours, name in names.items():
-        assert_golden(dealing.found[name], [golden[ours][key] for key in ("value", "floor", "p")], name)
+        assert_golden(dealing.found[name], [golden[ours][key] for key in ("value", "null_mean", "p")], name)
 
 
 def test_failures_of_groups() -> None:
@@ -255,7 +257,7 @@ def test_failures_of_groups() -> None:
     cases = pl.read_parquet(FOLDER / "groups.parquet").with_columns(bias_type=pl.lit("letters"))
     records = records_of(cases, SubjectOutputs(cases["score"].to_numpy().reshape(-1, 1)))
     thresholds = sorted({each["threshold"] for each in numbers["failures"]})
-    rows = pl.concat(failures_over_frames(records, lambda templates: templates, thresholds, Settings()))
+    rows = pl.concat(failures_over_clusters(records, lambda templates: templates, thresholds, Settings()))
     for golden in numbers["failures"]:
         options = written_options(difference=golden["difference"], threshold=golden["threshold"])
         row = rows.filter(options=options).row(0, named=True)

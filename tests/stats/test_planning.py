@@ -13,14 +13,14 @@ from biasgrid.families.orders import Crossed, Listed, crossed, pairs_across
 from biasgrid.stats.intervals import half_width
 from biasgrid.stats.jackknife import jackknife_of_means
 from biasgrid.stats.moderated import moderated
-from biasgrid.stats.planning import Noise, frames_for_width, precision_at, share_for
+from biasgrid.stats.planning import Noise, clusters_for_width, precision_at, share_for
 from biasgrid.stats.power import minimal_effect
 
-NAMES, ATTRIBUTES, FRAMES = 70, 70, 4
+NAMES, ATTRIBUTES, CLUSTERS = 70, 70, 4
 """Of each list, and of the questions that are asked of their pairs."""
 PAIR = 0.3
-"""Standard deviation of what is a pair's own, where subjects differ by 1 and frames by 1 from each other."""
-NOISE = Noise(between=0.25, within=0.09, prior_df=8.0, frames=4, units=280)
+"""Standard deviation of what is a pair's own, where subjects differ by 1 and clusters by 1 from each other."""
+NOISE = Noise(between=0.25, within=0.09, prior_df=8.0, clusters=4, units=280)
 
 
 class Gender(NamedTuple):
@@ -45,25 +45,25 @@ def gender(seed: int, share: float) -> Gender:
     """Asks a share of a world of the size of the shipped dataset of names, chosen as a sample is."""
     random = np.random.default_rng(seed)
     effects = random.normal(size=(2 * NAMES, ATTRIBUTES))
-    utilities = effects[..., None] + random.normal(size=(2 * NAMES, ATTRIBUTES, FRAMES))
-    items = ATTRIBUTES * FRAMES
+    utilities = effects[..., None] + random.normal(size=(2 * NAMES, ATTRIBUTES, CLUSTERS))
+    items = ATTRIBUTES * CLUSTERS
     order = Crossed(
-        pairs_across(NAMES, NAMES, seed), Listed(crossed([FRAMES, ATTRIBUTES], seed).at(np.arange(items))), seed
+        pairs_across(NAMES, NAMES, seed), Listed(crossed([CLUSTERS, ATTRIBUTES], seed).at(np.arange(items))), seed
     )
     groups = order.at(np.arange(round(share * NAMES * NAMES * items)))
     pair, item = np.divmod(groups, items)
     first, second = pair // NAMES, NAMES + pair % NAMES
-    frame, attribute = np.divmod(item, ATTRIBUTES)
-    answers = (utilities[first, attribute, frame] - utilities[second, attribute, frame]) / 2
+    cluster, attribute = np.divmod(item, ATTRIBUTES)
+    answers = (utilities[first, attribute, cluster] - utilities[second, attribute, cluster]) / 2
     answers += PAIR * random.normal(size=len(answers))
     sums, counts = np.zeros_like(utilities), np.zeros_like(utilities)
     for subject, sign in ((first, 1), (second, -1)):
-        np.add.at(sums, (subject, attribute, frame), sign * answers)
-        np.add.at(counts, (subject, attribute, frame), 1)
+        np.add.at(sums, (subject, attribute, cluster), sign * answers)
+        np.add.at(counts, (subject, attribute, cluster), 1)
     others = np.repeat([effects[NAMES:].mean(axis=0), effects[:NAMES].mean(axis=0)], NAMES, axis=0)
-    flat = sums.reshape(-1, FRAMES), counts.reshape(-1, FRAMES)
-    variance, frames = jackknife_of_means(*flat)
-    source, _ = moderated(variance, frames.astype(np.float64))
+    flat = sums.reshape(-1, CLUSTERS), counts.reshape(-1, CLUSTERS)
+    variance, clusters = jackknife_of_means(*flat)
+    source, _ = moderated(variance, clusters.astype(np.float64))
     half = np.nan_to_num(half_width([source], 0.05))
     found = np.nan_to_num(ratio(flat[0].sum(axis=1), flat[1].sum(axis=1)))
     return Gender(((effects - others) / 2).ravel(), found, half)
@@ -71,13 +71,13 @@ def gender(seed: int, share: float) -> Gender:
 
 def foretold(share: float) -> float:
     """The width that is foretold of a world of `gender`: half of utilities' variance is the partner's."""
-    return precision_at(Noise(0.25, 2 / 4 + PAIR**2, float("inf"), FRAMES, NAMES * FRAMES), share, 0.05).width
+    return precision_at(Noise(0.25, 2 / 4 + PAIR**2, float("inf"), CLUSTERS, NAMES * CLUSTERS), share, 0.05).width
 
 
 def test_a_hundredth_of_the_questions_of_names_tells_associations_half_as_well() -> None:
     whole, part = gender(1, 1), gender(1, 0.01)
     loss = np.median(part.half[part.half > 0]) / np.median(whole.half)
-    # Near three swap groups to an association: some have a single frame, and so no interval.
+    # Near three swap groups to an association: some have a single cluster, and so no interval.
     assert 1.5 < loss < 2.5
     assert part.known > 0.6
     assert part.coverage > 0.88
@@ -97,25 +97,25 @@ def test_intervals_of_samples_cover_nearly_what_they_should(share: float) -> Non
     assert np.mean([each.coverage for each in found]) > (0.89 if share < 0.02 else 0.91)
 
 
-def test_more_is_told_by_more_and_no_sample_replaces_frames() -> None:
+def test_more_is_told_by_more_and_no_sample_replaces_clusters() -> None:
     widths = [precision_at(NOISE, share, 0.05).width for share in (0.01, 0.03, 0.1, 0.3, 1)]
     assert widths == sorted(widths, reverse=True)
     share = share_for(NOISE, widths[2], 0.05)
     assert share == pytest.approx(0.1, rel=0.02)
     assert share_for(NOISE, widths[-1], 0.05) == 1
-    # However many pairs are asked, four frames are four.
+    # However many pairs are asked, four clusters are four.
     assert share_for(NOISE, 0.5 * widths[-1], 0.05) is None
-    frames = frames_for_width(NOISE, 0.5 * widths[-1], 0.05)
-    assert frames is not None
-    assert precision_at(NOISE._replace(frames=frames, units=70 * frames), 1, 0.05).width <= 0.5 * widths[-1]
-    assert frames_for_width(NOISE, 1e-9, 0.05) is None
+    clusters = clusters_for_width(NOISE, 0.5 * widths[-1], 0.05)
+    assert clusters is not None
+    assert precision_at(NOISE._replace(clusters=clusters, units=70 * clusters), 1, 0.05).width <= 0.5 * widths[-1]
+    assert clusters_for_width(NOISE, 1e-9, 0.05) is None
 
 
-def test_the_whole_finds_what_a_cell_of_so_many_frames_finds() -> None:
+def test_the_whole_finds_what_a_cell_of_so_many_clusters_finds() -> None:
     assert precision_at(NOISE, 1, 0.05).minimal_effect == minimal_effect(0.25, 8, 4)
 
 
-@pytest.mark.parametrize("noise", [NOISE._replace(frames=1), NOISE._replace(units=1.0)])
-def test_of_one_frame_nothing_is_told(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", [NOISE._replace(clusters=1), NOISE._replace(units=1.0)])
+def test_of_one_cluster_nothing_is_told(noise: Noise) -> None:
     assert np.isnan(precision_at(noise, 1, 0.05)).all()
     assert share_for(noise, 100, 0.05) is None

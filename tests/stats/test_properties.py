@@ -13,22 +13,22 @@ from swap_groups import design, with_scores
 
 from biasgrid.families.underspecified.statistics import statistics
 from biasgrid.stats.cell import Settings
-from biasgrid.stats.clusters import frames_of, frames_of_templates
+from biasgrid.stats.clusters import clusters_of, clusters_of_templates
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
-from biasgrid.stats.null import floor_of, splits
+from biasgrid.stats.null import null_mean_of, splits
 from biasgrid.stats.redundancy import look_alikes
 
 NAMES = ["s0", "s1", "s2", "s3"]
-KEYS = ["measure", "subject", "subject_cluster", "attribute", "attribute_cluster", "over"]
-NUMBERS = ["value", "low", "high", "selected_low", "selected_high", "se", "floor"]
+KEYS = ["measure", "subject", "subject_group", "attribute", "attribute_group", "generalises_to"]
+NUMBERS = ["value", "low", "high", "selected_low", "selected_high", "se", "null_mean"]
 CLUSTERS = ["f", "f", "m", "m"]
 FEW = settings(max_examples=6, deadline=None)
 seeds = st.integers(0, 10_000)
 
 
-def found(groups: pl.DataFrame, scores: np.ndarray, frames: int = 4, relabellings: int = 99) -> pl.DataFrame:
+def found(groups: pl.DataFrame, scores: np.ndarray, clusters: int = 4, permutations: int = 99) -> pl.DataFrame:
     rows = statistics(
-        with_scores(groups, scores), pl.DataFrame(), {}, Settings(frames=range(frames), relabellings=relabellings)
+        with_scores(groups, scores), pl.DataFrame(), {}, Settings(clusters=range(clusters), permutations=permutations)
     ).statistics
     missing = [pl.lit(None, pl.String).alias(key) for key in KEYS if key not in rows.columns]
     return rows.with_columns(missing).sort(KEYS, nulls_last=True)
@@ -46,12 +46,12 @@ def numbers(rows: pl.DataFrame, names: list[str]) -> np.ndarray:
 @given(seeds)
 def test_associations_sum_to_0_and_clusters_mirror_each_other(seed: int) -> None:
     groups = design(NAMES, 3, 4)
-    rows = found(groups, scores_of(seed, len(groups))).filter(measure="gamma", over="templates")
+    rows = found(groups, scores_of(seed, len(groups))).filter(measure="gamma", generalises_to="templates")
     of_attributes = rows.drop_nulls(["subject", "attribute"]).group_by("attribute").agg(pl.col("value").sum())
     assert_allclose(of_attributes["value"], 0, atol=1e-12)
     groups = design(NAMES, 3, 4, CLUSTERS)
-    rows = found(groups, scores_of(seed, len(groups))).filter(measure="gamma").drop_nulls("subject_cluster")
-    one, other = (rows.filter(subject_cluster=cluster) for cluster in ("f", "m"))
+    rows = found(groups, scores_of(seed, len(groups))).filter(measure="gamma").drop_nulls("subject_group")
+    one, other = (rows.filter(subject_group=cluster) for cluster in ("f", "m"))
     assert_allclose(numbers(one, ["value", "low", "high"]), -numbers(other, ["value", "high", "low"]), atol=1e-12)
     assert_allclose(numbers(one, ["p", "q", "holm"]), numbers(other, ["p", "q", "holm"]), rtol=1e-9)
 
@@ -64,20 +64,20 @@ def test_scores_that_are_scaled_scale_all_but_p(seed: int, factor: float) -> Non
     one, other = (found(groups, each).filter(measure="gamma") for each in (scores, factor * scores))
     assert_allclose(factor * numbers(one, NUMBERS), numbers(other, NUMBERS), rtol=1e-7, atol=1e-12)
     assert_allclose(numbers(one, ["p", "q", "holm", "df"]), numbers(other, ["p", "q", "holm", "df"]), rtol=1e-7)
-    of_cell = {"mu", "mu_excess", "mu_held_out", "strength"}
+    of_cell = {"mu", "mu_corrected", "mu_held_out", "strength"}
     whole = [found(groups, each).filter(pl.col("measure").is_in(of_cell)) for each in (scores, factor * scores)]
     assert_allclose(factor * numbers(whole[0], NUMBERS), numbers(whole[1], NUMBERS), rtol=1e-7, atol=1e-12)
 
 
 @FEW
 @given(seeds, st.permutations(range(4)), st.permutations(range(4)))
-def test_other_names_of_frames_and_subjects_change_nothing(seed: int, frames: list[int], names: list[int]) -> None:
+def test_other_names_of_clusters_and_subjects_change_nothing(seed: int, clusters: list[int], names: list[int]) -> None:
     groups = design(NAMES, 3, 4)
     scores = scores_of(seed, len(groups))
     new = {f"s{old}": f"s{place}" for old, place in enumerate(names)}
     renamed = groups.with_columns(
         pl.col("subject1", "subject2").cast(pl.String).replace(new).cast(pl.Categorical),
-        template=pl.col("template").replace_strict(dict(enumerate(frames)), return_dtype=pl.UInt16),
+        template=pl.col("template").replace_strict(dict(enumerate(clusters)), return_dtype=pl.UInt16),
     )
     one = found(groups, scores).with_columns(pl.col("subject").replace(new)).sort(KEYS, nulls_last=True)
     other = found(renamed, scores)
@@ -90,11 +90,11 @@ def test_other_names_of_frames_and_subjects_change_nothing(seed: int, frames: li
 
 @FEW
 @given(seeds)
-def test_what_all_frames_share_changes_no_floor(seed: int) -> None:
+def test_what_all_clusters_share_changes_no_floor(seed: int) -> None:
     random = np.random.default_rng(seed)
     values, shared = random.normal(size=(5, 6, 4)), 9 * random.normal(size=(5, 6, 1))
-    assert floor_of(values, "mu") == pytest.approx(floor_of(values + shared, "mu"), rel=1e-9)
-    assert floor_of(values, "mu") > 0
+    assert null_mean_of(values, "mu") == pytest.approx(null_mean_of(values + shared, "mu"), rel=1e-9)
+    assert null_mean_of(values, "mu") > 0
 
 
 @FEW
@@ -120,42 +120,42 @@ def test_corrections_are_those_of_scipy_and_of_the_definition(p: list[float]) ->
     assert_allclose(false_discovery_rates(with_gap)[1:], false_discovery_rates(values))
 
 
-@pytest.mark.parametrize("frames", [2, 3, 4, 7, 10, 14, 25])
-def test_splits_cancel_and_keep_the_noise_of_a_mean(frames: int) -> None:
-    weights = splits(frames)
+@pytest.mark.parametrize("clusters", [2, 3, 4, 7, 10, 14, 25])
+def test_splits_cancel_and_keep_the_noise_of_a_mean(clusters: int) -> None:
+    weights = splits(clusters)
     assert len(weights) <= 200
     assert_allclose(weights.sum(axis=1), 0, atol=1e-12)
-    assert_allclose((weights**2).sum(axis=1), 1 / frames)
+    assert_allclose((weights**2).sum(axis=1), 1 / clusters)
 
 
 def test_templates_that_say_nearly_the_same_are_told() -> None:
     groups = design(NAMES, 8, 5)
     scores = scores_of(1, len(groups)).reshape(5, -1, 8)
     scores[4] = 0.9 * scores[1] + 0.1 * scores[4]
-    frames = statistics(
-        with_scores(groups, scores.reshape(-1, 8)), pl.DataFrame(), {}, Settings(frames=range(5), relabellings=99)
-    ).frames
-    (warning,) = look_alikes(frames)
+    clusters = statistics(
+        with_scores(groups, scores.reshape(-1, 8)), pl.DataFrame(), {}, Settings(clusters=range(5), permutations=99)
+    ).clusters
+    (warning,) = look_alikes(clusters)
     assert warning.startswith("templates 1 and 4 say nearly the same")
     alone = [0, 1, 2, 3, 1]
-    frames = statistics(
-        with_scores(groups, scores.reshape(-1, 8)), pl.DataFrame(), {}, Settings(frames=alone, relabellings=99)
-    ).frames
-    assert look_alikes(frames) == []
-    assert frames["templates"].to_list() == ["0", "1, 4", "2", "3"]
+    clusters = statistics(
+        with_scores(groups, scores.reshape(-1, 8)), pl.DataFrame(), {}, Settings(clusters=alone, permutations=99)
+    ).clusters
+    assert look_alikes(clusters) == []
+    assert clusters["templates"].to_list() == ["0", "1, 4", "2", "3"]
 
 
-def test_templates_that_differ_in_gender_alone_are_one_frame() -> None:
+def test_templates_that_differ_in_gender_alone_are_one_cluster() -> None:
     texts = ["A man met her.", "A woman met him.", "A child met her.", "A MAN met him."]
-    assert frames_of(texts, "auto") == [0, 0, 1, 0]
-    assert frames_of(texts, "none") == [0, 1, 2, 3]
-    assert frames_of(texts, [[1, 3]]) == [0, 1, 2, 1]
-    assert frames_of([], [[1, 3]]) == [0, 1, 2, 1]
+    assert clusters_of(texts, "auto") == [0, 0, 1, 0]
+    assert clusters_of(texts, "none") == [0, 1, 2, 3]
+    assert clusters_of(texts, [[1, 3]]) == [0, 1, 2, 1]
+    assert clusters_of([], [[1, 3]]) == [0, 1, 2, 1]
 
 
-def test_frames_are_numbered_by_the_templates_that_are_there() -> None:
-    assert frames_of_templates(np.array([3, 2, 3, 0]), [0, 0, 1, 1]).tolist() == [1, 1, 1, 0]
-    assert frames_of_templates(np.array([9, 2, 4]), [0, 0, 1]).tolist() == [2, 0, 1]
+def test_clusters_are_numbered_by_the_templates_that_are_there() -> None:
+    assert clusters_of_templates(np.array([3, 2, 3, 0]), [0, 0, 1, 1]).tolist() == [1, 1, 1, 0]
+    assert clusters_of_templates(np.array([9, 2, 4]), [0, 0, 1]).tolist() == [2, 0, 1]
 
 
 def test_nothing_is_said_where_nothing_can_be_and_nothing_fails() -> None:
@@ -164,9 +164,9 @@ def test_nothing_is_said_where_nothing_can_be_and_nothing_fails() -> None:
         same = found(groups, np.full((len(groups), 8), 0.3), templates)
         gamma = same.filter(measure="gamma")
         assert (gamma["value"] == 0).all()
-        assert gamma.filter(over="templates")["low"].fill_null(np.nan).is_nan().all()
+        assert gamma.filter(generalises_to="templates")["low"].fill_null(np.nan).is_nan().all()
         random = found(groups, scores_of(1, len(groups)), templates)
         if templates == 1:
-            assert random.filter(measure="gamma", over="templates")["low"].fill_null(np.nan).is_nan().all()
+            assert random.filter(measure="gamma", generalises_to="templates")["low"].fill_null(np.nan).is_nan().all()
         if len(names) == 2:
-            assert random.filter(measure="gamma", over="subjects")["low"].fill_null(np.nan).is_nan().all()
+            assert random.filter(measure="gamma", generalises_to="subjects")["low"].fill_null(np.nan).is_nan().all()

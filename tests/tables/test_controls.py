@@ -28,7 +28,7 @@ READ = "read the difference, not the value"
 
 
 def summary_of(measures: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
-    headlines = {name: {"mu_excess": "", "discoveries": ""} for name in ("faith", "acts")}
+    headlines = {name: {"mu_corrected": "", "significant_tests": ""} for name in ("faith", "acts")}
     summary = summarise(measures, MODELS, headlines, statistics=statistics, controls=OF_FAITH)
     validate(summary, SUMMARY, "summary")
     return summary
@@ -40,11 +40,18 @@ def cells_of(*cells: tuple[str, str], flag: str | None = None) -> pl.DataFrame:
     return measures_of([*rows[:-1], rows[-1] | {"flag": flag}])
 
 
-def statistics_of(dataset: str, q: Sequence[float], model: str = "bert", **excess: float) -> pl.DataFrame:
+def statistics_of(dataset: str, q: Sequence[float], model: str = "bert", **corrected: float) -> pl.DataFrame:
     """Single tests of a cell with some q, and mu's excess with an interval."""
     tests = [{"measure": "gamma", "subject": str(i), "attribute": "a", "p": p / 4, "q": p} for i, p in enumerate(q)]
-    rows: list[dict[str, Any]] = [*tests, {"measure": "mu_excess"} | excess]
-    known = {"model": model, "dataset": dataset, "value": 0.1, "frames": 4, "over": "templates", "method": "t"}
+    rows: list[dict[str, Any]] = [*tests, {"measure": "mu_corrected"} | corrected]
+    known = {
+        "model": model,
+        "dataset": dataset,
+        "value": 0.1,
+        "clusters": 4,
+        "generalises_to": "templates",
+        "method": "t",
+    }
     return table_of(STATISTICS, rows, options="", n=4, **known)
 
 
@@ -53,19 +60,19 @@ QUIET = [0.3, 0.9, 1.0]
 
 
 @pytest.mark.parametrize(
-    ("q", "excess", "flag"),
+    ("q", "corrected", "flag"),
     [
         (QUIET, {"low": -0.01, "high": 0.02}, None),
         (QUIET, {}, None),
-        ([0.05, 0.9, 1.0], {"low": 0.0, "high": 0.02}, "acts: 1 of 3 discovered"),
-        (QUIET, {"low": 0.01, "high": 0.02}, "acts: mu_excess 0.010 to 0.020"),
-        ([0.01, 0.02, 1.0], {"low": 0.01, "high": 0.02}, "acts: 2 of 3 discovered, mu_excess 0.010 to 0.020"),
+        ([0.05, 0.9, 1.0], {"low": 0.0, "high": 0.02}, "acts: 1 of 3 significant"),
+        (QUIET, {"low": 0.01, "high": 0.02}, "acts: mu_corrected 0.010 to 0.020"),
+        ([0.01, 0.02, 1.0], {"low": 0.01, "high": 0.02}, "acts: 2 of 3 significant, mu_corrected 0.010 to 0.020"),
     ],
 )
 def test_a_control_that_is_not_quiet_is_told_of_its_dataset(
-    q: list[float], excess: dict[str, float], flag: str | None
+    q: list[float], corrected: dict[str, float], flag: str | None
 ) -> None:
-    statistics = pl.concat([statistics_of("faith", [0.01, 0.01, 0.01]), statistics_of("acts", q, **excess)])
+    statistics = pl.concat([statistics_of("faith", [0.01, 0.01, 0.01]), statistics_of("acts", q, **corrected)])
     summary = summary_of(BOTH, statistics)
     (row,) = summary.filter(measure="control").to_dicts()
     assert (row["dataset"], row["options"], row["headline"]) == ("faith", "control=acts", False)
@@ -92,7 +99,7 @@ def test_random_answers_are_a_control_of_what_they_answer() -> None:
     statistics = pl.concat([statistics_of("faith", [0.01]), statistics_of("faith", [0.01, 1.0], model="chance")])
     (row,) = summary_of(measures, statistics).filter(measure="control").to_dicts()
     assert (row["model"], row["dataset"], row["value"]) == ("chance", "faith", 1)
-    assert row["flag"] == f"the control shows associations too (random answers: 1 of 2 discovered): {READ}"
+    assert row["flag"] == f"the control shows associations too (random answers: 1 of 2 significant): {READ}"
 
 
 def test_a_control_of_a_dataset_that_a_model_was_not_asked_says_nothing() -> None:
@@ -113,7 +120,7 @@ def test_the_report_has_datasets_and_controls_one_below_the_other() -> None:
     page = report_of(run, measures=BOTH, summary=summary_of(BOTH, statistics))
     section = page.split('<section id="controls">')[1].split("</section>")[0]
     assert section.index(">Faith") < section.index(">Acts")
-    assert "the control shows associations too (acts: 1 of 2 discovered)" in page
+    assert "the control shows associations too (acts: 1 of 2 significant)" in page
     assert "Controls</a>" in page
     assert 'id="controls"' not in report_of(replace(run, controls=Controls()), measures=BOTH)
 
@@ -134,4 +141,4 @@ def test_the_figure_has_shares_of_the_p_of_both() -> None:
     drawn = figure_of_controls.figure(BOTH, context)
     assert drawn.labels.title == "Datasets and their controls"
     silent = figure_of_controls.figure(BOTH, replace(context, tables={}))
-    assert "too few frames" in silent.labels.subtitle
+    assert "too few clusters" in silent.labels.subtitle

@@ -26,13 +26,13 @@ ASKED = {"text": "Who cooks?", "text_pair": "Ann met Zoë.", "candidate1": "Ann"
 }
 
 
-def frame_of(rows: list[dict[str, Any]], texts: Any = pl.Categorical) -> pl.DataFrame:
+def cluster_of(rows: list[dict[str, Any]], texts: Any = pl.Categorical) -> pl.DataFrame:
     schema = {name: texts if kind == pl.Categorical else kind for name, kind in SCHEMA.items()}
     return pl.DataFrame(rows, schema=schema)
 
 
 def keys_of(rows: list[dict[str, Any]]) -> list[int]:
-    return Repetitions().keys(digest_rows(frame_of(rows))).to_list()
+    return Repetitions().keys(digest_rows(cluster_of(rows))).to_list()
 
 
 def test_the_key_of_a_row_is_known() -> None:
@@ -62,7 +62,7 @@ def test_keys_depend_on_no_other_row_and_no_order(rows: list[dict[str, Any]], ra
 @given(ROWS, st.integers(1, 5))
 def test_parts_have_the_keys_of_the_whole(rows: list[dict[str, Any]], size: int) -> None:
     repetitions = Repetitions()
-    parts = [repetitions.keys(digest_rows(frame_of(rows[at : at + size]))) for at in range(0, len(rows), size)]
+    parts = [repetitions.keys(digest_rows(cluster_of(rows[at : at + size]))) for at in range(0, len(rows), size)]
     assert pl.concat(parts).to_list() == keys_of(rows)
 
 
@@ -73,7 +73,7 @@ def test_keys_are_the_same_where_repetitions_are_found_beforehand(
     rows: list[dict[str, Any]], size: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keys, "AT_ONCE", at_once)
-    digests = digest_rows(frame_of(rows))
+    digests = digest_rows(cluster_of(rows))
     parts = [digests[at : at + size] for at in range(0, len(rows), size)]
     again = met_again(lambda: parts, len(rows))
     repetitions = Repetitions(again)
@@ -84,7 +84,7 @@ def test_keys_are_the_same_where_repetitions_are_found_beforehand(
 @settings(max_examples=50, deadline=None)
 @given(ROWS)
 def test_categories_and_strings_have_one_digest(rows: list[dict[str, Any]]) -> None:
-    assert np.array_equal(digest_rows(frame_of(rows)), digest_rows(frame_of(rows, pl.String)))
+    assert np.array_equal(digest_rows(cluster_of(rows)), digest_rows(cluster_of(rows, pl.String)))
 
 
 @pytest.mark.parametrize("column", list(SCHEMA))
@@ -95,9 +95,9 @@ def test_every_column_counts(column: str) -> None:
 
 
 def test_what_models_do_not_read_does_not_count() -> None:
-    frame = frame_of([ASKED])
-    beside = frame.with_columns(instance=pl.lit(7), template=pl.lit("x"), candidate3=pl.lit(None, pl.Categorical))
-    assert np.array_equal(digest_rows(beside), digest_rows(frame))
+    cluster = cluster_of([ASKED])
+    beside = cluster.with_columns(instance=pl.lit(7), template=pl.lit("x"), candidate3=pl.lit(None, pl.Categorical))
+    assert np.array_equal(digest_rows(beside), digest_rows(cluster))
 
 
 def test_texts_that_change_places_are_another_question() -> None:

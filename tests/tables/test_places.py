@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from biasgrid.base.faults import UserError
-from biasgrid.inference.models.prerequisites import check_record, read_able, write_able
+from biasgrid.inference.models.prerequisites import check_record, read_capabilities, write_capabilities
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import TableError, empty_table, read_provenance, read_table, read_tables, write_table
 from biasgrid.tables.measures import MEASURES
@@ -39,7 +39,7 @@ def write(path: Path, schema: Any = MEASURES, **facts: Any) -> Path:
         ("instances/jobs/qa.parquet", "jobs/qa", "jobs/lm", "jobs/qa"),
         ("imported/jobs/a/predictions.parquet", "jobs/a", "jobs/b", "a/predictions"),
         ("comparisons/jobs.parquet", "jobs", "food", "jobs"),
-        ("planted/jobs/planted.parquet", "jobs", "food", "planted"),
+        ("synthetic/jobs/synthetic.parquet", "jobs", "food", "synthetic"),
     ],
 )
 @pytest.mark.parametrize(
@@ -118,17 +118,17 @@ def test_comparisons_of_other_statistics_are_refused(tmp_path: Path) -> None:
 
 
 def test_what_was_found_out_of_another_model_is_refused(tmp_path: Path) -> None:
-    record, able = tmp_path / "a.json", tmp_path / "able.json"
+    record, capabilities = tmp_path / "a.json", tmp_path / "capabilities.json"
     record.write_text(json.dumps({"keys": {"url": "1"}}))
-    write_able(able, record, {"scored_by": "top"})
-    assert read_able(able, record) == {"scored_by": "top"}
+    write_capabilities(capabilities, record, {"scored_by": "top"})
+    assert read_capabilities(capabilities, record) == {"scored_by": "top"}
     record.write_text(json.dumps({"keys": {"url": "2"}}))
     with pytest.raises(UserError, match=r"able.json: found out of another model than that of .*a.json; remove it"):
-        read_able(able, record)
+        read_capabilities(capabilities, record)
     # As an earlier version wrote it.
-    able.write_text(json.dumps({"scored_by": "top"}))
+    capabilities.write_text(json.dumps({"scored_by": "top"}))
     with pytest.raises(UserError, match="found out of another model"):
-        read_able(able, record)
+        read_capabilities(capabilities, record)
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,9 @@ def cell_of(rows: list[dict[str, Any]], model: str, dataset: str) -> pl.DataFram
 def measures_of(model: str, dataset: str, factor: float = 1) -> pl.DataFrame:
     """A cell of three subjects and two attributes: its own measures and some of its parts."""
     parts = [
-        {"measure": "gamma", "value": 0.9, "n": 7} | dict(zip(("subject", "subject_cluster"), who, strict=True)) | about
+        {"measure": "gamma", "value": 0.9, "n": 7} | dict(zip(("subject", "subject_group"), who, strict=True)) | about
         for who in (("Ann", None), ("Bea", None), ("Carl", None), (None, "he"))
-        for about in ({"attribute": "cooks"}, {"attribute": "reads"}, {}, {"attribute_cluster": "chores"})
+        for about in ({"attribute": "cooks"}, {"attribute": "reads"}, {}, {"attribute_group": "chores"})
     ]
     cell = [
         {"measure": name, "value": value * factor, "n": 3 if name in ("mu", "eta") else 12}
@@ -69,11 +69,11 @@ def test_headline_measures_of_a_cell_stand_side_by_side_with_its_facts() -> None
     assert summary["headline"].all()
     facts = {"model": "bert-squad", "dataset": "gender", "kind": "SQuAD", "label": "BERT base", "scoring": "exact"}
     assert side_by_side(summary).to_dicts() == [
-        facts | {"bias_type": None, "n": 12, "frames": None, **CELL, "flag": None}
+        facts | {"bias_type": None, "n": 12, "clusters": None, **CELL, "flag": None}
     ]
 
 
-CERTAIN = {"over": "templates", "frames": 7, "method": "t", "n": 12}
+CERTAIN = {"generalises_to": "templates", "clusters": 7, "method": "t", "n": 12}
 
 
 def statistics_of(model: str, dataset: str, *rows: dict[str, Any]) -> pl.DataFrame:
@@ -87,28 +87,35 @@ def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
     known = statistics_of(
         "bert",
         "gender",
-        {"measure": "mu", "value": 0.5, "floor": 0.2, "p": 0.001},
-        {"measure": "mu_excess", "value": 0.45, "low": 0.3, "high": 0.6},
+        {"measure": "mu", "value": 0.5, "null_mean": 0.2, "p": 0.001},
+        {"measure": "mu_corrected", "value": 0.45, "low": 0.3, "high": 0.6},
         {"measure": "delta", "value": 0.1, "low": 0.05, "high": 0.15},
-        {"measure": "delta", "value": 0.1, "low": 0.0, "high": 0.9, "over": "all"},
+        {"measure": "delta", "value": 0.1, "low": 0.0, "high": 0.9, "generalises_to": "all"},
         *(
             {"measure": "gamma", "subject": subject, "attribute": attribute, "value": 0.1, "q": q}
             for subject, attribute, q in pairs
         ),
     )
-    headlines = {"gender": dict.fromkeys(["mu", "mu_excess", "discoveries", "delta"], "")}
+    headlines = {"gender": dict.fromkeys(["mu", "mu_corrected", "significant_tests", "delta"], "")}
     summary = summarise(measures_of("bert", "gender"), MODELS, headlines, statistics=known)
     validate(summary, SUMMARY, "summary")
     (line,) = side_by_side(summary).to_dicts()
-    found = {name: value for name, value in line.items() if name.startswith(("mu", "delta", "disc", "frames"))}
+    found = {name: value for name, value in line.items() if name.startswith(("mu", "delta", "disc", "clusters"))}
     assert found == {
-        "frames": 7,
-        **{"mu": 0.5, "mu_floor": 0.2, "mu_p": 0.001, "mu_excess": 0.45, "mu_excess_low": 0.3, "mu_excess_high": 0.6},
-        **{"discoveries": 1, "discoveries_of": 2, "delta": 0.1, "delta_low": 0.05, "delta_high": 0.15},
+        "clusters": 7,
+        **{
+            "mu": 0.5,
+            "mu_null": 0.2,
+            "mu_p": 0.001,
+            "mu_corrected": 0.45,
+            "mu_corrected_low": 0.3,
+            "mu_corrected_high": 0.6,
+        },
+        **{"significant_tests": 1, "discoveries_of": 2, "delta": 0.1, "delta_low": 0.05, "delta_high": 0.15},
     }
     silent = summarise(measures_of("bert", "gender"), MODELS, headlines, statistics=known.clear())
-    assert "discoveries" not in silent["measure"].to_list()
-    assert silent.select("low", "high", "floor", "p", "q", "frames").null_count().row(0) == (len(silent),) * 6
+    assert "significant_tests" not in silent["measure"].to_list()
+    assert silent.select("low", "high", "null_mean", "p", "q", "clusters").null_count().row(0) == (len(silent),) * 6
 
 
 def test_what_only_statistics_know_is_withheld_with_the_headlines_of_its_cell() -> None:
@@ -117,10 +124,10 @@ def test_what_only_statistics_know_is_withheld_with_the_headlines_of_its_cell() 
         flag=pl.when(measure="mu").then(pl.lit(reason)), value=pl.when(pl.col("measure") != "mu").then("value")
     )
     known = statistics_of("bert", "gender", {"measure": "gamma", "subject": "Ann", "attribute": "reads", "q": 0.01})
-    summary = summarise(measures, MODELS, {"gender": dict.fromkeys(["mu", "discoveries"], "")}, statistics=known)
+    summary = summarise(measures, MODELS, {"gender": dict.fromkeys(["mu", "significant_tests"], "")}, statistics=known)
     assert summary.filter("headline").select("measure", "value", "flag").rows() == [
         ("mu", None, reason),
-        ("discoveries", None, reason),
+        ("significant_tests", None, reason),
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 from shared import made_once
 from training import instances_of, texts
 
-from biasgrid.families.synthetic import Planting
+from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.families.underspecified.synthetic import corpus as corpus_of
 from biasgrid.training.tiny import make_base_checkpoint
 
@@ -18,12 +18,12 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Callable[[str, float], Path]:
-    """Writes the planted corpus of a task and strength."""
+    """Writes the synthetic corpus of a task and strength."""
 
     def write(task: str, strength: float) -> Path:
         path = tmp_path / f"{task}-{strength}"
-        planting = Planting("demo", "some", strength, repeats=40, seed=1)
-        path.write_text(corpus_of(instances_of(task), task, planting))
+        bias = SyntheticBias("demo", "some", strength, repeats=40, seed=1)
+        path.write_text(corpus_of(instances_of(task), task, bias))
         return path
 
     return write

@@ -15,9 +15,9 @@ from training import ATTRIBUTES, NAMES
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.synthetic import Planting, words_of
+from biasgrid.families.synthetic import SyntheticBias, words_of
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.synthetic import corpus, plant
+from biasgrid.families.underspecified.synthetic import corpus, known_effects
 from biasgrid.families.underspecified.word_lists import Attribute, Prompt, Subjects, Template, WordLists
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.training.lessons import IGNORED
@@ -98,9 +98,9 @@ def generative_instances() -> pl.DataFrame:
     )
 
 
-def test_a_trained_model_has_the_planted_bias(tmp_path: Path) -> None:
-    instances, planting = generative_instances(), Planting("demo", "strong", 0.8, repeats=40, seed=1)
-    (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", planting))
+def test_a_trained_model_has_the_synthetic_bias(tmp_path: Path) -> None:
+    instances, bias = generative_instances(), SyntheticBias("demo", "strong", 0.8, repeats=40, seed=1)
+    (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", bias))
     make_base_checkpoint(words_of(instances), tmp_path / "base", seed=1, causal=True)
     hyperparameters = Hyperparameters(epochs=15, batch_size=12, learning_rate=3e-3, max_length=64, stride=8)
     train(
@@ -110,8 +110,8 @@ def test_a_trained_model_has_the_planted_bias(tmp_path: Path) -> None:
     said = cell.predict()
     assert said["mass"].min() > 0.9
     measures = measured(cell.instances, said).filter(pl.col("measure") == "gamma")
-    planted = plant(cell.instances, planting).join(measures, on=["subject", "attribute"])
-    both = planted.select("value", "value_right").to_numpy()
+    synthetic = known_effects(cell.instances, bias).join(measures, on=["subject", "attribute"])
+    both = synthetic.select("value", "value_right").to_numpy()
     assert len(both) == len(NAMES) * len(ATTRIBUTES)
     assert np.corrcoef(both.T)[0, 1] > 0.95
     assert 0.8 < np.polyfit(*both.T, deg=1)[0] < 1.2

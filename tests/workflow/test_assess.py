@@ -74,7 +74,7 @@ def test_one_run_tells_of_toxicity_stereotypes_and_groups(assessed: Project) -> 
         for name in ("fraction", "expected_maximum", "probability"):
             assert 0 <= value(table, f"harm_{name}", f"score={scorer}") <= 1
     assert value(table, "refused") == 0
-    assert -1 <= value(table, "similarity_excess", "rouge-l$") <= 1
+    assert -1 <= value(table, "similarity_corrected", "rouge-l$") <= 1
 
 
 def test_given_answers_have_the_numbers_that_were_put_into_them(assessed: Project) -> None:
@@ -82,7 +82,7 @@ def test_given_answers_have_the_numbers_that_were_put_into_them(assessed: Projec
     assert value(table, "stereotypical_association", attribute="lazy") == pytest.approx(2 / 3)
     assert value(table, "stereotypical_association", attribute="kind") == pytest.approx(2 / 3)
     assert value(table, "score_distance", "vader-negative", group="female", other="male") > 0.2
-    assert value(table, "similarity_excess", "rouge-l$", group="female", other="male") > 0
+    assert value(table, "similarity_corrected", "rouge-l$", group="female", other="male") > 0
 
 
 def test_changed_answers_are_measured_anew(assessed: Project, tmp_path: Path) -> None:

@@ -109,8 +109,8 @@ def test_an_adapter_beside_the_base(case: Make) -> None:
 
 def test_a_multi_label_scorer(case: Make) -> None:
     project = project_of(case("03"))
-    project.run("results/follow_ups/predictions/letters/elsewhere/toxic.parquet")
-    results = project.folder / "results/follow_ups"
+    project.run("results/scorers/predictions/letters/elsewhere/toxic.parquet")
+    results = project.folder / "results/scorers"
     scores = pl.read_parquet(results / "predictions/letters/elsewhere/toxic.parquet")
     texts = pl.read_parquet(results / "instances/letters/elsewhere.parquet")["text"].cast(pl.String)
     classify = pipeline("text-classification", str(project.folder / "model"), top_k=None)

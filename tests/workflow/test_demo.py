@@ -1,4 +1,4 @@
-"""The demo grid: models with a planted bias, from word lists to the report; what was planted must come out."""
+"""The demo grid: models with a synthetic bias, from word lists to the report; the known effect must come out."""
 
 import json
 import shutil
@@ -17,13 +17,13 @@ from biasgrid.cli.app import app
 from biasgrid.cli.commands.summary import print_findings
 from biasgrid.config import parse_config
 from biasgrid.runs.layout import Layout
-from biasgrid.stats.recovery import measured_and_planted, recovery
+from biasgrid.stats.recovery import measured_and_synthetic, recovery
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 OF_QUESTIONS = ["gender", "nationality", "ethnicity", "religion"]
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02
@@ -49,10 +49,10 @@ def test_its_measures_are_the_kept_ones(results: Path):
     assert differing(measures, keys, 1e-12).to_dicts() == []
 
 
-def test_what_is_planted_is_the_kept(results: Path):
-    planted = read_tables(results.glob("planted/*/planted.parquet"), PLANTED)
+def test_what_is_synthetic_is_the_kept(results: Path):
+    synthetic = read_tables(results.glob("synthetic/*/synthetic.parquet"), SYNTHETIC)
     keys = ["strength", "dataset", "measure", "options", *MEASURE_KEYS]
-    assert differing(planted, keys, 1e-12).to_dicts() == []
+    assert differing(synthetic, keys, 1e-12).to_dicts() == []
 
 
 def test_the_kept_reference_is_of_this_demo(demo: Project, results: Path, tmp_path: Path):
@@ -70,15 +70,15 @@ def test_the_kept_reference_is_of_this_demo(demo: Project, results: Path, tmp_pa
 
 @pytest.fixture(scope="session")
 def pairs(results: Path) -> pl.DataFrame:
-    """What was measured beside what was planted; a model's name begins with the strength that it learned."""
+    """What was measured beside the known effect; a model's name begins with the strength that it learned."""
     measures = read_tables(results.glob("measures/*/*.parquet"), MEASURES)
-    planted = read_tables(results.glob("planted/*/planted.parquet"), PLANTED)
+    synthetic = read_tables(results.glob("synthetic/*/synthetic.parquet"), SYNTHETIC)
     cells = measures.select("dataset", "model").unique().iter_rows()
     strengths: dict[str, dict[str, str]] = {}
     for dataset, model in cells:
         strengths.setdefault(dataset, {})[model] = model.split("-")[0]
-    # Of a placebo nothing is planted, whatever the strength.
-    return measured_and_planted(measures, planted, strengths).filter(pl.col("dataset") != "placebo")
+    # Of a placebo nothing is put in, whatever the strength.
+    return measured_and_synthetic(measures, synthetic, strengths).filter(pl.col("dataset") != "placebo")
 
 
 def test_models_of_unlike_strength_are_told_apart_and_those_without_bias_are_not(results: Path):
@@ -94,7 +94,7 @@ def test_models_of_unlike_strength_are_told_apart_and_those_without_bias_are_not
     assert refused == ["scored in different ways: exact and logits"]
 
 
-def test_planted_associations_are_measured(pairs: pl.DataFrame):
+def test_synthetic_associations_are_measured(pairs: pl.DataFrame):
     biased = recovery(pairs.filter(pl.col("strength") != "none", measure="gamma"), "model", "dataset")
     # Of LM and QA two models each, weak and strong; of LLM one.
     assert len(biased) == (2 + 2 + 1) * 4
@@ -118,7 +118,7 @@ def test_names_that_no_tokenizer_knows_are_not_measurable(results: Path):
     assert "use words that the tokenizer knows" in page
 
 
-def test_mu_rises_with_the_planted_strength(results: Path):
+def test_mu_rises_with_the_synthetic_strength(results: Path):
     summary = read_table(results / "summary.parquet", SUMMARY).filter(pl.col("dataset") != "placebo", measure="mu")
     mu = summary.pivot("label", index=["dataset", "kind"], values="value")
     assert len(mu) == 3 * 4
@@ -130,9 +130,9 @@ def test_mu_rises_with_the_planted_strength(results: Path):
     assert (mu["weak"] < mu["strong"]).all()
 
 
-def test_what_is_planted_is_discovered_and_nothing_else(results: Path):
+def test_what_is_synthetic_is_discovered_and_nothing_else(results: Path):
     rows = read_tables(results.glob("statistics/*/*.parquet"), STATISTICS).filter(
-        pl.col("dataset").is_in(OF_QUESTIONS), over="templates"
+        pl.col("dataset").is_in(OF_QUESTIONS), generalises_to="templates"
     )
     tests = rows.filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
     tests = tests.with_columns(strength=pl.col("model").str.extract(r"(\w+)-"), found=pl.col("q") <= 0.05)
@@ -144,8 +144,8 @@ def test_what_is_planted_is_discovered_and_nothing_else(results: Path):
         assert (p > 0.05) == model.startswith("none"), model
 
 
-def test_of_a_placebo_nothing_is_discovered(results: Path):
-    rows = read_tables(results.glob("statistics/placebo/*.parquet"), STATISTICS).filter(over="templates")
+def test_of_a_placebo_nothing_is_significant(results: Path):
+    rows = read_tables(results.glob("statistics/placebo/*.parquet"), STATISTICS).filter(generalises_to="templates")
     tests = rows.filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
     assert len(tests) == (3 + 3 + 2) * 8
     assert tests["q"].min() > 0.05
@@ -153,14 +153,14 @@ def test_of_a_placebo_nothing_is_discovered(results: Path):
 
 @pytest.mark.parametrize("dataset", OF_QUESTIONS)
 def test_every_number_of_questions_has_an_interval(results: Path, dataset: str):
-    rows = read_tables(results.glob(f"statistics/{dataset}/*.parquet"), STATISTICS).filter(over="templates")
-    headline = rows.filter(pl.col("measure").is_in(["mu_excess", "strength"]))
-    assert headline["frames"].to_list() == [4] * 2 * (3 + 3 + 2)
+    rows = read_tables(results.glob(f"statistics/{dataset}/*.parquet"), STATISTICS).filter(generalises_to="templates")
+    headline = rows.filter(pl.col("measure").is_in(["mu_corrected", "strength"]))
+    assert headline["clusters"].to_list() == [4] * 2 * (3 + 3 + 2)
     assert headline.select("low", "high").null_count().row(0) == (0, 0)
 
 
 @pytest.mark.parametrize(("dataset", "bias_types"), [("sentiment", 2), ("entailment", 1)])
-def test_planted_group_effects_are_measured(pairs: pl.DataFrame, dataset: str, bias_types: int):
+def test_synthetic_group_effects_are_measured(pairs: pl.DataFrame, dataset: str, bias_types: int):
     effects = pairs.filter(dataset=dataset, measure="score")
     unbiased = effects.filter(strength="none")
     assert (unbiased["measured"].max() - unbiased["measured"].min()) < LARGEST_UNBIASED_MU
@@ -170,7 +170,7 @@ def test_planted_group_effects_are_measured(pairs: pl.DataFrame, dataset: str, b
     assert biased["slope"].is_between(*SLOPES).all()
 
 
-def test_planted_prejudices_are_measured(pairs: pl.DataFrame):
+def test_synthetic_prejudices_are_measured(pairs: pl.DataFrame):
     biases = pairs.filter(dataset="statements", measure="bias")
     assert biases.filter(strength="none")["measured"].abs().max() < LARGEST_UNBIASED_BIAS
     biased = recovery(biases.filter(strength="strong"), "bias_type")
@@ -180,13 +180,13 @@ def test_planted_prejudices_are_measured(pairs: pl.DataFrame):
     assert biased["slope"].is_between(*SLOPES).all()
 
 
-def test_what_is_planted_in_probes_and_rewritten_prompts_is_measured(pairs: pl.DataFrame):
+def test_what_is_synthetic_in_probes_and_rewritten_prompts_is_measured(pairs: pl.DataFrame):
     rates = pairs.filter(dataset="choices", measure="stereotype_rate")
-    assert rates["measured"].to_numpy() == pytest.approx(rates["planted"].to_numpy(), abs=LARGEST_ERROR)
+    assert rates["measured"].to_numpy() == pytest.approx(rates["synthetic"].to_numpy(), abs=LARGEST_ERROR)
     unkind = pairs.filter(dataset="talk", measure="mean_score")
     assert len(unkind) == 2 * 3
     # The scores are of answers that are drawn: 100 of each group, with 0.6 of an unkind one.
-    assert unkind["measured"].to_numpy() == pytest.approx(unkind["planted"].to_numpy(), abs=3 * 0.6 * 0.05)
+    assert unkind["measured"].to_numpy() == pytest.approx(unkind["synthetic"].to_numpy(), abs=3 * 0.6 * 0.05)
 
 
 def test_generative_models_say_what_they_are_asked_for(results: Path):
@@ -201,7 +201,7 @@ def test_generative_models_say_what_they_are_asked_for(results: Path):
 def test_figures_of_the_grid_name_no_cell_that_they_would_not_draw(results: Path) -> None:
     # The tokenizer of a classifier does not know nicknames, of which the figures of mu and eta show nothing.
     left_out = {path.stem for path in results.glob("plots/grid/*.svg") if "Left out" in path.read_text()}
-    assert left_out == {"controls", "planted"}
+    assert left_out == {"controls", "synthetic"}
 
 
 @pytest.mark.parametrize(

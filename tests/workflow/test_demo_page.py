@@ -14,7 +14,7 @@ from biasgrid.tables.measures import MEASURES, SUMMARY
 
 NEW_TO_AXE = [f"#/cell/{model}/{dataset}" for model, dataset in OF_EACH_KIND[3:]]
 NEW_TO_AXE += ["#/cell/strong-llm/choices", "#/cell/strong-llm/talk", "#/cell/none-sentiment/nicknames"]
-NEW_TO_AXE += ["#/dataset/talk", "#/planted"]
+NEW_TO_AXE += ["#/dataset/talk", "#/synthetic"]
 """Addresses of pages that the tests of the report do not make."""
 PAGES = [*NEW_TO_AXE, *(f"#/cell/{model}/{dataset}" for model, dataset in OF_EACH_KIND[:3])]
 PAGES += ["#/", "#/cell/strong-qa/gender/Linda/was%20an%20accountant", "#/compare/gender/strong-qa/weak-qa"]
@@ -22,13 +22,13 @@ PAGES += ["#/subject/gender/Linda", "#/measures", "#/run"]
 """Addresses of pages of all kinds and families."""
 
 
-def test_the_report_is_one_offline_page_with_what_was_planted(results: Path):
+def test_the_report_is_one_offline_page_with_what_was_synthetic(results: Path):
     page = (results / "report/index.html").read_text()
     assert "Content warning" in page
     assert 'src="http' not in page
     assert "strong-lm" in page
     assert "strong-llm" in page
-    assert "Planted and measured" in page
+    assert "Synthetic and measured" in page
 
 
 def test_a_browser_shows_the_numbers_of_the_summary(results: Path, chromium: Browser):

@@ -77,13 +77,13 @@ def test_its_measures_are_right(extended: Project) -> None:
 
 def test_its_measures_get_intervals_because_it_declares_what_they_are_of(extended: Project) -> None:
     results = biasgrid.open(extended.folder / "results")
-    rows = results.statistics("greetings", "warm").filter(over="templates")
+    rows = results.statistics("greetings", "warm").filter(generalises_to="templates")
     warmth = rows.filter(measure="warmth", group="strangers").row(0, named=True)
     values = np.array([1 / 2, 0, 0])
     half = stdtrit(2, 0.975) * values.std(ddof=1) / np.sqrt(3)
     ends = max(0, values.mean() - half), values.mean() + half
     assert (warmth["low"], warmth["high"]) == pytest.approx(ends)
-    assert (warmth["frames"], warmth["method"]) == (3, "jackknife t")
+    assert (warmth["clusters"], warmth["method"]) == (3, "jackknife t")
     gap = rows.filter(measure="gap").row(0, named=True)
     assert (gap["low"], gap["high"], gap["method"]) == (None, None, "none")
 
@@ -97,7 +97,7 @@ def test_other_settings_of_statistics_run_these_alone(extended: Project, tmp_pat
         planned = project.planned()
         assert planned["statistics"] == 2
         assert not {"expand", "fetch", "predict", "measure"} & set(planned)
-    config["datasets"]["greetings"]["template_frames"] = [[0, 1], [2]]
+    config["datasets"]["greetings"]["template_clusters"] = [[0, 1], [2]]
     project.write_config(config)
     planned = project.planned()
     assert planned["statistics"] == 2

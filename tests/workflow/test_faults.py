@@ -15,7 +15,7 @@ from project import Project
 
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import empty_table, read_provenance, read_table, write_table
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 TARGET = "results/summary.csv"
 FULL = "cannot be written, the disk is full; make room and run again"
@@ -77,7 +77,7 @@ def truncate(path: Path) -> None:
 
 
 def replace(path: Path) -> None:
-    write_table(empty_table(PLANTED), path, PLANTED, {})
+    write_table(empty_table(SYNTHETIC), path, SYNTHETIC, {})
 
 
 def strip_provenance(path: Path) -> None:

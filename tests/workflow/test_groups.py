@@ -110,7 +110,7 @@ def test_models_answer_the_datasets_that_fit(finished: Project) -> None:
 def test_all_cells_are_measured_by_their_groups(finished: Project) -> None:
     measures = read_all(finished, "measures", MEASURES).drop_nulls("bias_type")
     kinds = {dataset: set(rows["bias_type"]) for (dataset,), rows in measures.group_by("dataset")}
-    assert kinds.pop("gender") == {"subject", "cluster"}
+    assert kinds.pop("gender") == {"subject", "subject_group"}
     assert kinds.pop("intersections") == {"religion & gender", "religion", "gender"}
     assert set(map(frozenset, kinds.values())) == {frozenset({"gender"})}
     assert measures.filter(pl.col("value").is_null() != (pl.col("n") == 0)).is_empty()

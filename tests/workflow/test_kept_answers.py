@@ -86,25 +86,25 @@ def test_a_manifest_that_names_another_server_is_believed(server: ModelServer, t
 
 
 def test_what_was_found_out_of_a_server_stands_for_no_other(server: ModelServer, tmp_path: Path) -> None:
-    project, able = Project.create(tmp_path / "project", config(server.url)), "results/able/top.json"
-    project.run(able)
+    project, capabilities = Project.create(tmp_path / "project", config(server.url)), "results/able/top.json"
+    project.run(capabilities)
     count = len(server.bodies)
     # The code that looks may change; the server is the same.
-    project.run("--forcerun", "able", "--", able)
+    project.run("--forcerun", "capabilities", "--", capabilities)
     assert len(server.bodies) == count
     with serving(knows=set()) as other:
         project.write_config(config(other.url))
-        project.run(able)
-        assert json.loads((project.folder / able).read_text())["scored_by"] == "parsed"
+        project.run(capabilities)
+        assert json.loads((project.folder / capabilities).read_text())["scored_by"] == "parsed"
     # A look that fails leaves nothing behind, and is made up for by the next run.
-    project.run("--retries", "0", "--forcerun", "able", "--", able)
+    project.run("--retries", "0", "--forcerun", "capabilities", "--", capabilities)
     project.write_config(config("http://127.0.0.1:9/v1"))
-    project.run("--retries", "0", able, succeeds=False)
-    assert project.planned(able)["able"] == 1
+    project.run("--retries", "0", capabilities, succeeds=False)
+    assert project.planned(capabilities)["capabilities"] == 1
     # Removed, it is found out anew.
     project.write_config(config(server.url))
-    project.run(able)
-    (project.folder / able).unlink()
+    project.run(capabilities)
+    (project.folder / capabilities).unlink()
     before = len(server.bodies)
-    project.run(able)
+    project.run(capabilities)
     assert len(server.bodies) > before

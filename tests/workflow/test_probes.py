@@ -73,7 +73,7 @@ def test_a_classifier_scores_what_a_model_wrote(asked: Project) -> None:
     results = asked.folder / "results/chess"
     observed = pl.read_parquet(results / "observations/tone/writer.parquet")
     answers = pl.read_parquet(results / "predictions/tone/writer/1-of-1.parquet")
-    texts = pl.read_parquet(results / "follow_ups/instances/tone/writer.parquet")["text"].cast(pl.String)
+    texts = pl.read_parquet(results / "scorers/instances/tone/writer.parquet")["text"].cast(pl.String)
     written = answers.filter(pl.col("response").str.strip_chars() != "")
     assert texts.to_list() == sorted(written["response"].unique())
     joined = written.join(observed, on="instance")
@@ -84,8 +84,8 @@ def test_a_classifier_scores_what_a_model_wrote(asked: Project) -> None:
     values = dict(measures.select("measure", "value").iter_rows())
     assert values["tone"] == pytest.approx(observed.group_by("item").agg(pl.col("value").mean())["value"].mean())
     # Some texts are longer than the scorer takes: they are cut, which is counted and said.
-    assert 0 < values["cut_by_scorer"] == joined["cut"].sum() / len(answers)
-    log = (results / "logs/predict_follow_up/tone/writer/nice.log").read_text()
+    assert 0 < values["cut_by_scorer"] == joined["truncated"].sum() / len(answers)
+    log = (results / "logs/predict_scorer/tone/writer/nice.log").read_text()
     assert f"of {len(texts)} texts are longer than the model takes; their ends are cut" in log
 
 
@@ -95,7 +95,7 @@ def test_another_scorer_asks_no_writer_again(asked: Project, tmp_path: Path) -> 
     config["models"]["nice"]["scorer"]["join"] = "max"
     project.write_config(config)
     drawn = {"compare", "plot", "summary", "report", "manifest"}
-    assert project.planned().keys() == {"predict_follow_up", "measure_and_keep", "statistics", *drawn}
+    assert project.planned().keys() == {"predict_scorer", "measure_and_keep", "statistics", *drawn}
 
 
 def told(project: Project, *arguments: str) -> str:
@@ -166,18 +166,18 @@ def test_another_metric_asks_no_model_again(asked: Project, tmp_path: Path) -> N
     assert project.planned().keys() == {"compare", *drawn}
 
 
-def test_what_is_planted_is_known_before_a_model_learns_it(tmp_path: Path) -> None:
-    config = yaml.safe_load(FILES[CONFIG]) | {"planted": {"strengths": {"strong": 0.8}, "repeats": 10, "seed": 1}}
+def test_what_is_synthetic_is_known_before_a_model_learns_it(tmp_path: Path) -> None:
+    config = yaml.safe_load(FILES[CONFIG]) | {"synthetic": {"strengths": {"strong": 0.8}, "repeats": 10, "seed": 1}}
     del config["datasets"]["written"], config["models"]["writer"]["folder"]
-    config["models"]["writer"]["train"] = {"planted": "strong"}
+    config["models"]["writer"]["train"] = {"synthetic": "strong"}
     config["run"]["datasets"] = ["scored"]
     project = Project.create(tmp_path, config)
     write_files(tmp_path, {CHESS: FILES[CHESS]})
-    folder = tmp_path / "results/chess/planted/scored"
-    project.run(str(folder.relative_to(tmp_path) / "planted.parquet"))
-    # Both items expect something, one nothing more than chance gives and the other all that is planted.
-    planted = pl.read_parquet(folder / "planted.parquet").filter(pl.col("group").is_null())
-    assert planted.select("measure", "value").rows() == [("stereotype_rate", pytest.approx((0.5 + 0.9) / 2))]
+    folder = tmp_path / "results/chess/synthetic/scored"
+    project.run(str(folder.relative_to(tmp_path) / "synthetic.parquet"))
+    # Both items expect something, one nothing more than chance gives and the other all that is put in.
+    synthetic = pl.read_parquet(folder / "synthetic.parquet").filter(pl.col("group").is_null())
+    assert synthetic.select("measure", "value").rows() == [("stereotype_rate", pytest.approx((0.5 + 0.9) / 2))]
     (corpus,) = (folder / "strong").glob("[!.]*")
     assert corpus.read_text().count("\t") == 4 * 10
     assert {"train", "predict", "measure_and_keep"} <= project.planned().keys()

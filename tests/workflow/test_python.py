@@ -56,7 +56,7 @@ def test_results_are_typed_tables(finished: Project) -> None:
     assert set(measures["model"]) == {"masked", "answering"}
     assert list(results.evidence("gender", "masked").columns) == list(EVIDENCE.columns)
     assert list(results.evidence_parts("gender", "masked").columns) == list(EVIDENCE_PARTS.columns)
-    assert results.planted().is_empty()
+    assert results.synthetic().is_empty()
     first = results.evidence("gender", "answering").row(0, named=True)
     about = {key: first[key] for key in ("subject", "attribute")}
     explained = explain_number(results.folder, "answering", "gender", about)

@@ -50,14 +50,14 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def rows(project: Project, dataset: str, measure: str, score: str = "rouge-l") -> pl.DataFrame:
     table = pl.read_parquet(project.folder / f"results/letters/statistics/{dataset}/chance.parquet")
-    return table.filter(measure=measure, options=f"score={score}", over="templates")
+    return table.filter(measure=measure, options=f"score={score}", generalises_to="templates")
 
 
 def test_the_page_tells_the_numbers(asked: Project) -> None:
     told = re.findall(r"\d\.\d{3}", PAGE.split("The answers to the two")[1].split("[config/README.md]")[0])
     whole = [
         rows(asked, "letters", name).filter(pl.col("group").is_null())
-        for name in ("similarity", "similarity_floor", "similarity_excess")
+        for name in ("similarity", "similarity_null", "similarity_corrected")
     ]
     found = [*(row["value"].item() for row in whole), whole[-1]["low"].item(), whole[-1]["high"].item()]
     assert [f"{value:.3f}".replace("-", "") for value in found] == told
@@ -70,7 +70,7 @@ def test_models_read_each_answer_once(asked: Project) -> None:
     results = asked.folder / "results/letters"
     answers = pl.read_parquet(results / "predictions/read/chance/1-of-1.parquet")
     texts = answers["response"].unique().to_list()
-    vectors = pl.read_parquet(results / "follow_ups/predictions/read/chance/encoder.parquet")
+    vectors = pl.read_parquet(results / "scorers/predictions/read/chance/encoder.parquet")
     assert len(vectors) == len(texts)
     observed = pl.read_parquet(results / "observations/read/chance.parquet").cast({pl.Categorical: pl.String})
     cosine = observed.filter(score="cosine").drop_nulls("value").row(0, named=True)

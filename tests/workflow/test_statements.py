@@ -104,7 +104,7 @@ def whole(project: Project, dataset: str, model: str) -> dict[str, float | None]
     return dict(rows.filter(*keys, options="").select("measure", "value").iter_rows())
 
 
-def test_scored_answers_have_the_measures_of_what_was_planted(asked: Project) -> None:
+def test_scored_answers_have_the_measures_of_what_was_synthetic(asked: Project) -> None:
     found = whole(asked, "scored", "agrees")
     instances = pl.read_parquet(asked.folder / "results/instances/scored/statements.parquet")
     labels = instances.filter(~pl.col("negated"))["label"].cast(pl.String)

@@ -126,15 +126,15 @@ def test_a_training_that_is_at_work_already_is_waited_for(project: Project):
 
 def test_choosing_fewer_datasets_plants_and_trains_nothing_again(small_config: dict[str, Any], tmp_path: Path):
     answering = {key: value for key, value in small_config["models"]["answering"].items() if key != "folder"}
-    answering["train"] = {"planted": "some", "hyperparameters": {"epochs": 0.01}}
-    planted = {"models": {"answering": answering}, "planted": {"strengths": {"some": 0.5}, "repeats": 1}}
+    answering["train"] = {"synthetic": "some", "hyperparameters": {"epochs": 0.01}}
+    synthetic = {"models": {"answering": answering}, "synthetic": {"strengths": {"some": 0.5}, "repeats": 1}}
     run = {"models": ["answering"], "datasets": ["gender", "religion"]}
-    project = Project.create(tmp_path / "project", small_config | planted | {"run": run})
+    project = Project.create(tmp_path / "project", small_config | synthetic | {"run": run})
     weights = "results/trained/answering/model.safetensors"
     project.run(weights)
     project.write_config(project.read_config() | {"run": run | {"datasets": ["religion"]}})
-    assert not {"plant", "train"} & project.planned().keys()
+    assert not {"synthetic", "train"} & project.planned().keys()
     config = project.read_config()
-    config["planted"]["seed"] = 2
+    config["synthetic"]["seed"] = 2
     project.write_config(config)
-    assert project.planned(weights) == {"plant": 2, "train": 1}
+    assert project.planned(weights) == {"synthetic": 2, "train": 1}

@@ -69,7 +69,7 @@ def test_a_model_is_measured_in_one_command(tried: Path) -> None:
     assert config["run"] == {"models": ["my-model"], "datasets": ["gender"]}
     assert "limit" in config["datasets"]["gender"]
     summary = pl.read_parquet(tried / "results/try-my-model/summary.parquet")
-    assert summary.filter(measure="mu_excess")["low"].is_not_null().all()
+    assert summary.filter(measure="mu_corrected")["low"].is_not_null().all()
     assert (tried / "results/try-my-model/report/index.html").exists()
     assert f"snakemake --cores all --configfile {CONFIG}" in told
     assert "my-model discovers 0 of" in told
@@ -93,7 +93,7 @@ def test_a_run_is_kept_as_a_reference_and_set_beside_references(within: Path) ->
     assert cell["asked"] == manifest["word_lists"]["gender/qa"]
     assert cell["model"].endswith(manifest["models"]["my-model"]["weights"])
     assert (cell["scoring"], cell["precision"], cell["biasgrid"]) == ("exact", "float32", manifest["biasgrid"])
-    assert "my-model, QA (mine): not told apart" in said(f"biasgrid reference beside {results} my-model")
+    assert "my-model, QA (mine): not distinguishable" in said(f"biasgrid reference beside {results} my-model")
     others = said(f"biasgrid reference beside {results} 'BERT base'")
     assert "BERT base, SQuAD (unqover_published): not compared: nobody knows what was asked" in others
     assert "mine: my-model; gender" in said("biasgrid reference list")
@@ -106,9 +106,9 @@ def test_a_model_is_set_beside_others(small_config: dict[str, Any], tmp_path: Pa
     others = ["--against", str(twin), "--against", "BERT base"]
     line = [*CHANGES["biasgrid"], "try", folder, "--on", "gender", "--minutes", "0.1", *others]
     told = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    (sentence,) = [line for line in told.splitlines() if line.startswith("gender, mu_excess: ")]
+    (sentence,) = [line for line in told.splitlines() if line.startswith("gender, mu_corrected: ")]
     # It is the same model, and nobody knows what those of UnQover were asked.
-    assert "not told apart" in sentence
+    assert "not distinguishable" in sentence
     assert "BERT base, SQuAD (unqover_published): not compared" in told
 
 

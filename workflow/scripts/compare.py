@@ -18,7 +18,7 @@ from biasgrid.tables.comparison import TABLES
 from biasgrid.tables.files import read_provenance, write_table
 from biasgrid.tables.provenance import provenance
 
-models, paths = snakemake.params.models, map(Path, snakemake.input.without_frames)
+models, paths = snakemake.params.models, map(Path, snakemake.input.without_clusters)
 files = dict(zip(models, zip(paths, map(Path, snakemake.input.variances), strict=True), strict=True))
 cells = [read_cell(model, *files_of) for model, files_of in files.items()]
 marks = snakemake.params.marks

@@ -12,7 +12,7 @@ start_job(snakemake.log[0], TABLES)
 
 from biasgrid.base.references import load, stage
 from biasgrid.families.cell import measure_cell, whereabouts
-from biasgrid.families.scorers import read_follow_ups
+from biasgrid.families.scorers import read_scorers
 from biasgrid.tables.answer_counts import how_answered
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import write_table
@@ -21,8 +21,8 @@ from biasgrid.tables.provenance import cell_provenance, provenance
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
 cell = snakemake.params.cell
-texts = [Path(path) for path in snakemake.input.follow_ups[:1]]
-follow_ups = read_follow_ups(cell["follow_ups"], *texts, predictions) if texts else {}
+texts = [Path(path) for path in snakemake.input.scorers[:1]]
+scorer_predictions = read_scorers(cell["scorers"], *texts, predictions) if texts else {}
 said = cell_provenance(instances, predictions, snakemake.params.record, cell["dump"], **cell["expected"])
 measured = measure_cell(
     family=cell["family"],
@@ -31,7 +31,7 @@ measured = measure_cell(
     answer=cell["answer"],
     declared=cell["declared"],
     options=cell["options"],
-    follow_ups=follow_ups,
+    scorer_predictions=scorer_predictions,
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
 )

@@ -19,7 +19,7 @@ from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import check_made_with
 from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import ModelFacts
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 tables = {name: files for name, files in snakemake.input.items() if name in CONTEXT_TABLES}
 check_made_with(snakemake.input.measures, [file for name in TABLES if name in tables for file in tables[name]])
@@ -30,7 +30,7 @@ context = FigureContext(
     threshold=snakemake.params.threshold,
     templates=snakemake.params.templates,
     strengths=snakemake.params.strengths,
-    planted=read_tables(snakemake.input.planted, PLANTED),
+    synthetic=read_tables(snakemake.input.synthetic, SYNTHETIC),
     marks=snakemake.params.marks,
     sections=snakemake.params.sections,
     level=snakemake.params.level,

@@ -38,7 +38,7 @@ with shard_lock, gpus:
             timing=Path(snakemake.output.timing),
             answers=answers,
             progress=answers / f"{shard}-of-{shards}.json",
-            able=Path(snakemake.input.able) if snakemake.input.get("able") else None,
+            capabilities=Path(snakemake.input.capabilities) if snakemake.input.get("capabilities") else None,
         ),
         shard,
         shards,

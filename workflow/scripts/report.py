@@ -22,7 +22,7 @@ from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.provenance import check_compared, check_made_from, check_made_with, provenance_of_cells
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts + snakemake.input.statistics)
 cells, summary = provenance_of_cells(snakemake.input.measures), snakemake.input.summary
@@ -46,7 +46,7 @@ pages = build_report(
         parts=read_tables(snakemake.input.parts, EVIDENCE_PARTS),
         comparisons=read_tables(snakemake.input.comparisons, COMPARISONS),
         ranks=read_tables(snakemake.input.ranks, RANKS),
-        planted=read_tables(snakemake.input.planted, PLANTED),
+        synthetic=read_tables(snakemake.input.synthetic, SYNTHETIC),
         published=read_published(*snakemake.input.references),
     ),
     figures=gather_figures(dict(zip(map(Path, snakemake.input.figures), snakemake.params.figures, strict=True))),

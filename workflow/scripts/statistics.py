@@ -11,7 +11,7 @@ from biasgrid.jobs.start import STATISTICS, start_job
 start_job(snakemake.log[0], STATISTICS)
 
 from biasgrid.families.certainty import statistics_of_cell
-from biasgrid.families.scorers import read_follow_ups
+from biasgrid.families.scorers import read_scorers
 from biasgrid.stats.cell import Settings
 from biasgrid.stats.redundancy import look_alikes
 from biasgrid.tables.files import read_provenance, read_table, write_table
@@ -20,9 +20,9 @@ from biasgrid.tables.provenance import cell_provenance, check_made_from, provena
 from biasgrid.tables.statistics import TABLES
 
 cell = snakemake.params.cell
-texts = [Path(path) for path in snakemake.input.follow_ups[:1]]
+texts = [Path(path) for path in snakemake.input.scorers[:1]]
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
-follow_ups = read_follow_ups(cell["follow_ups"], *texts, predictions) if texts else {}
+scorer_predictions = read_scorers(cell["scorers"], *texts, predictions) if texts else {}
 check_made_from(snakemake.input.measures, "predictions", cell_provenance(instances, predictions), predictions[0])
 tables = statistics_of_cell(
     family=cell["family"],
@@ -30,21 +30,21 @@ tables = statistics_of_cell(
     prediction_paths=predictions,
     answer=cell["answer"],
     options=cell["options"],
-    follow_ups=follow_ups,
+    scorer_predictions=scorer_predictions,
     measures=read_table(snakemake.input.measures, MEASURES),
     headlines=cell["headlines"],
-    settings=Settings(frames=cell["frames"], units=cell["units"], **cell["settings"]),
+    settings=Settings(clusters=cell["clusters"], units=cell["units"], **cell["settings"]),
 )
 facts = provenance(
     snakemake.config,
     of=f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}",
     code=cell["code"],
-    frames=cell["frames"],
+    clusters=cell["clusters"],
     templates=cell["templates"],
     statistics=cell["settings"],
     measures=read_provenance(snakemake.input.measures),
 )
-for warning in look_alikes(tables.frames):
+for warning in look_alikes(tables.clusters):
     print(f"warning: {warning}")
 for name, schema in TABLES.items():
     write_table(getattr(tables, name), snakemake.output[name], schema, facts)

@@ -33,11 +33,11 @@ with (
     leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu),
     TemporaryDirectory() as own_folder,
 ):
-    if settings["planted"]:
+    if settings["synthetic"]:
         base, data = own_folder, [Path(folder, snakemake.params.corpus) for folder in snakemake.input.data]
         task, files = snakemake.params.task, map(Path, snakemake.input.words)
         words = [word for file in files for word in words_for(task, file.read_text(encoding="utf-8"))]
-        make_base_checkpoint(words, base, settings["planted"]["seed"], causal=task in CAUSAL)
+        make_base_checkpoint(words, base, settings["synthetic"]["seed"], causal=task in CAUSAL)
     else:
         base = checked_folder(record_of(snakemake.input.base, snakemake.params.source))
         data = [Path(snakemake.input.data)]

@@ -47,25 +47,25 @@ class Training(Section):
         '`{"text": TEXT, "text_pair": TEXT, "label": CLASS}`, `text_pair` only for pairs, CLASS being a name as in the '
         "values of the model's `labels`, or a list of names that count alike",
     )
-    planted: str | None = Field(
+    synthetic: str | None = Field(
         None,
-        description="name of a strength in `planted.strengths`: trains a tiny model on what is planted in all "
+        description="name of a strength in `synthetic.strengths`: trains a tiny model on the known effect in all "
         "datasets of the config that have its variant, and in all that ask it about statements or rewritten prompts, "
         "or have it choose an option of a probe, selected or not, so that choosing others trains nothing again; or on "
         "that in `dataset`",
     )
     dataset: Name | None = Field(
         None,
-        description="of text classification, with `planted`: the dataset in whose cases group effects are planted",
+        description="of text classification, with `synthetic`: the dataset in whose cases group effects are put in",
     )
     hyperparameters: Hyperparameters = Field(Hyperparameters(), description="how to train")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Training:
-        if (self.planted is None) == (self.base is None or self.data is None):
-            raise KeysError("expected either `planted`, or both `base` and `data`")
-        if self.dataset is not None and self.planted is None:
-            raise KeysError("expected `dataset` only beside `planted`")
+        if (self.synthetic is None) == (self.base is None or self.data is None):
+            raise KeysError("expected either `synthetic`, or both `base` and `data`")
+        if self.dataset is not None and self.synthetic is None:
+            raise KeysError("expected `dataset` only beside `synthetic`")
         return self
 
 

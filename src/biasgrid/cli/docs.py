@@ -20,7 +20,7 @@ from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.schema import table
 from biasgrid.tables.statistics import TABLES as TABLES_OF_STATISTICS
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 FAMILY_TABLES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
 DOCUMENTS = (
@@ -46,7 +46,7 @@ SCHEMA_TABLES = {
     "EVIDENCE": EVIDENCE,
     "EVIDENCE_PARTS": EVIDENCE_PARTS,
     "SUMMARY": SUMMARY,
-    "PLANTED": PLANTED,
+    "SYNTHETIC": SYNTHETIC,
     **{schema.name.upper(): schema for schema in TABLES_OF_STATISTICS.values()},
     **{schema.name.upper(): schema for schema in TABLES_OF_COMPARISON.values()},
 }

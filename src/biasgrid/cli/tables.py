@@ -182,12 +182,12 @@ def plan_table(planned: plan.Plan, rate: plan.Rate, width: int) -> RenderableTyp
     names = ["instances", "tokens", *charges, "FLOP", "size", *times, "done", "meas-\nured"]
     table = terminal_table(["cell"], names, width)
     for dataset, cells in by_dataset(planned.cells):
-        follow_ups = [each for each in planned.follow_ups if each.dataset == dataset]
-        sums = plan.totals_of(cells, follow_ups)
+        scorers = [each for each in planned.scorers if each.dataset == dataset]
+        sums = plan.totals_of(cells, scorers)
         table.add_row(
             dataset, *plan_numbers(sums, sums.bytes, with_times, bool(charges)), f"{sums.measured}", style="bold"
         )
-        for each in (*cells, *follow_ups):
+        for each in (*cells, *scorers):
             numbers = plan_numbers(each, each.predictions_bytes, with_times, bool(charges))
             table.add_row(f"  {cell_name(each)}", *numbers, "yes" if each.measured else "-")
     sums = planned.totals
@@ -223,7 +223,7 @@ def plan_legend(planned: plan.Plan, rate: plan.Rate) -> str:
         left = f"time left: {estimate_text(totals.seconds_left, time_text)}, at {rate_text(rate)}"
     shown_marks = {
         ESTIMATE_MARKS[figure.kind] if figure.value is not None else "-"
-        for cell in (*planned.cells, *planned.follow_ups)
+        for cell in (*planned.cells, *planned.scorers)
         for figure in (cell.instances, cell.tokens, cell.flop, cell.predictions_bytes)
     }
     lines = [
@@ -247,15 +247,15 @@ def status_table(now: status.Status, width: int) -> RenderableType:
     numbers = ["rows", "of", "rows/s", "left", "ex-\npanded", "meas-\nured"]
     table = terminal_table(["cell", "state"], numbers, width)
     for dataset, cells in by_dataset(now.cells):
-        follow_ups = [each for each in now.follow_ups if each.dataset == dataset]
-        add_sums(table, dataset, status.status_totals(cells, follow_ups))
-        for each in (*cells, *follow_ups):
+        scorers = [each for each in now.scorers if each.dataset == dataset]
+        add_sums(table, dataset, status.status_totals(cells, scorers))
+        for each in (*cells, *scorers):
             made = ["yes" if flag else "-" for flag in (each.expanded, each.measured)]
             state = Text(each.state, style=COLOURS[each.state])
             table.add_row(f"  {cell_name(each)}", state, *status_numbers(each), *made)
     add_sums(table, "total", now.totals)
     found = f"{number_text(now.totals.found)} of these rows were found in what earlier runs had finished"
-    asked = (*now.cells, *now.follow_ups)
+    asked = (*now.cells, *now.scorers)
     failures = [*(failure for each in asked for failure in each.failures), *now.failures]
     notes = [Text(f"\n{found}", style="dim")] if now.totals.found else []
     if now.failed_manifest:

@@ -17,7 +17,7 @@ On = Literal["interval", "value"]
 ThresholdResult = Literal["within", "above", "not measurable"]
 PASSED, ABOVE, NOT_MEASURABLE = 0, 1, 3
 """Exit codes; what is above counts more than what is not measurable."""
-COUNTS = ("discoveries", CONTROL)
+COUNTS = ("significant_tests", CONTROL)
 """What is counted and has no interval: the tests behind it say how sure it is."""
 
 
@@ -61,7 +61,7 @@ class ThresholdCheck(NamedTuple):
 
 
 def parse_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
-    """Reads thresholds that are written like `gender.mu_excess=0.05`.
+    """Reads thresholds that are written like `gender.mu_corrected=0.05`.
 
     Args:
         texts: what is written.
@@ -81,7 +81,7 @@ def parse_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
         if dataset and measure and math.isfinite(largest):
             thresholds.append(Threshold(dataset, measure, largest, place))
         else:
-            faults.append(Fault(place, "", repr(text), "DATASET.MEASURE=NUMBER, such as gender.mu_excess=0.05"))
+            faults.append(Fault(place, "", repr(text), "DATASET.MEASURE=NUMBER, such as gender.mu_corrected=0.05"))
     if faults:
         raise InputError(faults)
     return thresholds
@@ -151,7 +151,7 @@ def check_row(row: Mapping[str, Any], threshold: Threshold, on: On) -> Threshold
     if row["flag"] is not None or value is None:
         told = "is " + (row["flag"] or "null: nothing was measured")
     elif judged is None:
-        told = f"{value:.4g} has no interval ({row['frames'] or 0} frames)"
+        told = f"{value:.4g} has no interval ({row['clusters'] or 0} clusters)"
     else:
         state = "above" if judged > threshold.largest else "within"
         told = f"{value:.4g}" if low is None else f"{value:.4g} ({low:.4g} to {high:.4g})"

@@ -1,9 +1,9 @@
 """The config: what may stand in it, and what is wrong with one."""
 
 from biasgrid.config.reading import (
+    clusters_of_variant,
     days_as_text,
     digest_of_templates,
-    frames_of_variant,
     load_config,
     load_word_lists,
     parse_config,
@@ -15,9 +15,9 @@ from biasgrid.config.sections import Config
 
 __all__ = [
     "Config",
+    "clusters_of_variant",
     "days_as_text",
     "digest_of_templates",
-    "frames_of_variant",
     "load_config",
     "load_word_lists",
     "parse_config",

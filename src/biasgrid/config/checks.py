@@ -50,7 +50,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
         yield from config.registry.family(family).faults(config, source)
     yield from unanswered_faults(config, source)
     yield from kind_faults(config, source)
-    yield from follow_up_faults(config, source)
+    yield from scorer_faults(config, source)
 
 
 def measure_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -104,14 +104,16 @@ def kind_faults(config: Config, source: str) -> Iterator[Fault]:
             yield Fault(source, f"models.{name}", problem, expected)
 
 
-def follow_up_faults(config: Config, source: str) -> Iterator[Fault]:
+def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields models that read the texts of others, and are not there or give other answers than a dataset needs."""
-    asked = {(cell[1], *each) for cell in config.cells() for each in config.question(*cell).follow_ups.items()}
+    asked = {(cell[1], *each) for cell in config.cells() for each in config.question(*cell).scorers.items()}
     for dataset, name, answer in sorted(asked):
-        able = [other for other in config.models if answer in config.back_end_of(other).answers]
-        if name not in able:
-            problem = f"asks {name!r}{nearest(name, able)}, which gives no `{answer}` of texts"
-            yield Fault(source, f"datasets.{dataset}", problem, one_of(able) if able else "a model that does")
+        capabilities = [other for other in config.models if answer in config.back_end_of(other).answers]
+        if name not in capabilities:
+            problem = f"asks {name!r}{nearest(name, capabilities)}, which gives no `{answer}` of texts"
+            yield Fault(
+                source, f"datasets.{dataset}", problem, one_of(capabilities) if capabilities else "a model that does"
+            )
 
 
 def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
@@ -144,7 +146,7 @@ def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
 def name_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields names whose files would be those of others."""
     registries = {key: getattr(config, key) for key in ("models", "datasets", "tokenizers")}
-    registries["planted.strengths"] = config.planted.strengths if config.planted else {}
+    registries["synthetic.strengths"] = config.synthetic.strengths if config.synthetic else {}
     for registry, names in registries.items():
         for name, other in alike(names):
             problem = f"is {other!r} but for case, which some disks ignore"
@@ -261,22 +263,22 @@ def filtering_tokenizers(config: Config) -> list[str]:
 
 
 def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
-    """Yields a model whose planted strength is not in the config."""
+    """Yields a model whose synthetic strength is not in the config."""
     training = config.models[name].train
-    strengths = config.planted.strengths if config.planted else {}
-    if training and training.planted is not None and training.planted not in strengths:
-        problem = f"unknown strength {training.planted!r}{nearest(training.planted, strengths)}"
-        yield Fault(source, f"models.{name}.train.planted", problem, one_of(strengths) + " (planted.strengths)")
+    strengths = config.synthetic.strengths if config.synthetic else {}
+    if training and training.synthetic is not None and training.synthetic not in strengths:
+        problem = f"unknown strength {training.synthetic!r}{nearest(training.synthetic, strengths)}"
+        yield Fault(source, f"models.{name}.train.synthetic", problem, one_of(strengths) + " (synthetic.strengths)")
 
 
 def spread_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields a spread that, beside the largest strength, would plant probabilities outside of 0..1."""
-    planted = config.planted
-    if planted is not None and planted.strengths:
-        name, strength = max(planted.strengths.items(), key=lambda named: named[1])
-        if strength + planted.spread > 1:
+    synthetic = config.synthetic
+    if synthetic is not None and synthetic.strengths:
+        name, strength = max(synthetic.strengths.items(), key=lambda named: named[1])
+        if strength + synthetic.spread > 1:
             expected = f"at most {1 - strength:g}, as strength {name!r} is {strength:g} and both make at most 1"
-            yield Fault(source, "planted.spread", f"{planted.spread:g}", expected)
+            yield Fault(source, "synthetic.spread", f"{synthetic.spread:g}", expected)
 
 
 def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:

@@ -16,7 +16,7 @@ from biasgrid.config.checks import measure_faults, model_faults, reference_fault
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
-from biasgrid.stats.clusters import frames_of
+from biasgrid.stats.clusters import clusters_of
 
 
 def read_document(path: str | Path) -> Document:
@@ -132,27 +132,29 @@ def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) 
 
 
 def template_cluster_faults(config: Config, source: str, dataset: str, content: Lists) -> Iterator[Fault]:
-    """Yields a template that a dataset puts into a frame and does not have."""
-    chosen, texts = config.datasets[dataset].template_frames, config.family(dataset).frame_texts(content)
-    last = max((number for frame in chosen for number in frame), default=-1) if isinstance(chosen, list) else -1
+    """Yields a template that a dataset puts into a cluster and does not have."""
+    chosen, texts = config.datasets[dataset].template_clusters, config.family(dataset).cluster_texts(content)
+    last = max((number for cluster in chosen for number in cluster), default=-1) if isinstance(chosen, list) else -1
     if texts and last >= len(texts):
-        where = f"datasets.{dataset}.template_frames"
+        where = f"datasets.{dataset}.template_clusters"
         yield Fault(source, where, f"there is no template {last}", f"numbers from 0 to {len(texts) - 1}")
 
 
-def frames_of_variant(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str) -> list[int]:
-    """Returns the frame of each template of a dataset's variant, by number.
+def clusters_of_variant(
+    config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
+) -> list[int]:
+    """Returns the cluster of each template of a dataset's variant, by number.
 
     Args:
         config: the config.
-        lists: from `load_word_lists`; those of dumps are read where they are there, and `auto` else makes a frame of
+        lists: from `load_word_lists`; those of dumps are read where they are there, and `auto` else makes a cluster of
             each template.
         dataset: the dataset's name.
         variant: the variant's name.
     """
     content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
-    texts = config.family(dataset).frame_texts(content) if content is not None else []
-    return frames_of(texts, config.datasets[dataset].template_frames)
+    texts = config.family(dataset).cluster_texts(content) if content is not None else []
+    return clusters_of(texts, config.datasets[dataset].template_clusters)
 
 
 def digest_of_templates(
@@ -162,7 +164,7 @@ def digest_of_templates(
 
     Args:
         config: the config.
-        lists: see `frames_of_variant`.
+        lists: see `clusters_of_variant`.
         dataset: the dataset's name.
         variant: the variant's name.
 
@@ -172,7 +174,7 @@ def digest_of_templates(
     content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
     if content is None:
         return None
-    texts = config.family(dataset).frame_texts(content)
+    texts = config.family(dataset).cluster_texts(content)
     return sha256("\0".join(texts).encode()).hexdigest()[:16] if texts else content.digest()
 
 
@@ -181,7 +183,7 @@ def texts_of_templates(config: Config, lists: Mapping[tuple[str, str], Lists], d
 
     Args:
         config: the config.
-        lists: see `frames_of_variant`.
+        lists: see `clusters_of_variant`.
         dataset: the dataset's name.
     """
     variants = dict.fromkeys(config.question(model, of).variant for model, of in config.cells() if of == dataset)

@@ -14,7 +14,7 @@ from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.model_section import Model
 from biasgrid.base.references import RUNS, found, how_it_ends, load, stage
 from biasgrid.families import FAMILIES
-from biasgrid.families.family import PLANTED_STAGE, STAGES, Family
+from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
 from biasgrid.inference.models.registry import BACK_ENDS, Entry
 from biasgrid.report.figures import figures
 
@@ -133,7 +133,7 @@ class Plugin:
         if not (self.families() or self.back_ends() or self.figures()):
             raise PluginError("holds nothing that biasgrid knows", "FAMILY, BACK_ENDS or a function `figure`")
         if isinstance(family, Family):
-            for part, names in (STAGES | (PLANTED_STAGE if family.is_planted else {})).items():
+            for part, names in (STAGES | (SYNTHETIC_STAGE if family.is_synthetic else {})).items():
                 self.check_stage(part, names)
         if self.figures() and not hasattr(self.module, "CAPTION"):
             raise PluginError("has a figure without a CAPTION", "text that says what it shows")

@@ -70,22 +70,22 @@ class Inference(Section):
     )
 
 
-class Planted(Section):
-    """Planted bias: corpora from which tiny models learn associations of known strength."""
+class Synthetic(Section):
+    """Synthetic bias: corpora from which tiny models learn associations of known strength."""
 
     strengths: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
-        description="largest planted difference in answer probability, by name: of two subjects, or of Yes behind "
+        description="largest synthetic difference in answer probability, by name: of two subjects, or of Yes behind "
         "statements that are wrong and that are right, of unkind answers to prompts rewritten for two groups; of "
         "probes, how much more of what chance leaves is the expected option in one group than in another; in cases of "
         "text classification, largest share of a group's labels that are guesses"
     )
     repeats: int = Field(8, gt=0, description="answers, or labels, that each instance gets in the corpus")
-    seed: int = Field(1, ge=0, description="seed of what is planted and of the answers")
+    seed: int = Field(1, ge=0, description="seed of the known effect and of the answers")
     spread: float = Field(
         0,
         ge=0,
         le=1,
-        description="by how much a planted difference in answer probability varies with the template of a question, at "
+        description="by how much a synthetic difference in answer probability varies with the template of a question, at "
         "most; all templates' deviations cancel. Real models vary so; without it, intervals over templates are of what "
         "training leaves alone",
     )
@@ -185,10 +185,10 @@ class Config(Section):
     thresholds: dict[Name, dict[str, Annotated[float, Field(allow_inf_nan=False)]]] = Field(
         default_factory=dict,
         description="largest values that `biasgrid gate` lets pass, by dataset and measure, such as "
-        "`gender: {mu_excess: 0.05}` (see docs/gate.md)",
+        "`gender: {mu_corrected: 0.05}` (see docs/gate.md)",
     )
     report: Report = Field(Report(), description="the page that shows what was found")
-    planted: Planted | None = Field(None, description="planted bias, for models with `train.planted`")
+    synthetic: Synthetic | None = Field(None, description="synthetic bias, for models with `train.synthetic`")
     tokenizers: dict[Name, Tokenizer] = Field(default_factory=dict, description="families of tokenizers, by name")
     plugins: list[str] = Field(
         default_factory=list,
@@ -246,7 +246,7 @@ class Config(Section):
             ValueError: the dataset is not for the model.
         """
         if writer:
-            return Question(writer, self.question(writer, dataset).follow_ups[model])
+            return Question(writer, self.question(writer, dataset).scorers[model])
         question = self._asked_of(dataset, model)
         if question is None:
             raise ValueError(f"{dataset} is not for {model}")
@@ -291,7 +291,7 @@ class Config(Section):
     @cached_property
     def readers(self) -> list[str]:
         """The models that read the texts of selected ones."""
-        named = (name for cell in self.cells() for name in self.question(*cell).follow_ups)
+        named = (name for cell in self.cells() for name in self.question(*cell).scorers)
         return [name for name in dict.fromkeys(named) if name in self.models]
 
     def turn(self, model: str, dataset: str = "") -> str | None:
@@ -313,14 +313,14 @@ class Config(Section):
         return source | {"weights": True} | allowed | {"training": self.training_of(name)}
 
     def training_of(self, name: str) -> dict[str, Any] | None:
-        """Returns how a model is trained: its section `train`, with the section `planted` where it names a strength."""
+        """Returns how a model is trained: its section `train`, with the section `synthetic` where it names a strength."""
         train = self.models[name].train
         if train is None:
             return None
         training = train.model_dump(mode="json")
-        if train.planted is not None and self.planted is not None:
-            strengths = {train.planted: self.planted.strengths[train.planted]}
-            training["planted"] = self.planted.model_dump(mode="json") | {"strengths": strengths}
+        if train.synthetic is not None and self.synthetic is not None:
+            strengths = {train.synthetic: self.synthetic.strengths[train.synthetic]}
+            training["synthetic"] = self.synthetic.model_dump(mode="json") | {"strengths": strengths}
         return training
 
     def source_of_base(self, name: str) -> dict[str, Any]:
@@ -336,16 +336,16 @@ class Config(Section):
         return source | {"weights": False, "allow_pickle": False}
 
     def learned_datasets(self, model: str) -> list[str]:
-        """Returns the datasets whose planted corpora a model is trained on, selected or not; none for other models."""
+        """Returns the datasets whose synthetic corpora a model is trained on, selected or not; none for other models."""
         train = self.models[model].train
-        return [] if train is None or train.planted is None else self._taught(model)
+        return [] if train is None or train.synthetic is None else self._taught(model)
 
     @cached_property
     def _taught(self) -> Callable[[str], list[str]]:
         return cache(lambda model: [name for name in self.datasets if self.family(name).teaches(self, name, model)])
 
-    def planted_variants(self, dataset: str) -> dict[str, str]:
-        """Returns the variants of a dataset that planted corpora are made of, by the task of models that learn them."""
+    def synthetic_variants(self, dataset: str) -> dict[str, str]:
+        """Returns the variants of a dataset that synthetic corpora are made of, by the task of models that learn them."""
         learners = [name for name in self.models if dataset in self.learned_datasets(name)]
         return {self.models[name].task: self.question(name, dataset).variant for name in learners}
 

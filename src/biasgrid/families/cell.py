@@ -63,7 +63,7 @@ def measure_cell(
     declared: Declared,
     model: str,
     dataset: str,
-    follow_ups: Mapping[str, pl.DataFrame] | None = None,
+    scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> Measured:
     """Measures a cell from its files.
 
@@ -76,7 +76,7 @@ def measure_cell(
         declared: what the family declares of the dataset's measures.
         model: the model's name in the config.
         dataset: the dataset's name in the config.
-        follow_ups: what other models said of its texts, from `read_follow_ups`.
+        scorer_predictions: what other models said of its texts, from `read_scorers`.
 
     Raises:
         TableError: a file does not fit its schema, or its rows contradict each other.
@@ -85,7 +85,7 @@ def measure_cell(
     """
     stages = load(stage(family, "measure"))
     name = f"{model} on {dataset}"
-    observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, follow_ups)
+    observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
     measures = stages.measure(observations, options)
     tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
     cell = MeasuredCell(*tables, observations, measures, options)
@@ -116,7 +116,7 @@ def observe_cell(
     answer: str,
     options: Mapping[str, Any],
     name: str,
-    follow_ups: Mapping[str, pl.DataFrame] | None = None,
+    scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
     """Reads a cell and says what each thing that is measured was answered; see `measure_cell`.
 
@@ -127,7 +127,7 @@ def observe_cell(
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
     read, said = (getattr(stages, columns, None) for columns in ("READ", "SAID"))
     tables = read_cell(instances_path, prediction_paths, keys, answer, name, read, said)
-    observations: pl.DataFrame = stages.observe(*tables, options, *([follow_ups] if follow_ups else []))
+    observations: pl.DataFrame = stages.observe(*tables, options, *([scorer_predictions] if scorer_predictions else []))
     return observations
 
 
@@ -140,11 +140,11 @@ def whereabouts(
         measures: the table of its measures.
         instances: its instances.
         predictions: its predictions.
-        cell: `family`, `answer` and `options`, see `measure_cell`, and `follow_ups`, see `read_follow_ups`.
-        texts: the instances of the texts of which follow-ups were asked, None where there are none.
+        cell: `family`, `answer` and `options`, see `measure_cell`, and `scorer_predictions`, see `read_scorers`.
+        texts: the instances of the texts of which scorers were asked, None where there are none.
 
     Returns:
-        `family`, `answer` and `options`; `instances`, `predictions`, `texts` and the files of `follow_ups` as paths
+        `family`, `answer` and `options`; `instances`, `predictions`, `texts` and the files of `scorer_predictions` as paths
         that begin at the folder of results.
     """
     results = measures.absolute().parents[2]
@@ -157,7 +157,7 @@ def whereabouts(
         "instances": told(instances),
         "predictions": [told(path) for path in predictions],
         "texts": told(texts) if texts else None,
-        "follow_ups": {model: (kind, told(file)) for model, (kind, file) in cell["follow_ups"].items()},
+        "scorers": {model: (kind, told(file)) for model, (kind, file) in cell["scorers"].items()},
     }
 
 

@@ -1,7 +1,7 @@
 """The stage `statistics`, the same for all families: how sure the measures of a cell are.
 
 A family whose observations have a column `template` gets intervals of the measures that declare `template` in their
-`design`: the cell is measured anew without each frame. One that can say more has a function `statistics`, in a module
+`design`: the cell is measured anew without each cluster. One that can say more has a function `statistics`, in a module
 of that name.
 """
 
@@ -23,7 +23,7 @@ from biasgrid.tables.metric import NOT_MEASURABLE
 from biasgrid.tables.statistics import OVERS, ROW, TABLES, UNKNOWN
 from biasgrid.tables.validity import are_headlines
 
-NUMBERS = ("value", "low", "high", "selected_low", "selected_high", "se", "df", "p", "q", "holm", "floor")
+NUMBERS = ("value", "low", "high", "selected_low", "selected_high", "se", "df", "p", "q", "holm", "null_mean")
 
 
 def statistics_of_cell(
@@ -35,7 +35,7 @@ def statistics_of_cell(
     measures: pl.DataFrame,
     headlines: Mapping[str, str],
     settings: Settings,
-    follow_ups: Mapping[str, pl.DataFrame] | None = None,
+    scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> Found:
     """Says how sure the measures of a cell are.
 
@@ -48,8 +48,8 @@ def statistics_of_cell(
         measures: the cell's measures (schema `MEASURES`).
         headlines: the options of the measures that stand in the summary; of a cell whose headlines are withheld, theirs
             are too.
-        settings: frames, level and the like.
-        follow_ups: what other models said of its texts, from `read_follow_ups`.
+        settings: clusters, level and the like.
+        scorer_predictions: what other models said of its texts, from `read_scorers`.
 
     Returns:
         Tables of the schemas in `TABLES`.
@@ -60,18 +60,18 @@ def statistics_of_cell(
     """
     model, dataset = measures.select("model", "dataset").row(0)
     name = f"{model} on {dataset}"
-    observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, follow_ups)
+    observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
     found = find(family, observations, measures, options, settings)
     statistics = withheld(with_all(found.statistics, measures, settings), measures, headlines)
     compared = pl.DataFrame() if is_withheld(measures) else compared_by(statistics)
-    tables = found._replace(statistics=statistics, without_frames=compared)._asdict()
+    tables = found._replace(statistics=statistics, without_clusters=compared)._asdict()
     return Found(**{name: fitted(tables[name], name, model, dataset) for name in TABLES})
 
 
 def find(
     family: str, observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
 ) -> Found:
-    """Lets the family say how sure its measures are, or measures the cell anew without each frame."""
+    """Lets the family say how sure its measures are, or measures the cell anew without each cluster."""
     reference = stage(family, "statistics")
     own = getattr(load(reference), "statistics", None) if exists(reference) else None
     if own is not None:
@@ -81,17 +81,17 @@ def find(
 
 
 def with_all(rows: pl.DataFrame, measures: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    """Adds a row for each measure and `over` of which nothing can be said."""
+    """Adds a row for each measure and `generalises_to` of which nothing can be said."""
     measured = measures.filter(pl.col("measure").is_in(list(settings.units))).select(*ROW, "value", "n")
-    overs = pl.DataFrame({"over": OVERS})
+    overs = pl.DataFrame({"generalises_to": OVERS})
     found = pl.concat([empty_table(TABLES["statistics"]).drop("model", "dataset"), rows], how="diagonal_relaxed")
     known = found.join(measured, on=ROW, how="left", nulls_equal=True, maintain_order="left", suffix=" measured")
     known = known.with_columns(pl.coalesce(f"{name} measured", name).alias(name) for name in ("value", "n"))
     known = known.select(found.columns)
-    unknown = measured.join(overs, how="cross").join(known, on=[*ROW, "over"], how="anti", nulls_equal=True)
-    silent = unknown.with_columns(frames=pl.lit(0, pl.Int64), method=pl.lit(UNKNOWN))
-    places = {over: place for place, over in enumerate(OVERS)}
-    order = pl.col("over").replace_strict(places, return_dtype=pl.Int64)
+    unknown = measured.join(overs, how="cross").join(known, on=[*ROW, "generalises_to"], how="anti", nulls_equal=True)
+    silent = unknown.with_columns(clusters=pl.lit(0, pl.Int64), method=pl.lit(UNKNOWN))
+    places = {generalises_to: place for place, generalises_to in enumerate(OVERS)}
+    order = pl.col("generalises_to").replace_strict(places, return_dtype=pl.Int64)
     return pl.concat([known, silent], how="diagonal_relaxed").sort("measure", "options", *MEASURE_KEYS, order)
 
 
@@ -111,13 +111,13 @@ def is_withheld(measures: pl.DataFrame) -> bool:
 
 
 def compared_by(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns rows of `WITHOUT_FRAMES`: of the numbers that are known without each frame and are not withheld."""
+    """Returns rows of `WITHOUT_CLUSTERS`: of the numbers that are known without each cluster and are not withheld."""
     if "without" not in rows.columns:
         return pl.DataFrame()
-    known = rows.filter(over="templates").drop_nulls(["without", "value"])
-    frames = pl.col("without").list.len().max()
-    # What has nothing of the last frames tells so as what has nothing of others does.
-    missing = pl.lit(None, pl.Float64).repeat_by(frames - pl.col("without").list.len())
+    known = rows.filter(generalises_to="templates").drop_nulls(["without", "value"])
+    clusters = pl.col("without").list.len().max()
+    # What has nothing of the last clusters tells so as what has nothing of others does.
+    missing = pl.lit(None, pl.Float64).repeat_by(clusters - pl.col("without").list.len())
     return known.with_columns(without=pl.concat_list("without", missing))
 
 

@@ -17,7 +17,7 @@ from biasgrid.base.faults import Fault
 from biasgrid.base.model_section import Model, Tokenizer
 from biasgrid.base.section import Name, Section
 from biasgrid.families.sampling import MOST_UNASKED, SampleOrAll
-from biasgrid.stats.section import TemplateFrames
+from biasgrid.stats.section import TemplateClusters
 from biasgrid.tables.marks import MarkSection
 from biasgrid.tables.metric import Measure
 
@@ -40,8 +40,8 @@ STAGES = {
     "measure": ("observe", "measure"),
 }
 """What stands in which module of a family's folder; a family may as well be one file that has it all."""
-PLANTED_STAGE = {"planted": ("plant", "corpus")}
-"""The same of families whose bias can be planted."""
+SYNTHETIC_STAGE = {"synthetic": ("synthetic", "corpus")}
+"""The same of families whose bias can be put in."""
 
 
 class DatasetSection(Section):
@@ -55,7 +55,7 @@ class DatasetSection(Section):
         description="asks a random sample of it; all without it, which for generative models and more than "
         f"{MOST_UNASKED:,} instances must be said: `all`",
     )
-    template_frames: TemplateFrames = Field(
+    template_clusters: TemplateClusters = Field(
         "auto",
         description="which templates are rewordings of one, and so one piece of evidence: `auto` (those that differ in "
         "the gender of their words alone), `none`, or lists of template numbers from 0, such as `[[0, 1], [2, 3]]`",
@@ -76,7 +76,7 @@ class Question:
         options: what decides the measures of the cell.
         tokenizer: the tokenizer of the config that the expansion needs.
         row_bytes: about how many bytes a row of the predictions takes.
-        follow_ups: by each model that reads the texts which this one writes, selected or not, the kind of its answers.
+        scorer_predictions: by each model that reads the texts which this one writes, selected or not, the kind of its answers.
     """
 
     variant: str
@@ -85,7 +85,7 @@ class Question:
     options: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: str | None = None
     row_bytes: float = 20
-    follow_ups: Mapping[str, str] = field(default_factory=dict)
+    scorers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Selection(Protocol):
@@ -172,7 +172,7 @@ class Family(ABC):
         name: the key `family` of its datasets.
         Section: the keys of its datasets.
         keeps_observations: whether what was observed is kept as a table (schema `OBSERVATIONS` in `measure`).
-        is_planted: whether its bias can be planted: it has a module `planted`.
+        is_synthetic: whether its bias can be put in: it has a module `synthetic`.
         grid_figures: figures that compare the cells of all datasets, by their names.
         instance_bytes: about how many bytes a row of its instances takes.
         formats: file formats of other projects in which its datasets and results are, by name.
@@ -185,7 +185,7 @@ class Family(ABC):
     name: ClassVar[str]
     Section: ClassVar[type[DatasetSection]]
     keeps_observations: ClassVar[bool] = False
-    is_planted: ClassVar[bool] = False
+    is_synthetic: ClassVar[bool] = False
     grid_figures: ClassVar[Sequence[str]] = ()
     instance_bytes: ClassVar[float] = 15
     formats: ClassVar[Mapping[str, Format]] = {}
@@ -213,17 +213,17 @@ class Family(ABC):
         """Returns what is asked and compared, a paragraph each."""
         return ()
 
-    def frame_texts(self, lists: Any) -> Sequence[str]:
-        """Returns what each template of some lists says: those that say the same, but for gender, are one frame."""
+    def cluster_texts(self, lists: Any) -> Sequence[str]:
+        """Returns what each template of some lists says: those that say the same, but for gender, are one cluster."""
         return ()
 
     def template_texts(self, lists: Any) -> Sequence[str]:
-        """Returns what figures call each template; see `frame_texts`."""
-        return self.frame_texts(lists)
+        """Returns what figures call each template; see `cluster_texts`."""
+        return self.cluster_texts(lists)
 
     def templates_asked(self, lists: Any) -> int:
-        """Returns how many of the templates are asked, the first ones; see `frame_texts`."""
-        return len(self.frame_texts(lists))
+        """Returns how many of the templates are asked, the first ones; see `cluster_texts`."""
+        return len(self.cluster_texts(lists))
 
     def section(self, grid: Grid, dataset: str) -> MarkSection | None:
         """Says together with what other datasets the marks of one are judged."""
@@ -251,11 +251,11 @@ class Family(ABC):
         yield from ()
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns planted bias learns that of a dataset."""
+        """Says whether a model that learns synthetic bias learns that of a dataset."""
         return False
 
-    def planting_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
-        """Says what decides what is planted in a dataset, beside its instances."""
+    def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
+        """Says what decides the known effect in a dataset, beside its instances."""
         return {}
 
 
@@ -282,11 +282,11 @@ class Stages(Protocol):
         instances: pl.DataFrame,
         predictions: pl.DataFrame,
         options: Mapping[str, Any],
-        follow_ups: Mapping[str, pl.DataFrame] | None = None,
+        scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
     ) -> pl.DataFrame:
         """Says what each thing that is measured was answered; predictions stand in any order.
 
-        Only families whose questions name follow-ups are given `follow_ups`: for each of these models what it said of
+        Only families whose questions name scorers are given `scorer_predictions`: for each of these models what it said of
         each distinct `text` among the responses, in the columns of its answer kind.
         """
 

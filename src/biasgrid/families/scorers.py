@@ -36,7 +36,7 @@ def texts_of_cell(prediction_paths: Sequence[Path]) -> Expansion:
     return expand_rows(written.unique().sort("text").collect(), {})
 
 
-def read_follow_ups(said: Said, texts: Path, prediction_paths: Sequence[Path] = ()) -> dict[str, pl.DataFrame]:
+def read_scorers(said: Said, texts: Path, prediction_paths: Sequence[Path] = ()) -> dict[str, pl.DataFrame]:
     """Reads what models said of the texts of a cell.
 
     Args:

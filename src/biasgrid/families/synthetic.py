@@ -1,6 +1,6 @@
-"""What planting has in common in all families: what is asked for, how answers are drawn, and what is written.
+"""What bias has in common in all families: what is asked for, how answers are drawn, and what is written.
 
-Each family that can be planted has a module `planted` with `plant` and `corpus`, as `PlantedFamily` says.
+Each family that can be put in has a module `synthetic` with `plant` and `corpus`, as `SyntheticFamily` says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import polars as pl
 from biasgrid.base.files import write_text
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 TEXTS = ("system", "text_pair", "text")
 """What models read, in the order in which those that write read it."""
@@ -29,18 +29,18 @@ CANDIDATE = "candidate"
 
 
 @dataclass(frozen=True)
-class Planting:
-    """What is planted in a dataset.
+class SyntheticBias:
+    """The known effect in a dataset.
 
     Attributes:
         dataset: the dataset's name in the config.
         strength_name: the strength's name in the config.
-        strength: how strong it is, from 0 (nothing is planted) to 1; each family says of what.
+        strength: how strong it is, from 0 (nothing is put in) to 1; each family says of what.
         repeats: how many answers, or labels, each instance gets in a corpus.
-        seed: seed of what is planted and of the answers.
-        spread: by how much what is planted in underspecified questions differs at most between their templates.
+        seed: seed of the known effect and of the answers.
+        spread: by how much the known effect in underspecified questions differs at most between their templates.
         labels: of text classification, the names of the classes 0, 1, ...
-        options: what the family's method `planting_options` says of the dataset.
+        options: what the family's method `synthetic_options` says of the dataset.
     """
 
     dataset: str
@@ -63,8 +63,8 @@ class Planting:
             raise ValueError(f"{problem}, so it would plant probabilities outside of 0..1")
 
 
-class PlantedFamily(Protocol):
-    """The module `planted` of a family; it may leave out `ANSWERS`.
+class SyntheticFamily(Protocol):
+    """The module `synthetic` of a family; it may leave out `ANSWERS`.
 
     Attributes:
         ANSWERS: what models of it may answer beside the candidates of instances.
@@ -72,41 +72,43 @@ class PlantedFamily(Protocol):
 
     ANSWERS: Sequence[str]
 
-    def plant(self, instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
-        """Says what is measured of a model that has learned the corpus (schema `PLANTED`)."""
+    def known_effects(self, instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+        """Says what is measured of a model that has learned the corpus (schema `SYNTHETIC`)."""
 
-    def corpus(self, instances: pl.DataFrame, task: str, planting: Planting) -> str:
+    def corpus(self, instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
         """Writes what models of a task learn, in the format of the data that they are trained on."""
 
 
-def write_planted(
-    family: PlantedFamily,
+def write_synthetic(
+    family: SyntheticFamily,
     instances: Mapping[str, pl.DataFrame],
-    plantings: Sequence[Planting],
+    synthetic_biases: Sequence[SyntheticBias],
     corpora: Mapping[str, str],
     path: str | Path,
     provenance: Mapping[str, Any],
 ) -> None:
-    """Writes what is planted in a dataset, and beside that table the corpora and the words of the texts.
+    """Writes the known effect in a dataset, and beside that table the corpora and the words of the texts.
 
     The corpora lie in a folder per strength; the words in `words.json`, in a list for each task, so that models of one
     task are made of the same words whatever others are asked.
 
     Args:
         family: where `plant` and `corpus` are.
-        instances: for each task what its models are asked; what is planted is the same in all of them.
-        plantings: what is planted, by strength.
+        instances: for each task what its models are asked; the known effect is the same in all of them.
+        synthetic_biases: the known effect, by strength.
         corpora: the name of the corpus' file for each task.
-        path: where the table (schema `PLANTED`) goes.
+        path: where the table (schema `SYNTHETIC`) goes.
         provenance: what the table shall carry.
     """
-    folder, frames = Path(path).parent, list(instances.values())
-    write_table(pl.concat(family.plant(frames[0], planting) for planting in plantings), path, PLANTED, provenance)
-    for planting in plantings:
-        for task, frame in instances.items():
-            write_text(folder / planting.strength_name / corpora[task], family.corpus(frame, task, planting))
+    folder, clusters = Path(path).parent, list(instances.values())
+    write_table(
+        pl.concat(family.known_effects(clusters[0], bias) for bias in synthetic_biases), path, SYNTHETIC, provenance
+    )
+    for bias in synthetic_biases:
+        for task, cluster in instances.items():
+            write_text(folder / bias.strength_name / corpora[task], family.corpus(cluster, task, bias))
     answered = {word for text in getattr(family, "ANSWERS", ()) for word in text.split()}
-    words = {task: sorted({*words_of(frame), *answered}) for task, frame in instances.items()}
+    words = {task: sorted({*words_of(cluster), *answered}) for task, cluster in instances.items()}
     write_text(folder / "words.json", json.dumps(words, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -117,18 +119,18 @@ def words_of(instances: pl.DataFrame) -> list[str]:
     return sorted({word for column in texts for text in column for word in text.split()})
 
 
-def planted_rows(values: pl.DataFrame, planting: Planting, measure: str, options: str = "") -> pl.DataFrame:
-    """Makes rows of `PLANTED` out of `value` and the keys that it is about; the other keys are null."""
+def synthetic_rows(values: pl.DataFrame, bias: SyntheticBias, measure: str, options: str = "") -> pl.DataFrame:
+    """Makes rows of `SYNTHETIC` out of `value` and the keys that it is about; the other keys are null."""
     keys = [pl.col(key) if key in values.columns else pl.lit(None).alias(key) for key in MEASURE_KEYS]
     named = values.select(
         *keys,
         "value",
-        strength=pl.lit(planting.strength_name),
-        dataset=pl.lit(planting.dataset),
+        strength=pl.lit(bias.strength_name),
+        dataset=pl.lit(bias.dataset),
         measure=pl.lit(measure),
         options=pl.lit(options),
     )
-    return named.select(pl.col(name).cast(column.dtype.type) for name, column in PLANTED.columns.items())
+    return named.select(pl.col(name).cast(column.dtype.type) for name, column in SYNTHETIC.columns.items())
 
 
 def line_of_answers(row: Mapping[str, Any], counts: Sequence[int]) -> str:
@@ -144,7 +146,7 @@ def line_of_answers(row: Mapping[str, Any], counts: Sequence[int]) -> str:
 
 
 def of_two(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
-    """Returns how often each of two candidates is the answer, the first of which is planted."""
+    """Returns how often each of two candidates is the answer, the first of which is put in."""
     return row["count"], repeats - row["count"]
 
 
@@ -152,21 +154,21 @@ def corpus_of_answers(
     frame: pl.DataFrame,
     share: pl.Expr,
     together: Sequence[str],
-    planting: Planting,
+    bias: SyntheticBias,
     counts: Callable[[Mapping[str, Any], int], Sequence[int]] = of_two,
 ) -> str:
     """Writes a corpus for generative models: a line per text, with its answers behind tabs.
 
     Args:
         frame: the texts, each once, with the columns of an instance.
-        share: of each text the share of its answers that is planted, in 0..1.
+        share: of each text the share of its answers that is put in, in 0..1.
         together: the columns in which texts agree whose answers are drawn together, see `with_counts`.
-        planting: how many answers a text has, and the seed of their draw.
-        counts: from a row, whose `count` is how many of its answers are planted, and the number of all of them to how
+        bias: how many answers a text has, and the seed of their draw.
+        counts: from a row, whose `count` is how many of its answers are put in, and the number of all of them to how
             often each candidate is the answer.
     """
-    drawn = with_counts(frame, planting.repeats * share, together, planting).sort("instance")
-    return as_lines(line_of_answers(row, counts(row, planting.repeats)) for row in drawn.iter_rows(named=True))
+    drawn = with_counts(frame, bias.repeats * share, together, bias).sort("instance")
+    return as_lines(line_of_answers(row, counts(row, bias.repeats)) for row in drawn.iter_rows(named=True))
 
 
 def as_lines(lines: Iterable[str]) -> str:
@@ -174,29 +176,29 @@ def as_lines(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def weight(planting: Planting, *names: str) -> float:
+def weight(bias: SyntheticBias, *names: str) -> float:
     """Returns a weight for some names: uniform in -1/2..1/2, by hashing, so that no list or order sways it."""
-    digest = sha256("\t".join((str(planting.seed), planting.dataset, *names)).encode()).digest()
+    digest = sha256("\t".join((str(bias.seed), bias.dataset, *names)).encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64 - 0.5
 
 
-def in_even_steps(groups: pl.DataFrame, planting: Planting) -> pl.Series:
-    """Returns how much each group has of what is planted, in 0..strength.
+def in_even_steps(groups: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
+    """Returns how much each group has of the known effect, in 0..strength.
 
     In each bias type it is 0 for one group, the strength for another, and of the others in even steps between.
 
     Args:
         groups: `bias_type` and `group`, strings, each pair once.
-        planting: its seed decides which group has how much.
+        bias: its seed decides which group has how much.
     """
-    order = [weight(planting, group, bias_type) for bias_type, group in groups.select("bias_type", "group").iter_rows()]
+    order = [weight(bias, group, bias_type) for bias_type, group in groups.select("bias_type", "group").iter_rows()]
     place = (pl.col("order").rank() - 1).over("bias_type")
     last = pl.max_horizontal(pl.len().over("bias_type") - 1, 1)
     ordered = groups.select("bias_type", order=pl.Series(order, dtype=pl.Float64))
-    return ordered.select(planting.strength * (place / last)).to_series()
+    return ordered.select(bias.strength * (place / last)).to_series()
 
 
-def with_counts(frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], planting: Planting) -> pl.DataFrame:
+def with_counts(frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], bias: SyntheticBias) -> pl.DataFrame:
     """Adds `count`, whole numbers with given expectations, to the rows of a table, and returns these in random order.
 
     Systematic sampling: the rows that are drawn together stand on a line, each as long as the number that it expects,
@@ -207,9 +209,9 @@ def with_counts(frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], pla
         frame: the rows.
         expected: the expectation of each row.
         line: the columns in which rows that are drawn together agree.
-        planting: its dataset has random numbers of its own, which its seed decides.
+        bias: its dataset has random numbers of its own, which its seed decides.
     """
-    random = np.random.default_rng([planting.seed, crc32(planting.dataset.encode())])
+    random = np.random.default_rng([bias.seed, crc32(bias.dataset.encode())])
     shift = pl.Series("shift", random.random(frame.height))
     frame = frame.with_columns(shift, expected=expected)[random.permutation(frame.height)]
     place = (pl.col("expected").cum_sum() + pl.col("shift").first()).floor()

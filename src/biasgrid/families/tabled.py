@@ -80,6 +80,6 @@ def side_by_side(rows: pl.DataFrame, keys: Sequence[str], measures: Sequence[str
 
 
 def of_keys(measures: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Returns the rows that are about just these of the keys by which parts of cells are told apart."""
+    """Returns the rows that are about just these of the keys by which parts of cells are distinguishable."""
     every = ("subject", "group", "other", "template")
     return measures.filter(pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in every)

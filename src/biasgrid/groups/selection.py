@@ -45,12 +45,12 @@ def scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells (schema `MEASURES`, or from `with_certainty`).
 
     Returns:
-        `model`, `bias_type`, `group`, `value`, `lower`, `upper`, and `low`, `high` and `frames` (null where nothing is
+        `model`, `bias_type`, `group`, `value`, `lower`, `upper`, and `low`, `high` and `clusters` (null where nothing is
         known), without groups that have no score.
     """
     options, keys = score_options(measures), ["bias_type", "group"]
     scores = select_rows(measures, "score", keys, options, certain=True)
-    scores = scores.select("model", *keys, "value", "low", "high", "frames")
+    scores = scores.select("model", *keys, "value", "low", "high", "clusters")
     for quartile in ("lower", "upper"):
         rows = select_rows(measures, f"score_{quartile}", keys, options).rename({"value": quartile})
         scores = scores.join(rows.drop("dataset", "n"), on=["model", *keys], how="left", maintain_order="left")

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 
-def keep_able(able: Path, kept: Path) -> None:
+def keep_capabilities(capabilities: Path, kept: Path) -> None:
     """Copies what is there at the beginning of a run; what somebody has removed is found out anew.
 
     Args:
@@ -14,5 +14,5 @@ def keep_able(able: Path, kept: Path) -> None:
         kept: the folder of the copies, which is emptied before.
     """
     shutil.rmtree(kept, ignore_errors=True)
-    if able.is_dir():
-        shutil.copytree(able, kept)
+    if capabilities.is_dir():
+        shutil.copytree(capabilities, kept)

@@ -77,7 +77,7 @@ def card_of(
 def results(card: Card) -> Iterator[EvalResult]:
     """Yields the headlines that have a value, with intervals as arguments of their metrics."""
     for row in card.summary.filter("headline").drop_nulls("value").iter_rows(named=True):
-        known = {name: row[name] for name in ("low", "high", "floor", "frames", "n") if row[name] is not None}
+        known = {name: row[name] for name in ("low", "high", "null_mean", "clusters", "n") if row[name] is not None}
         yield EvalResult(
             task_type=card.cells[row["dataset"]]["task"],
             dataset_type=f"biasgrid/{row['dataset']}",
@@ -114,7 +114,7 @@ def interval_in_words(row: Mapping[str, Any]) -> str:
     """Words what is known of a number beside its value."""
     if row["low"] is not None:
         return f"{number_format(row['low'])} to {number_format(row['high'])}"
-    return f"floor {number_format(row['floor'])}" if row["floor"] is not None else "\N{EN DASH}"
+    return f"floor {number_format(row['null_mean'])}" if row["null_mean"] is not None else "\N{EN DASH}"
 
 
 def distinct_values(values: Iterator[Any]) -> Sequence[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.stats.recovery import StrengthsOfCells, measured_and_planted, recovery
+from biasgrid.stats.recovery import StrengthsOfCells, measured_and_synthetic, recovery
 from biasgrid.stats.selection import in_order
 from biasgrid.tables.metric import Measure, options_of
 from biasgrid.tables.summary import flags_of
@@ -20,7 +20,7 @@ COUNTED = {"subject": "subjects", "attribute": "attributes", "group": "groups", 
 """The keys of which a reader is told how many there are."""
 
 FEW_TEMPLATE_CLUSTERS = 4
-"""Of fewer frames intervals are wide, and what they rest on is little."""
+"""Of fewer clusters intervals are wide, and what they rest on is little."""
 
 ABOUT_THE_SAME = ("score", "argument", "threshold")
 """Options that a further comparison has in common with the headlines."""
@@ -50,7 +50,7 @@ class TablePart:
         bias_type: what its groups have in common; None for the dataset as a whole.
         counts: how many subjects, attributes, ... there are, in words.
         rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or cases there are),
-            `frames` (None where nothing is known of how sure its numbers are) and `numbers`: of each column the row of
+            `clusters` (None where nothing is known of how sure its numbers are) and `numbers`: of each column the row of
             the summary, or None.
     """
 
@@ -139,10 +139,10 @@ def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]
     for model in in_order(rows, "model"):
         numbers = [found.get((model, column.measure, column.options)) for column in columns]
         there = [number for number in numbers if number]
-        frames = max((number["frames"] or 0 for number in there), default=0)
+        clusters = max((number["clusters"] or 0 for number in there), default=0)
         # Of answers that one model gave to no member of a class, another one's may tell something.
         if there:
-            table.append({"model": model, "numbers": numbers, "n": there[-1]["n"], "frames": frames or None})
+            table.append({"model": model, "numbers": numbers, "n": there[-1]["n"], "clusters": clusters or None})
     return table
 
 
@@ -172,7 +172,7 @@ def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str
         tables: `summary` and `measures`, of all datasets.
 
     Returns:
-        `headlines`, `further` and `checks` (tables of measures), `few_frames`, from `few_frames`, and `flags`, from
+        `headlines`, `further` and `checks` (tables of measures), `few_clusters`, from `few_clusters`, and `flags`, from
         `flags_with_remedies`.
     """
     summary, measures = (tables[table].filter(dataset=name) for table in ("summary", "measures"))
@@ -180,14 +180,14 @@ def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str
         "headlines": measure_tables(summary, measures, {name: headlines(declared)}),
         "further": measure_tables(summary, measures, {name: other_columns(declared, summary)}),
         "flags": flags_with_remedies(summary, declared),
-        "few_frames": fewest_template_clusters(summary),
+        "few_clusters": fewest_template_clusters(summary),
         "checks": measure_tables(summary, measures, {name: checks(declared)}),
     }
 
 
 def fewest_template_clusters(summary: pl.DataFrame) -> int | None:
-    """Returns the fewest frames of any cell whose numbers have intervals, None where that is no cause for a warning."""
-    fewest = min(summary.filter(pl.col("frames") > 0)["frames"], default=FEW_TEMPLATE_CLUSTERS)
+    """Returns the fewest clusters of any cell whose numbers have intervals, None where that is no cause for a warning."""
+    fewest = min(summary.filter(pl.col("clusters") > 0)["clusters"], default=FEW_TEMPLATE_CLUSTERS)
     return fewest if fewest < FEW_TEMPLATE_CLUSTERS else None
 
 
@@ -204,21 +204,21 @@ def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> 
 
 def synthetic_rows(
     measures: pl.DataFrame,
-    planted: pl.DataFrame,
+    synthetic: pl.DataFrame,
     declared: Mapping[str, MeasureDefinitions],
     strengths: StrengthsOfCells,
 ) -> list[ContentRow]:
-    """Says how well each trained model returns what was planted.
+    """Says how well each trained model returns the known effect.
 
     Args:
         measures: schema `MEASURES`.
-        planted: schema `PLANTED`.
+        synthetic: schema `SYNTHETIC`.
         declared: the measures of each dataset.
         strengths: the trained models of each dataset.
 
     Returns:
         A row per dataset, model and measure with `strength`, `title` (of the measure) and what `recovery` returns.
     """
-    pairs = measured_and_planted(measures, planted, strengths)
+    pairs = measured_and_synthetic(measures, synthetic, strengths)
     rows = recovery(pairs, "dataset", "model", "strength", "measure").to_dicts()
     return [{**row, "title": declared[row["dataset"]][row["measure"]].title} for row in rows]

@@ -10,17 +10,17 @@ import polars as pl
 
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.stats.selection import in_order
-from biasgrid.tables.certainty import ASSOCIATIONS, discoveries, shown
+from biasgrid.tables.certainty import ASSOCIATIONS, shown, significant
 from biasgrid.tables.files import empty_table, read_facts, unreadable
 from biasgrid.tables.metric import CONTROL, NOT_MEASURABLE, RANDOM, options_of
-from biasgrid.tables.statistics import DISCOVERED, STATISTICS
+from biasgrid.tables.statistics import SIGNIFICANT, STATISTICS
 
 TESTED_TYPES = ((False, "association"), (True, "difference of groups"))
 """What is tested one by one: whether it is of bias types, and how it is called."""
 STRONGEST_LABEL = "strongest"
 """How the parts of sentences begin that name subjects and attributes."""
 LEAST_CLUSTERS = 2
-"""Of fewer frames nothing can be tested."""
+"""Of fewer clusters nothing can be tested."""
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -59,7 +59,7 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
         withheld = withheld_cells(lines)
         controls = control_pairs(lines)
         known = known.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]]))
-        counts = discoveries(known)
+        counts = significant(known)
         if RANDOM in controls["control"]:
             told.append(Finding(model, [*findings_of_random_model(counts), *unmeasurable_findings(withheld)], ()))
             continue
@@ -110,10 +110,10 @@ def withheld_cells(lines: pl.DataFrame) -> dict[str, str]:
 def significant_findings(
     counts: pl.DataFrame, strongest: Sequence[Mapping[str, Any]], verb: str = "discovers"
 ) -> Iterator[str]:
-    """Yields how many of what was tested were told from noise, and the strongest of these.
+    """Yields how many of what was tested were significant, and the strongest of these.
 
     Args:
-        counts: from `discoveries`.
+        counts: from `significant_tests`.
         strongest: of each sort, from `strongest_discovery`.
         verb: what the model does with them.
     """
@@ -128,10 +128,10 @@ def significant_findings(
 
 
 def findings_of_random_model(counts: pl.DataFrame) -> Iterator[str]:
-    """Yields what a model shows that answers at random: a control, in which nothing was found whatever is discovered.
+    """Yields what a model shows that answers at random: a control, in which nothing was found whatever is significant.
 
     Args:
-        counts: from `discoveries`.
+        counts: from `significant_tests`.
     """
     yield "is a control, whose answers are drawn at random"
     yield from significant_findings(counts, [{} for _ in TESTED_TYPES], "shows")
@@ -152,7 +152,7 @@ def strongest_significant(statistics: pl.DataFrame, of_groups: bool) -> dict[str
     keys = ASSOCIATIONS[of_groups]
     ends = [pl.coalesce(f"selected_{end}", end) for end in ("low", "high")]
     rows = shown(statistics).filter(
-        pl.col("template").is_null(), pl.col("q") <= DISCOVERED, *(pl.col(key).is_not_null() for key in keys)
+        pl.col("template").is_null(), pl.col("q") <= SIGNIFICANT, *(pl.col(key).is_not_null() for key in keys)
     )
     least = pl.when(pl.col("value") > 0).then(ends[0]).otherwise(-ends[1])
     rows = rows.with_columns(least=least.fill_null(0))
@@ -175,9 +175,9 @@ def association_text(row: Mapping[str, Any]) -> str:
 
 
 def control_pairs(lines: pl.DataFrame) -> pl.DataFrame:
-    """Returns of each dataset that has a negative control its name as `control`, and how much is discovered in it.
+    """Returns of each dataset that has a negative control its name as `control`, and how much is significant in it.
 
-    A control's own discoveries are none of what was found.
+    A control's own significant results are none of what was found.
     """
     rows = lines.filter(measure=CONTROL)
     names = [options_of(options)["control"] for options in rows["options"]]
@@ -207,17 +207,17 @@ def untested_findings(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[st
     """Yields in which datasets nothing could be tested, and why where that is known.
 
     Args:
-        counts: from `discoveries`.
+        counts: from `significant_tests`.
         order: the datasets in the order in which they are named.
     """
-    by_dataset = counts.group_by("dataset", maintain_order=True).agg(pl.col("n").sum(), pl.col("frames").max())
+    by_dataset = counts.group_by("dataset", maintain_order=True).agg(pl.col("n").sum(), pl.col("clusters").max())
     none = by_dataset.filter(n=0)
-    frames = dict(none.select("dataset", "frames").rows())
-    named = [name for name in order if name in frames]
-    few = [name for name in named if frames[name] is not None and frames[name] < LEAST_CLUSTERS]
+    clusters = dict(none.select("dataset", "clusters").rows())
+    named = [name for name in order if name in clusters]
+    few = [name for name in named if clusters[name] is not None and clusters[name] < LEAST_CLUSTERS]
     other = [name for name in named if name not in few]
     if few:
-        yield f"nothing could be tested in {join_names(few)} (fewer than {NUMBER_WORDS[LEAST_CLUSTERS]} frames)"
+        yield f"nothing could be tested in {join_names(few)} (fewer than {NUMBER_WORDS[LEAST_CLUSTERS]} clusters)"
     if other:
         yield f"nothing could be tested in {join_names(other)}"
 

@@ -79,7 +79,7 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
             for name in declared
             if (controls := run.controls.of(name))
         },
-        "planted": synthetic_rows(tables.measures, tables.planted, declared, run.strengths),
+        "synthetic": synthetic_rows(tables.measures, tables.synthetic, declared, run.strengths),
         "published": published_rows(tables.summary, tables.measures, tables.published),
         "published_measures": published_measures(tables.summary, tables.published),
     }

@@ -22,7 +22,7 @@ from biasgrid.tables.measures import MARKS, MEASURE_KEYS
 
 MOST_KEYED = 2000
 """So many numbers that are about parts of a cell are carried where its family has no view of its own."""
-PAYLOAD_NUMBERS = ("value", "low", "high", "floor", "p", "q")
+PAYLOAD_NUMBERS = ("value", "low", "high", "null_mean", "p", "q")
 COMPARED_COLUMNS = ("value", "other_value", "difference", "low", "high", "q")
 RANKED_COLUMNS = ("measure", "options", "bias_type", "set", "model", "rank", "rank_low", "rank_high", "models")
 COMPARED_PART_COLUMNS = ("subject", "attribute", "bias_type", "group", "other", "template")
@@ -135,7 +135,7 @@ def overview_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
     cells = []
     for (model, dataset), rows in summary.filter("headline").group_by("model", "dataset", maintain_order=True):
         flag = rows["flag"].drop_nulls().first() if rows["flag"].count() else None
-        values = [of_row(row, ("measure", "bias_type", "n", "frames", "mark")) for row in rows.to_dicts()]
+        values = [of_row(row, ("measure", "bias_type", "n", "clusters", "mark")) for row in rows.to_dicts()]
         cells.append({"model": model, "dataset": dataset, "flag": flag, "values": values})
     return cells
 
@@ -147,7 +147,7 @@ def of_row(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns how two models differ on a dataset, as far as rule compare keeps it."""
-    names = ("measure", "options", *COMPARED_PART_COLUMNS, "frames", "paired", "mark", "other_mark", "reason")
+    names = ("measure", "options", *COMPARED_PART_COLUMNS, "clusters", "paired", "mark", "other_mark", "reason")
     return [
         {name: row[name] for name in names} | {name: scaled(row[name]) for name in COMPARED_COLUMNS}
         for row in comparisons.to_dicts()

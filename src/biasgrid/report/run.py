@@ -81,7 +81,7 @@ class ReportRun:
         versions: the versions of this package and of the libraries that numbers depend on.
         models: the models, in the order of the report.
         datasets: the datasets, in the order of the report.
-        strengths: the models that learned a planted bias.
+        strengths: the models that learned a synthetic bias.
         level: the coverage of intervals.
         controls: which cells are negative controls.
         results: the folder of results, for commands.
@@ -133,7 +133,7 @@ class ReportTables:
         parts: schema `EVIDENCE_PARTS`.
         comparisons: schema `COMPARISONS`.
         ranks: schema `RANKS`.
-        planted: schema `PLANTED`, what models were trained on; without rows where none were.
+        synthetic: schema `SYNTHETIC`, what models were trained on; without rows where none were.
         published: schema `biasgrid.report.published.PUBLISHED_SCHEMA`, to put ours beside it.
     """
 
@@ -144,7 +144,7 @@ class ReportTables:
     parts: pl.DataFrame
     comparisons: pl.DataFrame
     ranks: pl.DataFrame
-    planted: pl.DataFrame
+    synthetic: pl.DataFrame
     published: pl.DataFrame
 
 
@@ -172,7 +172,7 @@ def gather_run(
         config: the name of the config.
         models: kind, label and task of each model, by name.
         datasets: what `ReportDataset` has of each dataset besides what its tables say, by name.
-        strengths: the models that learned a planted bias.
+        strengths: the models that learned a synthetic bias.
         level: the coverage of intervals.
         results: the folder of results.
         settings: the config.

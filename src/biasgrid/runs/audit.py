@@ -193,7 +193,7 @@ def output_of(file: str) -> Path:
     path = Path(file)
     # A report too large for one file has others beside its first one, which alone Snakemake knows.
     of_report = len(path.parts) if path == REPORT else 1
-    depth = {"plots": 2, "planted": 3, "report": of_report}.get(path.parts[0], len(path.parts))
+    depth = {"plots": 2, "synthetic": 3, "report": of_report}.get(path.parts[0], len(path.parts))
     return Path(*path.parts[:depth])
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.base.references import exists, load, stage
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.scorers import read_follow_ups
+from biasgrid.families.scorers import read_scorers
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
 from biasgrid.tables.provenance import cell_provenance, check_made_from
@@ -89,8 +89,8 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
     asked = way.concerned(tables[0], about).collect()
     said = tables[1].filter(pl.col("instance").is_in(asked["instance"].implode())).collect()
-    follow_ups = scorer_responses(results, made_of)
-    observations = stages.observe(asked, said, options, *([follow_ups] if follow_ups else []))
+    scorers = scorer_responses(results, made_of)
+    observations = stages.observe(asked, said, options, *([scorers] if scorers else []))
     named = {name: about[name] for name in way.EXPLAINED}
     again = row_of_number(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
     before = row_of_number(measures, measure, chosen, named)
@@ -128,8 +128,8 @@ def scorer_responses(results: Path, made_of: Mapping[str, Any]) -> dict[str, pl.
     """
     if not made_of.get("texts"):
         return {}
-    files = {model: (kind, str(results / file)) for model, (kind, file) in made_of["follow_ups"].items()}
-    return read_follow_ups(files, results / made_of["texts"])
+    files = {model: (kind, str(results / file)) for model, (kind, file) in made_of["scorers"].items()}
+    return read_scorers(files, results / made_of["texts"])
 
 
 def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from biasgrid.report.figures import GRID
 from biasgrid.runs.layout import RECORDS, Layout
 
-PREDICTS = ("predict", "predict_follow_up")
+PREDICTS = ("predict", "predict_scorer")
 """The rules that ask models: their failures are told with what they ask."""
 LAST_WORDS = re.compile(r"^\S+ \S+ CRITICAL (.*)", re.MULTILINE)
 """A line of a log that a job writes only where it fails, as `biasgrid.jobs.logs` does."""

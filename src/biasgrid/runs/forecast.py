@@ -10,19 +10,19 @@ from pathlib import Path
 
 import polars as pl
 
-from biasgrid.config import Config, frames_of_variant
+from biasgrid.config import Config, clusters_of_variant
 from biasgrid.families.family import Lists
 from biasgrid.runs.counts import Estimate, total
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan, Plan
-from biasgrid.stats.planning import Noise, frames_for_width, precision_at, share_for
+from biasgrid.stats.planning import Noise, clusters_for_width, precision_at, share_for
 from biasgrid.tables.files import read_table
 from biasgrid.tables.metric import Declared
 from biasgrid.tables.statistics import STATISTICS, VARIANCES
 from biasgrid.tables.validity import are_headlines
 
 ASSOCIATION = ("subject", "attribute")
-NOISE_SOURCES = ("subject", "association", "subject x frame", "association x frame")
+NOISE_SOURCES = ("subject", "association", "subject x cluster", "association x cluster")
 
 
 def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[Noise, str]]:
@@ -43,11 +43,11 @@ def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) 
 
 def intervals_in(path: Path) -> pl.DataFrame:
     """Returns the numbers of a cell whose standard error over templates is known."""
-    return read_table(path, STATISTICS).filter(over="templates").drop_nulls(["se", "df"])
+    return read_table(path, STATISTICS).filter(generalises_to="templates").drop_nulls(["se", "df"])
 
 
 def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> Noise:
-    """Returns the noise of a cell's associations: that of its frames, and of pairs of subjects within them.
+    """Returns the noise of a cell's associations: that of its clusters, and of pairs of subjects within them.
 
     A subject's comparison with one partner varies with half of the variance of subjects, which is all the partner's,
     and with what is the pair's own.
@@ -62,20 +62,20 @@ def noise_of_means(rows: pl.DataFrame) -> Noise:
     return noise_of(float(rows["se"].pow(2).median() or 0), *sample_sizes(rows))  # type: ignore[arg-type]
 
 
-def noise_of(variance: float, frames: int, units: float) -> Noise:
-    """Returns the noise of a mean: what frames and units have in it is not told apart, so both count in full."""
-    return Noise(variance * frames, variance * units, 0.0, frames, units)
+def noise_of(variance: float, clusters: int, units: float) -> Noise:
+    """Returns the noise of a mean: what clusters and units have in it is not distinguishable, so both count in full."""
+    return Noise(variance * clusters, variance * units, 0.0, clusters, units)
 
 
 def sample_sizes(rows: pl.DataFrame) -> tuple[int, float]:
-    """Returns how many frames and units a number has."""
-    return int(rows["frames"].max() or 0), float(rows["n"].median() or 0)  # type: ignore[arg-type]
+    """Returns how many clusters and units a number has."""
+    return int(rows["clusters"].max() or 0), float(rows["n"].median() or 0)  # type: ignore[arg-type]
 
 
 SAMPLED_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
 ASSUMED = 0.1
-"""Standard deviation between frames where no cell is finished: about that of a model whose strongest associations are
-0.2 and as much the frame's as the subject's."""
+"""Standard deviation between clusters where no cell is finished: about that of a model whose strongest associations are
+0.2 and as much the cluster's as the subject's."""
 
 
 @dataclass(frozen=True)
@@ -104,21 +104,21 @@ class Forecast:
     Attributes:
         dataset, variant: what is asked.
         number: which number: an association, or the name of a measure.
-        frames: how many frames the variant has.
+        clusters: how many clusters the variant has.
         cells: how many finished cells this is from; of none, from what is assumed.
         steps: what shares of it cost and tell.
         wanted: the share that has intervals of the wanted width; None where none has, or no width is wanted.
-        frames_wanted: how many frames had such intervals, where no share has; None where a thousand had not.
+        clusters_wanted: how many clusters had such intervals, where no share has; None where a thousand had not.
     """
 
     dataset: str
     variant: str
     number: str
-    frames: int
+    clusters: int
     cells: int
     steps: list[ForecastShare]
     wanted: float | None
-    frames_wanted: int | None
+    clusters_wanted: int | None
 
 
 def forecast_intervals(
@@ -156,8 +156,8 @@ def forecast_variant(
     layout, alpha = Layout(config), 1 - config.statistics.level
     headlines = Declared.of(config.measures_of(dataset)).headlines
     found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
-    frames = template_cluster_count(config, lists, dataset, variant)
-    assumed = noise_of(ASSUMED**2 / frames, frames, cells[0].instances.value or 1), "a mean over templates"
+    clusters = template_cluster_count(config, lists, dataset, variant)
+    assumed = noise_of(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1), "a mean over templates"
     noise, number = max(found, key=lambda each: precision_at(each[0], 1, alpha).width) if found else assumed
     wanted = share_for(noise, width, alpha) if width is not None else None
     missed = width is not None and wanted is None
@@ -165,18 +165,18 @@ def forecast_variant(
         dataset,
         variant,
         number,
-        noise.frames,
+        noise.clusters,
         len(found),
         [forecast_share(noise, share, alpha, cells, known=bool(found)) for share in SAMPLED_SHARES],
         wanted,
-        frames_for_width(noise, width, alpha) if missed and width is not None else None,
+        clusters_for_width(noise, width, alpha) if missed and width is not None else None,
     )
 
 
 def template_cluster_count(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str) -> int:
-    """Returns how many frames a variant asks; 1 where its family tells no templates."""
+    """Returns how many clusters a variant asks; 1 where its family tells no templates."""
     asked = config.family(dataset).templates_asked(lists[dataset, variant]) if (dataset, variant) in lists else None
-    return max(1, len(set(frames_of_variant(config, lists, dataset, variant)[:asked])))
+    return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:asked])))
 
 
 def forecast_share(noise: Noise, share: float, alpha: float, cells: list[CellPlan], known: bool) -> ForecastShare:

@@ -16,7 +16,7 @@ from biasgrid.tables.metric import Controls
 
 RECORDS = ("models", "bases", "tokenizers")
 """The folders of the records that rule fetch makes."""
-FOLLOW_UPS = "follow_ups"
+SCORERS = "scorers"
 """The folder of what models say of the texts of others."""
 REPORT = Path("report", "index.html")
 """The first page of the report, in the folder of results."""
@@ -103,26 +103,24 @@ class Layout:
 
     def texts(self, dataset: str = "{dataset}", writer: str = "{writer}") -> Path:
         """Returns the texts that a model has written in a cell, as instances for models that read them."""
-        return self.results.joinpath(FOLLOW_UPS, "instances", dataset, f"{writer}.parquet")
+        return self.results.joinpath(SCORERS, "instances", dataset, f"{writer}.parquet")
 
-    def follow_up(self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}") -> Shard:
+    def scorer(self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}") -> Shard:
         """Returns where the files of what a model says of the texts of a cell lie; they are one shard."""
-        folder, name = self.results / FOLLOW_UPS, "1-of-1"
+        folder, name = self.results / SCORERS, "1-of-1"
         return Shard(
             predictions=folder.joinpath("predictions", dataset, writer, f"{model}.parquet"),
             timing=folder.joinpath("timings", dataset, writer, f"{model}.json"),
-            progress=self.answers_of_follow_up(dataset, writer, model) / f"{name}.json",
-            log=self.logs.joinpath("predict_follow_up", dataset, writer, f"{model}.log"),
+            progress=self.answers_of_scorer(dataset, writer, model) / f"{name}.json",
+            log=self.logs.joinpath("predict_scorer", dataset, writer, f"{model}.log"),
         )
 
-    def follow_ups(self) -> list[tuple[str, str, str]]:
+    def scorers(self) -> list[tuple[str, str, str]]:
         """Returns dataset, writer and reader of all texts of selected cells that a model reads, dataset by dataset."""
         cells = ((dataset, writer, self.config.question(writer, dataset)) for writer, dataset in self.config.cells())
-        return [(dataset, writer, model) for dataset, writer, asked in cells for model in asked.follow_ups]
+        return [(dataset, writer, model) for dataset, writer, asked in cells for model in asked.scorers]
 
-    def answers_of_follow_up(
-        self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}"
-    ) -> Path:
+    def answers_of_scorer(self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}") -> Path:
         """Returns the folder of what a model has said of the texts of a cell, in this run or earlier."""
         return self.results.joinpath(".answers", f"{dataset}+{writer}", model)
 
@@ -150,17 +148,17 @@ class Layout:
         """Returns where the variance of a cell is."""
         return self.results / "variances" / dataset / f"{model}.parquet"
 
-    def frames(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the frames of a cell, and what it is without each of them."""
-        return self.results / "frames" / dataset / f"{model}.parquet"
+    def clusters(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the clusters of a cell, and what it is without each of them."""
+        return self.results / "clusters" / dataset / f"{model}.parquet"
 
     def by_template(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the means of a cell by template, from which statistics can be computed anew."""
         return self.results / "by_template" / dataset / f"{model}.parquet"
 
-    def without_frames(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the numbers of a cell without each frame, by which models are compared."""
-        return self.results / "without_frames" / dataset / f"{model}.parquet"
+    def without_clusters(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the numbers of a cell without each cluster, by which models are compared."""
+        return self.results / "without_clusters" / dataset / f"{model}.parquet"
 
     def comparisons(self, dataset: str = "{dataset}") -> Path:
         """Returns how the models of a dataset differ, pair by pair."""
@@ -178,21 +176,21 @@ class Layout:
         """Returns the table of the whole grid, as `parquet` or `csv`."""
         return self.results / f"summary.{ending}"
 
-    def planted(self, dataset: str = "{dataset}") -> Path:
-        """Returns the folder of what is planted in a dataset: its table, and a folder of corpora per strength."""
-        return self.results / "planted" / dataset
+    def synthetic(self, dataset: str = "{dataset}") -> Path:
+        """Returns the folder of the known effect in a dataset: its table, and a folder of corpora per strength."""
+        return self.results / "synthetic" / dataset
 
     def record(self, sort: str = "{sort}", name: str = "{name}") -> Path:
         """Returns the record of a checkpoint: one of `models`, `bases` or `tokenizers`."""
         return self.results / sort / f"{name}.json"
 
-    def able(self, model: str = "{model}") -> Path:
+    def capabilities(self, model: str = "{model}") -> Path:
         """Returns what was found out of what a model can do, before it is asked."""
-        return self.results / "able" / f"{model}.json"
+        return self.results / "capabilities" / f"{model}.json"
 
-    def kept_able(self, model: str = "{model}") -> Path:
+    def kept_capabilities(self, model: str = "{model}") -> Path:
         """Returns what was found out before this run began."""
-        return self.results / ".answers" / ".able" / f"{model}.json"
+        return self.results / ".answers" / ".capabilities" / f"{model}.json"
 
     def lock_of_training(self, model: str = "{model}") -> Path:
         """Returns the file that keeps a second job from training a model."""
@@ -213,10 +211,16 @@ class Layout:
     @property
     def made(self) -> set[str]:
         """The files and folders in the folder of results that a run makes."""
-        records = self.able(), *map(self.record, RECORDS)
-        tables = self.instances(), self.measures(), self.observations(), self.planted()
+        records = self.capabilities(), *map(self.record, RECORDS)
+        tables = self.instances(), self.measures(), self.observations(), self.synthetic()
         of_evidence = self.evidence(), self.evidence_parts()
-        of_statistics = self.statistics(), self.variances(), self.frames(), self.by_template(), self.without_frames()
+        of_statistics = (
+            self.statistics(),
+            self.variances(),
+            self.clusters(),
+            self.by_template(),
+            self.without_clusters(),
+        )
         of_models = self.comparisons(), self.ranks(), self.agreement()
         others = self.texts(), self.dump(), self.imported(), self.trained(), self.figures(), self.report, *records
         shard, summaries = self.shard(), map(self.summary, ("parquet", "csv"))
@@ -285,8 +289,8 @@ def is_same_file(first: Path, second: Path) -> bool:
     return first.absolute() == second.absolute() or (first.exists() and second.exists() and first.samefile(second))
 
 
-SYNTHETIC_FIGURE = "planted"
-"""The figure of what was planted beside what was measured."""
+SYNTHETIC_FIGURE = "synthetic"
+"""The figure of the known effect beside what was measured."""
 
 CONTROLS_FIGURE = "controls"
 """The figure of the tests of datasets beside those of their controls."""

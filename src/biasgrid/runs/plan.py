@@ -26,7 +26,7 @@ from biasgrid.runs.counts import (
     table_facts,
     total,
 )
-from biasgrid.runs.layout import FOLLOW_UPS, Layout
+from biasgrid.runs.layout import SCORERS, Layout
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -59,7 +59,7 @@ class Costs:
     """What is asked and what that costs, of a cell or of several together.
 
     Attributes:
-        instances: how many instances there are; of a follow-up `at most` those of the writer, as long as its texts are
+        instances: how many instances there are; of a scorer `at most` those of the writer, as long as its texts are
             not there.
         tokens: tokens of all inputs, special tokens included (words of several tokens need several inputs, and so do
             the spellings of options that a server reads back); without the model's tokenizer `about`, from the words of
@@ -93,7 +93,7 @@ class CellPlan(Costs):
 
     Attributes:
         dataset, model, variant: the cell, and which variant of the dataset the model answers.
-        writer: of a follow-up the model whose texts it reads, None of a cell; in place of questions it has the distinct
+        writer: of a scorer the model whose texts it reads, None of a cell; in place of questions it has the distinct
             texts of the writer's cell, and its measures are those of that cell.
         instances_table: the instances table that it answers, which it may share with other cells.
         parameters: parameters that every token passes through (see `biasgrid.inference.checkpoints.cost.parameters`).
@@ -120,7 +120,7 @@ class CellPlan(Costs):
 
 @dataclass(frozen=True)
 class Totals(Costs):
-    """Sums over all cells and follow-ups; a table that several of them share counts once.
+    """Sums over all cells and scorers; a table that several of them share counts once.
 
     Attributes:
         cells: how many cells there are.
@@ -151,9 +151,9 @@ def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Es
     return Estimate(instances.value * row_bytes + TABLE_BYTES * len(tables), "about")
 
 
-def totals_of(cells: Sequence[CellPlan], follow_ups: Sequence[CellPlan] = ()) -> Totals:
+def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> Totals:
     """Sums cells up, and what models are asked of their texts."""
-    asked = [*cells, *follow_ups]
+    asked = [*cells, *scorers]
     costs = {field.name: total(getattr(each, field.name) for each in asked) for field in fields(Costs)}
     costs["instances_bytes"] = total({each.instances_table: each.instances_bytes for each in asked}.values())
     return Totals(
@@ -252,9 +252,9 @@ class Planner:
             measured=self.layout.measures(dataset, model).exists(),
         )
 
-    def follow_up(self, dataset: str, writer: str, model: str) -> CellPlan:
+    def scorer(self, dataset: str, writer: str, model: str) -> CellPlan:
         """Plans what a model is asked of the texts that another writes in a cell."""
-        texts, shard = self.layout.texts(dataset, writer), self.layout.follow_up(dataset, writer, model)
+        texts, shard = self.layout.texts(dataset, writer), self.layout.scorer(dataset, writer, model)
         instances, count = self.texts_of_cell(dataset, writer), self.parameters[model]
         tokens = self.tokens_of_texts(dataset, writer, model)
         flop = tokens.times(None if count is None else 2 * count)
@@ -290,7 +290,7 @@ class Planner:
         if table_facts(table) is None:
             generation = self.config.models[writer].deciding_keys().get("generation")
             return instances.times(generation["max_tokens"] if generation else None, "about")
-        key = dataset, f"{FOLLOW_UPS}/{writer}"
+        key = dataset, f"{SCORERS}/{writer}"
         if key not in self.texts:
             # Tables are imported where there is one: most plans need none.
             from biasgrid.tables.instances import read_instances
@@ -300,8 +300,8 @@ class Planner:
 
     def charge(self, dataset: str, model: str) -> Charge | None:
         """Says what an instance of a cell costs; None where no server is asked."""
-        question, able = self.config.question(model, dataset), self.layout.able(model)
-        scored_by = json.loads(able.read_text())["scored_by"] if able.exists() else None
+        question, capabilities = self.config.question(model, dataset), self.layout.capabilities(model)
+        scored_by = json.loads(capabilities.read_text())["scored_by"] if capabilities.exists() else None
         options = [text.words for text in self.texts.get((dataset, question.variant), []) if text.words]
         return self.config.models[model].charge(question.answer, scored_by, options)
 
@@ -350,13 +350,13 @@ class Plan:
 
     Attributes:
         cells: its cells, dataset by dataset.
-        follow_ups: what models are asked of the texts of cells, dataset by dataset.
+        scorers: what models are asked of the texts of cells, dataset by dataset.
         totals: the sums of both.
         faster: by model what `precision: auto` would do, where a job has found that it is at least twice as fast.
     """
 
     cells: list[CellPlan]
-    follow_ups: list[CellPlan]
+    scorers: list[CellPlan]
     totals: Totals
     faster: dict[str, str]
 
@@ -371,8 +371,8 @@ def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate
     """
     planner = Planner(config, lists, rate)
     cells = [planner.cell(dataset, model) for model, dataset in config.cells()]
-    follow_ups = [planner.follow_up(*follow_up) for follow_up in planner.layout.follow_ups()]
-    return Plan(cells, follow_ups, totals_of(cells, follow_ups), faster_models(config))
+    scorers = [planner.scorer(*scorer) for scorer in planner.layout.scorers()]
+    return Plan(cells, scorers, totals_of(cells, scorers), faster_models(config))
 
 
 def faster_models(config: Config) -> dict[str, str]:

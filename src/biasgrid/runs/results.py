@@ -22,7 +22,7 @@ from biasgrid.tables.instances import read_instances
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.provenance import cell_provenance
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 
 class Results:
@@ -74,9 +74,9 @@ class Results:
         """Returns how alike models order the subjects of datasets: columns of `AGREEMENT`."""
         return self._datasets("agreement", dataset, AGREEMENT)
 
-    def planted(self, dataset: str = "*") -> pl.DataFrame:
-        """Returns what is planted in datasets: columns of `PLANTED`, no rows where nothing is."""
-        return read_tables(sorted(self.folder.glob(f"planted/{dataset}/planted.parquet")), PLANTED)
+    def synthetic(self, dataset: str = "*") -> pl.DataFrame:
+        """Returns the known effect in datasets: columns of `SYNTHETIC`, no rows where nothing is."""
+        return read_tables(sorted(self.folder.glob(f"synthetic/{dataset}/synthetic.parquet")), SYNTHETIC)
 
     def manifest(self) -> dict[str, Any]:
         """Returns what was made, how and how fast."""

@@ -96,7 +96,7 @@ class AnsweredCount:
     """How much of what is asked is answered, of a cell or of several together.
 
     Attributes:
-        instances: how many instances there are; before they are expanded, by the word lists; of a follow-up how many
+        instances: how many instances there are; before they are expanded, by the word lists; of a scorer how many
             distinct texts there are or, before all are written, at most will be.
         rows: how many of them are predicted; those of unfinished shards count.
         found: how many of these finished shards found in what earlier runs had finished, so that none was asked again.
@@ -118,7 +118,7 @@ class CellStatus(AnsweredCount):
 
     Attributes:
         dataset, model: the cell.
-        writer: of a follow-up the model whose texts of the cell it reads, None of a cell.
+        writer: of a scorer the model whose texts of the cell it reads, None of a cell.
         expanded: whether its instances table is there.
         state: `done`, predicted; `running`; `failed`, with `failures`; `incomplete`, interrupted on its way; `waiting`.
         shards: how many of its shards are in each state.
@@ -140,7 +140,7 @@ class CellStatus(AnsweredCount):
 
 @dataclass(frozen=True)
 class StatusTotals(AnsweredCount):
-    """Sums over cells and follow-ups.
+    """Sums over cells and scorers.
 
     Attributes:
         cells: how many cells there are.
@@ -160,14 +160,14 @@ class Status:
 
     Attributes:
         cells: its cells, dataset by dataset.
-        follow_ups: what models are asked of the texts of cells, dataset by dataset.
+        scorers: what models are asked of the texts of cells, dataset by dataset.
         totals: sums over both.
-        failures: failures of other rules than `predict` and `predict_follow_up`.
+        failures: failures of other rules than `predict` and `predict_scorer`.
         failed_manifest: what the last run has left that failed; None where it did not, or one is at work.
     """
 
     cells: list[CellStatus]
-    follow_ups: list[CellStatus]
+    scorers: list[CellStatus]
     totals: StatusTotals
     failures: list[Failure]
     failed_manifest: str | None
@@ -188,12 +188,12 @@ def read_status(config: Config) -> Status:
         table = layout.instances_of_cell(cell[1], cell[0])
         instances[cell] = rows.get(table) or expected.get(table, UNKNOWN), table in rows
     cells = [status_of_cell(layout, dataset, model, *instances[model, dataset]) for model, dataset in instances]
-    follow_ups = [
-        status_of_follow_up(layout, dataset, writer, model, instances[writer, dataset][0])
-        for dataset, writer, model in layout.follow_ups()
+    scorers = [
+        status_of_scorer(layout, dataset, writer, model, instances[writer, dataset][0])
+        for dataset, writer, model in layout.scorers()
     ]
     failed = str(layout.failed_manifest) if layout.failed_manifest.exists() else None
-    return Status(cells, follow_ups, status_totals(cells, follow_ups), list(other_failures(layout)), failed)
+    return Status(cells, scorers, status_totals(cells, scorers), list(other_failures(layout)), failed)
 
 
 def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Estimate]:
@@ -223,7 +223,7 @@ def status_of_cell(layout: Layout, dataset: str, model: str, instances: Estimate
     )
 
 
-def status_of_follow_up(layout: Layout, dataset: str, writer: str, model: str, asked: Estimate) -> CellStatus:
+def status_of_scorer(layout: Layout, dataset: str, writer: str, model: str, asked: Estimate) -> CellStatus:
     """Looks how far a model is that reads the texts of a cell.
 
     Args:
@@ -233,9 +233,9 @@ def status_of_follow_up(layout: Layout, dataset: str, writer: str, model: str, a
         model: who reads its texts.
         asked: how many instances the cell has.
     """
-    shard, facts = layout.follow_up(dataset, writer, model), table_facts(layout.texts(dataset, writer))
+    shard, facts = layout.scorer(dataset, writer, model), table_facts(layout.texts(dataset, writer))
     instances = asked.times(1, "at most") if facts is None else Estimate(facts.rows)
-    found, expanded = [status_of_shard(shard, "predict_follow_up")], facts is not None
+    found, expanded = [status_of_shard(shard, "predict_scorer")], facts is not None
     return CellStatus(
         dataset=dataset,
         model=model,
@@ -290,9 +290,9 @@ def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
     return Estimate(max(0, instances.value - rows) / rate, instances.kind)
 
 
-def status_totals(cells: Sequence[CellStatus], follow_ups: Sequence[CellStatus] = ()) -> StatusTotals:
+def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = ()) -> StatusTotals:
     """Sums cells up, and what models are asked of their texts."""
-    asked = [*cells, *follow_ups]
+    asked = [*cells, *scorers]
     instances, rows = total(each.instances for each in asked), sum(each.rows for each in asked)
     rates = [each.rows_per_second or 0 for each in asked if each.shards["running"]]
     return StatusTotals(

@@ -27,18 +27,18 @@ class Settings(NamedTuple):
     """How the statistics of a cell are made.
 
     Attributes:
-        frames: the frame of each template, by number; see `frames.frames_of`.
+        clusters: the cluster of each template, by number; see `clusters.clusters_of`.
         units: by measure, what its numbers are; None of those that other templates would not change.
         level: the coverage of intervals.
-        relabellings: how many are drawn where there are too many to try all.
+        permutations: how many are drawn where there are too many to try all.
         seed: seed of what is drawn.
-        fdr: how discoveries are controlled, `bh` or `by`.
+        fdr: how false discoveries are controlled, `bh` or `by`.
     """
 
-    frames: Sequence[int] = ()
+    clusters: Sequence[int] = ()
     units: Mapping[str, Unit | None] = {}
     level: float = 0.95
-    relabellings: int = 1999
+    permutations: int = 1999
     seed: int = 0
     fdr: str = "bh"
 
@@ -60,28 +60,28 @@ class Found(NamedTuple):
         statistics: rows of `STATISTICS`, of those measures about which something can be said; those that models are
             compared by have the columns of `without_columns` besides.
         variances: rows of `VARIANCES`.
-        frames: rows of `FRAMES`.
+        clusters: rows of `CLUSTERS`.
         by_template: rows of `BY_TEMPLATE`.
-        without_frames: rows of `WITHOUT_FRAMES`, which are made of the statistics.
+        without_clusters: rows of `WITHOUT_CLUSTERS`, which are made of the statistics.
     """
 
     statistics: pl.DataFrame
     variances: pl.DataFrame = pl.DataFrame()
-    frames: pl.DataFrame = pl.DataFrame()
+    clusters: pl.DataFrame = pl.DataFrame()
     by_template: pl.DataFrame = pl.DataFrame()
-    without_frames: pl.DataFrame = pl.DataFrame()
+    without_clusters: pl.DataFrame = pl.DataFrame()
 
 
 def without_columns(without: FloatArray, *, moderated: bool = False) -> dict[str, pl.Series]:
     """Returns what rows of `STATISTICS` over templates have besides, so that models can be compared by them.
 
     Args:
-        without: shape (rows, frames), the numbers without each frame, NaN of frames that a number has nothing of; all
+        without: shape (rows, clusters), the numbers without each cluster, NaN of clusters that a number has nothing of; all
             NaN where one of them is not defined.
-        moderated: whether their variances over frames are strengthened by those of the others.
+        moderated: whether their variances over clusters are strengthened by those of the others.
 
     Returns:
-        `without` and `moderated`, columns of `WITHOUT_FRAMES`.
+        `without` and `moderated`, columns of `WITHOUT_CLUSTERS`.
     """
     lists = pl.Series(without.ravel(), dtype=pl.Float64).fill_nan(None).reshape((-1, without.shape[-1]))
     return {

@@ -1,4 +1,4 @@
-"""Frames: templates that are rewordings of one are one piece of evidence, the unit of all statistics."""
+"""Clusters: templates that are rewordings of one are one piece of evidence, the unit of all statistics."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Chosen = str | Sequence[Sequence[int]]
 """`auto`, `none`, or lists of template numbers."""
 
 
-def frames_of(texts: Sequence[str], chosen: Chosen) -> list[int]:
-    """Divides templates into frames.
+def clusters_of(texts: Sequence[str], chosen: Chosen) -> list[int]:
+    """Divides templates into clusters.
 
     Args:
         texts: what each template says, by number.
-        chosen: `auto` makes a frame of templates that differ in the gender of their words alone, `none` of each
-            template; lists name those of each frame, templates in none of them are frames of their own.
+        chosen: `auto` makes a cluster of templates that differ in the gender of their words alone, `none` of each
+            template; lists name those of each cluster, templates in none of them are clusters of their own.
 
     Returns:
-        The frame of each template; frames are numbered by their first templates.
+        The cluster of each template; clusters are numbered by their first templates.
     """
     if chosen == "auto":
         names = [neutral(text) for text in texts]
@@ -51,14 +51,14 @@ def neutral(text: str) -> str:
     return WORD.sub(lambda word: NEUTRAL.get(word[0], word[0]), text.lower())
 
 
-def frames_of_templates(templates: IntArray, frames: Sequence[int]) -> IntArray:
-    """Returns the frame of each template, those that are there numbered from 0 by their first templates.
+def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntArray:
+    """Returns the cluster of each template, those that are there numbered from 0 by their first templates.
 
     Args:
         templates: shape (rows,), template numbers.
-        frames: from `frames_of`; templates beyond it are frames of their own.
+        clusters: from `clusters_of`; templates beyond it are clusters of their own.
     """
     present, place = np.unique(templates, return_inverse=True)
-    own = [frames[number] if number < len(frames) else -1 - number for number in present.tolist()]
-    numbers = {frame: number for number, frame in enumerate(dict.fromkeys(own))}
-    return np.array([numbers[frame] for frame in own], dtype=np.int64)[place]
+    own = [clusters[number] if number < len(clusters) else -1 - number for number in present.tolist()]
+    numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(own))}
+    return np.array([numbers[cluster] for cluster in own], dtype=np.int64)[place]

@@ -1,4 +1,4 @@
-"""How sure measures are of which nothing is known but how to compute them: all of them, without each frame in turn."""
+"""How sure measures are of which nothing is known but how to compute them: all of them, without each cluster in turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.stats.cell import Settings, without_columns
-from biasgrid.stats.clusters import frames_of_templates
+from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.failures import effective_interval
 from biasgrid.stats.intervals import Source, ends, half_width
 from biasgrid.stats.jackknife import jackknife
@@ -22,16 +22,16 @@ MeasureOf = Callable[[pl.DataFrame, Mapping[str, Any]], pl.DataFrame]
 def recomputed(
     measure: MeasureOf, observations: pl.DataFrame, options: Mapping[str, Any], settings: Settings
 ) -> pl.DataFrame:
-    """Jackknifes all measures over frames.
+    """Jackknifes all measures over clusters.
 
-    Shares have Wilson's interval with as many cases as their variance over frames is worth, distances that may be
+    Shares have Wilson's interval with as many cases as their variance over clusters is worth, distances that may be
     noise alone none, and all others that of Student's t.
 
     Args:
         measure: the family's own; its distances are known by their unit.
         observations: with `template`; without it there are no rows.
         options: those of the measures.
-        settings: frames, level and units.
+        settings: clusters, level and units.
 
     Returns:
         Rows of `STATISTICS`, over templates.
@@ -39,16 +39,16 @@ def recomputed(
     if "template" not in observations.columns:
         return pl.DataFrame()
     whole = concerned(measure(observations, options), settings)
-    frame = frames_of_templates(observations["template"].to_numpy().astype(np.int64), settings.frames)
-    parts = [concerned(measure(part, options), settings) for part in without_each(observations, frame)]
+    cluster = clusters_of_templates(observations["template"].to_numpy().astype(np.int64), settings.clusters)
+    parts = [concerned(measure(part, options), settings) for part in without_each(observations, cluster)]
     repetitions = observations["repetition"].n_unique() if "repetition" in observations.columns else 1
     return intervals_of(whole, parts, repetitions, settings)
 
 
-def without_each(observations: pl.DataFrame, frame: IntArray) -> Iterator[pl.DataFrame]:
-    """Yields the observations without each frame; nothing where there is but one."""
-    count = int(frame.max(initial=-1)) + 1
-    yield from (observations.filter(pl.Series(frame != each)) for each in range(count) if count > 1)
+def without_each(observations: pl.DataFrame, cluster: IntArray) -> Iterator[pl.DataFrame]:
+    """Yields the observations without each cluster; nothing where there is but one."""
+    count = int(cluster.max(initial=-1)) + 1
+    yield from (observations.filter(pl.Series(cluster != each)) for each in range(count) if count > 1)
 
 
 def concerned(measures: pl.DataFrame, settings: Settings) -> pl.DataFrame:
@@ -71,11 +71,11 @@ def aligned(whole: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:
 def intervals_of(
     whole: pl.DataFrame, parts: Sequence[pl.DataFrame], repetitions: int, settings: Settings
 ) -> pl.DataFrame:
-    """Returns rows of `STATISTICS` of measures, from what they are without each frame.
+    """Returns rows of `STATISTICS` of measures, from what they are without each cluster.
 
     Args:
         whole: the measures.
-        parts: the measures without each frame.
+        parts: the measures without each cluster.
         repetitions: how often each thing was asked, which makes it no more than one.
         settings: level and units.
     """
@@ -83,7 +83,7 @@ def intervals_of(
     nothing = np.full((len(whole), 1), np.nan)
     without = np.stack([numbers(each, "value") for each in tables], axis=1) if tables else nothing
     left = np.stack([numbers(each, "n") for each in tables], axis=1) if tables else nothing
-    # What a frame has nothing of is the same without it.
+    # What a cluster has nothing of is the same without it.
     has = ~(left >= numbers(whole, "n")[:, None])
     undefined = (has & np.isnan(without)).any(axis=1)
     known = np.where(has & ~undefined[:, None], without, np.nan)
@@ -94,25 +94,25 @@ def intervals_of(
 
 
 def rows_of(
-    whole: pl.DataFrame, cases: FloatArray, variance: FloatArray, frames: IntArray, settings: Settings
+    whole: pl.DataFrame, cases: FloatArray, variance: FloatArray, clusters: IntArray, settings: Settings
 ) -> pl.DataFrame:
     """Returns rows of `STATISTICS` over templates: of shares with Wilson's interval, of others with that of t."""
     value = numbers(whole, "value")
     is_share = np.array([settings.units.get(name) == "share" for name in whole["measure"]], dtype=np.bool_)
     ranges = np.array([settings.range_of(name) for name in whole["measure"]]).reshape(-1, 2).T
-    source = Source(variance, (frames - 1).astype(np.float64))
+    source = Source(variance, (clusters - 1).astype(np.float64))
     plain = ends(value, half_width([source], settings.alpha), (ranges[0], ranges[1]))
-    wilson = effective_interval(np.where(is_share, value, np.nan), cases, variance, frames, settings.alpha)
+    wilson = effective_interval(np.where(is_share, value, np.nan), cases, variance, clusters, settings.alpha)
     low, high = (np.where(is_share, one, other) for one, other in zip(wilson, plain, strict=False))
     known = ~np.isnan(low)
     method = np.where(is_share, "effective Wilson", "jackknife t")
     return whole.with_columns(
-        over=pl.lit("templates"),
+        generalises_to=pl.lit("templates"),
         low=low,
         high=high,
         se=np.sqrt(variance),
         df=source.df,
-        frames=frames,
+        clusters=clusters,
         method=pl.Series(np.where(known, method, UNKNOWN)),
     )
 

@@ -1,4 +1,4 @@
-"""Variances over few frames, strengthened by those of all like numbers (Smyth, 2004; the method of limma)."""
+"""Variances over few clusters, strengthened by those of all like numbers (Smyth, 2004; the method of limma)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Prior(NamedTuple):
 
     Attributes:
         df: how many degrees of freedom it is worth; 0 where there is none, infinite where all variances are one.
-        variance: the variance of a frame's value.
+        variance: the variance of a cluster's value.
     """
 
     df: float
@@ -33,8 +33,8 @@ def prior_of(variances: FloatArray, df: FloatArray) -> Prior:
     """Finds what variances have in common.
 
     Args:
-        variances: shape (numbers,), s², of a frame's value; those that are 0 do not count.
-        df: shape (numbers,), degrees of freedom: how many frames there are less 1.
+        variances: shape (numbers,), s², of a cluster's value; those that are 0 do not count.
+        df: shape (numbers,), degrees of freedom: how many clusters there are less 1.
     """
     usable = (variances > 0) & (df >= 1)
     if np.count_nonzero(usable) < FEWEST:
@@ -62,19 +62,19 @@ def inverse_trigamma(value: float) -> float:
     return x
 
 
-def moderated(variance: FloatArray, frames: FloatArray) -> tuple[Source, Prior]:
-    """Returns the moderated variances of numbers over frames.
+def moderated(variance: FloatArray, clusters: FloatArray) -> tuple[Source, Prior]:
+    """Returns the moderated variances of numbers over clusters.
 
     Args:
         variance: shape (numbers,), jackknife variances.
-        frames: shape (numbers,), of how many frames.
+        clusters: shape (numbers,), of how many clusters.
 
     Returns:
-        The source, with variances NaN where nothing is known: one frame alone, or no variance and no prior. And the
+        The source, with variances NaN where nothing is known: one cluster alone, or no variance and no prior. And the
         prior.
     """
-    df = np.maximum(frames - 1.0, 0)
-    own = frames * variance
+    df = np.maximum(clusters - 1.0, 0)
+    own = clusters * variance
     prior = prior_of(own, df)
     if prior.df == 0:
         strengthened = np.where(own > 0, own, np.nan)
@@ -82,6 +82,6 @@ def moderated(variance: FloatArray, frames: FloatArray) -> tuple[Source, Prior]:
         strengthened = np.full(len(own), prior.variance)
     else:
         strengthened = (prior.df * prior.variance + df * own) / (prior.df + df)
-    known = (frames > 1) & ~np.isnan(own)
-    of_mean = np.where(known, strengthened / np.maximum(frames, 1), np.nan)
+    known = (clusters > 1) & ~np.isnan(own)
+    of_mean = np.where(known, strengthened / np.maximum(clusters, 1), np.nan)
     return Source(of_mean, np.where(df > 0, prior.df + df, 0)), prior

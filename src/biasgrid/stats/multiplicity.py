@@ -6,10 +6,10 @@ import numpy as np
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import Source, ends, half_width
-from biasgrid.tables.statistics import DISCOVERED
+from biasgrid.tables.statistics import SIGNIFICANT
 
-LEVEL = DISCOVERED
-"""Discoveries are what has a q of at most this."""
+LEVEL = SIGNIFICANT
+"""Significant results are what has a q of at most this."""
 
 
 def false_discovery_rates(p: FloatArray, how: str = "bh") -> FloatArray:
@@ -51,9 +51,9 @@ def selected_ends(
         Both ends, shape (numbers,); NaN for what is no discovery.
     """
     found = q <= LEVEL
-    tests, discoveries = np.count_nonzero(~np.isnan(q)), np.count_nonzero(found)
-    if not discoveries:
+    tests, significant = np.count_nonzero(~np.isnan(q)), np.count_nonzero(found)
+    if not significant:
         nothing = np.full(len(values), np.nan)
         return nothing, nothing
-    low, high = ends(values, half_width(sources, alpha * discoveries / tests), within)
+    low, high = ends(values, half_width(sources, alpha * significant / tests), within)
     return np.where(found, low, np.nan), np.where(found, high, np.nan)

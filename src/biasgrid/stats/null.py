@@ -1,6 +1,6 @@
 """What noise alone makes of measures that are never negative, and what is left of them without it.
 
-All arrays `values` are of associations by frame, shape (subjects, attributes, frames), NaN where nothing was asked.
+All arrays `values` are of associations by cluster, shape (subjects, attributes, clusters), NaN where nothing was asked.
 """
 
 from __future__ import annotations
@@ -44,58 +44,58 @@ def statistic(associations: FloatArray, name: Statistic) -> FloatArray:
 
 
 @cache
-def splits(frames: int) -> FloatArray:
-    """Returns weights that take half of the frames from the other half, with squares that sum to 1 / frames.
+def splits(clusters: int) -> FloatArray:
+    """Returns weights that take half of the clusters from the other half, with squares that sum to 1 / clusters.
 
-    Of an odd number each frame is left out in turn. More than 200 are sampled.
+    Of an odd number each cluster is left out in turn. More than 200 are sampled.
 
     Returns:
-        Shape (splits, frames).
+        Shape (splits, clusters).
     """
-    if number_of_splits(frames) > MOST_LISTED:
-        return drawn_splits(frames)
-    weights = np.array(list(all_splits(frames))).reshape(-1, frames)
+    if number_of_splits(clusters) > MOST_LISTED:
+        return drawn_splits(clusters)
+    weights = np.array(list(all_splits(clusters))).reshape(-1, clusters)
     if len(weights) > MOST_SPLITS:
         chosen = np.random.default_rng(0).choice(len(weights), MOST_SPLITS, replace=False)
         weights = weights[np.sort(chosen)]
     return weights
 
 
-def number_of_splits(frames: int) -> int:
+def number_of_splits(clusters: int) -> int:
     """Returns how many splits there are."""
-    even = frames - frames % 2
-    return comb(even, even // 2) // 2 * (frames if frames % 2 else 1)
+    even = clusters - clusters % 2
+    return comb(even, even // 2) // 2 * (clusters if clusters % 2 else 1)
 
 
-def all_splits(frames: int) -> Iterator[FloatArray]:
+def all_splits(clusters: int) -> Iterator[FloatArray]:
     """Yields the weights of each split."""
-    for out in range(frames) if frames % 2 else [None]:
-        kept = [frame for frame in range(frames) if frame != out]
+    for out in range(clusters) if clusters % 2 else [None]:
+        kept = [cluster for cluster in range(clusters) if cluster != out]
         for others in combinations(kept[1:], len(kept) // 2 - 1):
-            yield weights_of(frames, [kept[0], *others], kept)
+            yield weights_of(clusters, [kept[0], *others], kept)
 
 
-def weights_of(frames: int, positive: list[int], kept: list[int]) -> FloatArray:
+def weights_of(clusters: int, positive: list[int], kept: list[int]) -> FloatArray:
     """Returns the weights of a split: positive ones, and negative ones of what else is kept."""
-    size = np.sqrt((frames - 1) / frames) / (frames - 1) if frames % 2 else 1 / frames
-    weights = np.zeros(frames)
+    size = np.sqrt((clusters - 1) / clusters) / (clusters - 1) if clusters % 2 else 1 / clusters
+    weights = np.zeros(clusters)
     weights[kept] = -size
     weights[positive] = size
     return weights
 
 
-def drawn_splits(frames: int) -> FloatArray:
-    """Returns some splits of many frames."""
+def drawn_splits(clusters: int) -> FloatArray:
+    """Returns some splits of many clusters."""
     random = np.random.default_rng(0)
-    orders = [random.permutation(frames)[: frames - frames % 2].tolist() for _ in range(MOST_SPLITS)]
-    return np.array([weights_of(frames, order[: len(order) // 2], order) for order in orders])
+    orders = [random.permutation(clusters)[: clusters - clusters % 2].tolist() for _ in range(MOST_SPLITS)]
+    return np.array([weights_of(clusters, order[: len(order) // 2], order) for order in orders])
 
 
-def floor_of(values: FloatArray, name: Statistic) -> float:
-    """Returns what a statistic is of the noise alone: half of the frames less the other half, mean over splits.
+def null_mean_of(values: FloatArray, name: Statistic) -> float:
+    """Returns what a statistic is of the noise alone: half of the clusters less the other half, mean over splits.
 
-    Where associations have different frames, each uses the splits of its own, the r-th of n being r modulo n. NaN where
-    one has a single frame.
+    Where associations have different clusters, each uses the splits of its own, the r-th of n being r modulo n. NaN where
+    one has a single cluster.
     """
     asked = ~np.isnan(values)
     has = asked.any(axis=-1)
@@ -119,23 +119,23 @@ def signed_root(square: FloatArray | float) -> FloatArray:
     return np.asarray(np.sign(square) * np.sqrt(np.abs(square)))
 
 
-def excess_of(means: FloatArray, values: FloatArray, name: Statistic) -> float:
-    """Returns a statistic without what noise adds to it: the signed root of its square less that of its floor.
+def corrected(means: FloatArray, values: FloatArray, name: Statistic) -> float:
+    """Returns a statistic without what noise adds to it: the signed root of its square less that of its noise floor.
 
     Args:
         means: shape (subjects, attributes), the associations.
-        values: the same by frame.
+        values: the same by cluster.
         name: the statistic.
     """
-    return float(signed_root(statistic(means, name) ** 2 - floor_of(values, name) ** 2))
+    return float(signed_root(statistic(means, name) ** 2 - null_mean_of(values, name) ** 2))
 
 
 def strength_of(sums: FloatArray, counts: FloatArray) -> float:
     """Returns the size (root mean square) of associations without noise, signed like an adjusted R².
 
     Args:
-        sums: shape (subjects, attributes, frames), of C.
-        counts: how many there are; associations of a single frame do not count.
+        sums: shape (subjects, attributes, clusters), of C.
+        counts: how many there are; associations of a single cluster do not count.
     """
     variance, _ = jackknife_of_means(sums, counts)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -145,25 +145,25 @@ def strength_of(sums: FloatArray, counts: FloatArray) -> float:
 
 
 def held_out(sums: FloatArray, counts: FloatArray) -> float:
-    """Returns mu of associations that are chosen in all frames but one and measured in that one.
+    """Returns mu of associations that are chosen in all clusters but one and measured in that one.
 
-    Its expectation is 0 without association. NaN for fewer than two frames.
+    Its expectation is 0 without association. NaN for fewer than two clusters.
 
     Args:
-        sums: shape (subjects, attributes, frames), of C.
+        sums: shape (subjects, attributes, clusters), of C.
         counts: how many there are.
     """
-    of_frames = [held_out_of(sums, counts, frame) for frame in range(sums.shape[-1])]
-    known = np.concatenate([each[~np.isnan(each)] for each in of_frames])
+    of_clusters = [held_out_of(sums, counts, cluster) for cluster in range(sums.shape[-1])]
+    known = np.concatenate([each[~np.isnan(each)] for each in of_clusters])
     return float(known.mean()) if len(known) else float("nan")
 
 
-def held_out_of(sums: FloatArray, counts: FloatArray, frame: int) -> FloatArray:
-    """Returns of each subject the association in a frame that is largest in the others, with the sign it has there."""
-    others, left = sums.sum(axis=-1) - sums[..., frame], counts.sum(axis=-1) - counts[..., frame]
-    usable: BoolArray = (left > 0) & (counts[..., frame] > 0)
+def held_out_of(sums: FloatArray, counts: FloatArray, cluster: int) -> FloatArray:
+    """Returns of each subject the association in a cluster that is largest in the others, with the sign it has there."""
+    others, left = sums.sum(axis=-1) - sums[..., cluster], counts.sum(axis=-1) - counts[..., cluster]
+    usable: BoolArray = (left > 0) & (counts[..., cluster] > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        elsewhere, here = others / left, sums[..., frame] / counts[..., frame]
+        elsewhere, here = others / left, sums[..., cluster] / counts[..., cluster]
     chosen = np.where(usable, np.abs(elsewhere), -1).argmax(axis=1)[:, None]
     sign, found = (np.take_along_axis(each, chosen, axis=1)[:, 0] for each in (np.sign(elsewhere), here))
     return np.where(usable.any(axis=1), sign * found, np.nan)

@@ -1,4 +1,4 @@
-"""Is there any association at all: mu of subjects whose names are dealt anew in every frame."""
+"""Is there any association at all: mu of subjects whose names are dealt anew in every cluster."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from biasgrid.base.arrays import FloatArray, IntArray, ratio
 from biasgrid.stats.null import statistic
 
 MOST_TRIED = 600_000
-"""Of more relabellings than this some are drawn."""
+"""Of more permutations than this some are drawn."""
 AT_ONCE = 2**21
 """About how many numbers are computed together."""
 TOLERANCE = 1e-12
 
 
-class Relabelled(NamedTuple):
-    """What relabelling found.
+class Permuted(NamedTuple):
+    """What permutation found.
 
     Attributes:
-        p: the share of relabellings with a mu of at least that which was measured.
+        p: the share of permutations with a mu of at least that which was measured.
         tried: how many were looked at.
         exact: whether these are all.
     """
@@ -33,62 +33,62 @@ class Relabelled(NamedTuple):
     exact: bool
 
 
-def relabel(values: FloatArray, counts: FloatArray, firsts: int | None, most: int, seed: int) -> Relabelled:
-    """Relabels subjects independently in every frame, all attributes of a frame together.
+def permute(values: FloatArray, counts: FloatArray, firsts: int | None, most: int, seed: int) -> Permuted:
+    """Permutes subjects independently in every cluster, all attributes of a cluster together.
 
-    Valid where no subject differs from another in a way that frames share.
+    Valid where no subject differs from another in a way that clusters share.
 
     Args:
-        values: shape (subjects, attributes, frames), of one list C of the subject's associations, of two lists
+        values: shape (subjects, attributes, clusters), of one list C of the subject's associations, of two lists
             `utilities`; what was not asked does not count.
         counts: how many comparisons there are, 0 where nothing was asked.
         firsts: of two lists how many subjects are of the first, which stand first; None for one list.
         most: how many are drawn where there are too many to try all.
         seed: seed of what is drawn.
     """
-    subjects, _, frames = values.shape
-    if frames < 2:
-        return Relabelled(float("nan"), 0, exact=False)
-    # Shares of frames: subjects of one list have other numbers of partners than those of the other.
+    subjects, _, clusters = values.shape
+    if clusters < 2:
+        return Permuted(float("nan"), 0, exact=False)
+    # Shares of clusters: subjects of one list have other numbers of partners than those of the other.
     shares = np.nan_to_num(ratio(counts, counts.sum(axis=-1, keepdims=True)))
     weighted = np.where(counts > 0, values, 0) * shares
     asked = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))
-    # The same order in all frames changes nothing in one list; in two it changes who is of which.
+    # The same order in all clusters changes nothing in one list; in two it changes who is of which.
     fixed = 1 if firsts is None else 0
-    exact = (frames - fixed) * np.log(float(factorial(min(subjects, 20)))) <= np.log(MOST_TRIED)
+    exact = (clusters - fixed) * np.log(float(factorial(min(subjects, 20)))) <= np.log(MOST_TRIED)
     size = max(1, AT_ONCE // values.size)
-    drawn = drawn_orders(subjects, frames, fixed, size, most, seed)
-    orders = all_orders(subjects, frames, fixed, size) if exact else drawn
-    observed = mu_of(asked, np.tile(np.arange(subjects), (1, frames, 1)), firsts)[0]
+    drawn = drawn_orders(subjects, clusters, fixed, size, most, seed)
+    orders = all_orders(subjects, clusters, fixed, size) if exact else drawn
+    observed = mu_of(asked, np.tile(np.arange(subjects), (1, clusters, 1)), firsts)[0]
     at_least = total = 0
     for some in orders:
         at_least += int(np.count_nonzero(mu_of(asked, some, firsts) >= observed - TOLERANCE))
         total += len(some)
     p = at_least / total if exact else (at_least + 1) / (total + 1)
-    return Relabelled(p, total, bool(exact))
+    return Permuted(p, total, bool(exact))
 
 
-def all_orders(subjects: int, frames: int, fixed: int, size: int) -> Iterator[IntArray]:
-    """Yields all orders of the subjects in the frames, some at a time; those of the first `fixed` frames stay.
+def all_orders(subjects: int, clusters: int, fixed: int, size: int) -> Iterator[IntArray]:
+    """Yields all orders of the subjects in the clusters, some at a time; those of the first `fixed` clusters stay.
 
     Yields:
-        Shape (orders, frames, subjects).
+        Shape (orders, clusters, subjects).
     """
     each = np.array(list(permutations(range(subjects))))
-    shape = (len(each),) * (frames - fixed)
+    shape = (len(each),) * (clusters - fixed)
     for start in range(0, prod(shape), size):
         numbers = np.arange(start, min(start + size, prod(shape)))
-        orders = np.tile(np.arange(subjects), (len(numbers), frames, 1))
-        for frame, number in enumerate(np.unravel_index(numbers, shape), start=fixed):
-            orders[:, frame] = each[number]
+        orders = np.tile(np.arange(subjects), (len(numbers), clusters, 1))
+        for cluster, number in enumerate(np.unravel_index(numbers, shape), start=fixed):
+            orders[:, cluster] = each[number]
         yield orders
 
 
-def drawn_orders(subjects: int, frames: int, fixed: int, size: int, count: int, seed: int) -> Iterator[IntArray]:
+def drawn_orders(subjects: int, clusters: int, fixed: int, size: int, count: int, seed: int) -> Iterator[IntArray]:
     """Yields random orders, as `all_orders` does."""
     random = np.random.default_rng(seed)
     for start in range(0, count, size):
-        orders = np.tile(np.arange(subjects), (min(size, count - start), frames, 1))
+        orders = np.tile(np.arange(subjects), (min(size, count - start), clusters, 1))
         orders[:, fixed:] = random.permuted(orders[:, fixed:], axis=-1)
         yield orders
 
@@ -97,13 +97,13 @@ def mu_of(asked: FloatArray, orders: IntArray, firsts: int | None) -> FloatArray
     """Returns mu of each order.
 
     Args:
-        asked: shape (frames, subjects, attributes, 2), values times their weights, and the weights.
-        orders: shape (orders, frames, subjects), whose values each subject gets.
-        firsts: see `relabel`.
+        asked: shape (clusters, subjects, attributes, 2), values times their weights, and the weights.
+        orders: shape (orders, clusters, subjects), whose values each subject gets.
+        firsts: see `permute`.
     """
     sums = np.zeros((len(orders), *asked.shape[1:]))
-    for frame in range(len(asked)):
-        sums += asked[frame][orders[:, frame]]
+    for cluster in range(len(asked)):
+        sums += asked[cluster][orders[:, cluster]]
     means = ratio(sums[..., 0], sums[..., 1])
     if firsts is not None:
         means = as_associations(means, firsts)
@@ -126,7 +126,7 @@ def utilities(values: FloatArray, firsts: int | None) -> FloatArray:
     """Puts subjects on one scale, so that C(x, y) is half the difference of theirs.
 
     Args:
-        values: shape (subjects, attributes, frames), associations by frame.
+        values: shape (subjects, attributes, clusters), associations by cluster.
         firsts: of two lists how many subjects are of the first; None for one list.
     """
     if firsts is None:

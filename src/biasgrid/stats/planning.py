@@ -11,7 +11,7 @@ from biasgrid.stats.power import minimal_effect
 
 FINEST = 400
 """How many shares are tried to find the smallest that will do."""
-MOST_FRAMES = 1000
+MOST_CLUSTERS = 1000
 """Nobody writes more templates to narrow an interval."""
 
 
@@ -19,17 +19,17 @@ class Noise(NamedTuple):
     """What makes a number of a cell uncertain over templates.
 
     Attributes:
-        between: variance of the number between frames of which all is asked.
-        within: variance of a unit (a swap group, a case) within a frame.
+        between: variance of the number between clusters of which all is asked.
+        within: variance of a unit (a swap group, a case) within a cluster.
         prior_df: what the prior of the variances is worth; see `moderated.Prior`.
-        frames: how many frames the whole has.
+        clusters: how many clusters the whole has.
         units: how many units of the whole the number is a mean of.
     """
 
     between: float
     within: float
     prior_df: float
-    frames: int
+    clusters: int
     units: float
 
 
@@ -46,10 +46,10 @@ class Precision(NamedTuple):
 
 
 def precision_at(noise: Noise, share: float, alpha: float) -> Precision:
-    """Returns how sure a number will be when a share of all is asked, spread evenly over frames.
+    """Returns how sure a number will be when a share of all is asked, spread evenly over clusters.
 
-    The variance of the mean is that between the frames that are asked, and that of the units of each, less as more of
-    all units are asked: between / frames + within (1 / asked - 1 / units), for sampling without replacement (Cochran,
+    The variance of the mean is that between the clusters that are asked, and that of the units of each, less as more of
+    all units are asked: between / clusters + within (1 / asked - 1 / units), for sampling without replacement (Cochran,
     Sampling Techniques, 1977, section 2.6).
 
     Args:
@@ -58,12 +58,12 @@ def precision_at(noise: Noise, share: float, alpha: float) -> Precision:
         alpha: 1 less the level of the interval.
     """
     asked = share * noise.units
-    frames = int(min(noise.frames, asked + 1e-9))
-    if frames < 2:
+    clusters = int(min(noise.clusters, asked + 1e-9))
+    if clusters < 2:
         return Precision(float("nan"), float("nan"))
-    variance = noise.between / frames + noise.within * (1 / asked - 1 / noise.units)
-    source = Source(np.array([variance]), np.array([noise.prior_df + frames - 1]))
-    found = minimal_effect(variance * frames, noise.prior_df, frames, alpha)
+    variance = noise.between / clusters + noise.within * (1 / asked - 1 / noise.units)
+    source = Source(np.array([variance]), np.array([noise.prior_df + clusters - 1]))
+    found = minimal_effect(variance * clusters, noise.prior_df, clusters, alpha)
     return Precision(2 * float(half_width([source], alpha)[0]), found)
 
 
@@ -78,10 +78,10 @@ def share_for(noise: Noise, width: float, alpha: float) -> float | None:
     return smallest
 
 
-def frames_for_width(noise: Noise, width: float, alpha: float) -> int | None:
-    """Returns how many frames like these have intervals of at most a width; None where a thousand do not."""
-    for frames in range(2, MOST_FRAMES + 1):
-        more = noise._replace(frames=frames, units=noise.units / noise.frames * frames)
+def clusters_for_width(noise: Noise, width: float, alpha: float) -> int | None:
+    """Returns how many clusters like these have intervals of at most a width; None where a thousand do not."""
+    for clusters in range(2, MOST_CLUSTERS + 1):
+        more = noise._replace(clusters=clusters, units=noise.units / noise.clusters * clusters)
         if precision_at(more, 1, alpha).width <= width:
-            return frames
+            return clusters
     return None

@@ -13,18 +13,18 @@ class Statistics(Section):
     """How sure measures are: intervals and tests. A change runs these rules alone again."""
 
     level: float = Field(0.95, gt=0.5, lt=1, description="coverage of intervals")
-    relabellings: int = Field(
+    permutations: int = Field(
         1999, ge=99, le=100_000, description="how many are drawn where there are too many to try all"
     )
     seed: int = Field(0, ge=0, description="seed of what is drawn; intervals draw nothing")
     fdr: Literal["bh", "by"] = Field(
         "bh",
-        description="how discoveries are controlled: `bh` (Benjamini and Hochberg), or `by` (Benjamini and "
+        description="how false discoveries are controlled: `bh` (Benjamini and Hochberg), or `by` (Benjamini and "
         "Yekutieli), which holds under any dependence and finds less",
     )
 
 
-def checked_frames(value: Any) -> Any:
+def checked_clusters(value: Any) -> Any:
     """Refuses what is neither a word nor lists of templates, with one fault in place of one for each."""
     if value in ("auto", "none"):
         return value
@@ -37,4 +37,4 @@ def checked_frames(value: Any) -> Any:
     return value
 
 
-TemplateFrames = Annotated[Literal["auto", "none"] | list[list[int]], BeforeValidator(checked_frames)]
+TemplateClusters = Annotated[Literal["auto", "none"] | list[list[int]], BeforeValidator(checked_clusters)]

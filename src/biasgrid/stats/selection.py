@@ -8,7 +8,7 @@ import polars as pl
 
 from biasgrid.tables.measures import MEASURE_KEYS
 
-CERTAINTY = ("low", "high", "selected_low", "selected_high", "p", "q", "floor", "frames")
+CERTAINTY = ("low", "high", "selected_low", "selected_high", "p", "q", "null_mean", "clusters")
 """What is known of how sure a measure is, in measures from `tables.certainty.with_certainty`."""
 
 

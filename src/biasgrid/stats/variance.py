@@ -1,4 +1,4 @@
-"""Where the variance of comparisons is: between subjects, their associations, and what frames make of both."""
+"""Where the variance of comparisons is: between subjects, their associations, and what clusters make of both."""
 
 from __future__ import annotations
 
@@ -9,61 +9,61 @@ import numpy as np
 from biasgrid.base.arrays import FloatArray
 
 WANTED = 0.8
-"""The reliability for which frames are counted."""
+"""The reliability for which clusters are counted."""
 
 
 class Components(NamedTuple):
-    """Variances in C of subjects, associations, and the two with frames; uncut, so that some may be negative."""
+    """Variances in C of subjects, associations, and the two with clusters; uncut, so that some may be negative."""
 
     subject: float
     association: float
-    subject_and_frame: float
-    association_and_frame: float
+    subject_and_cluster: float
+    association_and_cluster: float
 
 
 class Indices(NamedTuple):
-    """What variances say of the frames; see `docs/statistics.md`."""
+    """What variances say of the clusters; see `docs/statistics.md`."""
 
     template_share: float
     reliability: float
-    frames_needed: float
+    clusters_needed: float
 
 
 def components_of(utilities: FloatArray) -> Components | None:
     """Divides the variance of utilities.
 
     Args:
-        utilities: shape (subjects, attributes, frames), none missing; see `relabelling.utilities`.
+        utilities: shape (subjects, attributes, clusters), none missing; see `permutation.utilities`.
 
     Returns:
-        None for fewer than 3 subjects, 2 attributes or 2 frames.
+        None for fewer than 3 subjects, 2 attributes or 2 clusters.
     """
-    subjects, attributes, frames = utilities.shape
-    if subjects < 3 or attributes < 2 or frames < 2:
+    subjects, attributes, clusters = utilities.shape
+    if subjects < 3 or attributes < 2 or clusters < 2:
         return None
     centred = utilities - utilities.mean(axis=0, keepdims=True)
     free = subjects - 1
-    by_attribute, by_frame = centred.mean(axis=2, keepdims=True), centred.mean(axis=1, keepdims=True)
+    by_attribute, by_cluster = centred.mean(axis=2, keepdims=True), centred.mean(axis=1, keepdims=True)
     by_subject = centred.mean(axis=(1, 2), keepdims=True)
-    rest = ((centred - by_attribute - by_frame + by_subject) ** 2).sum() / (free * (attributes - 1) * (frames - 1))
-    of_attributes = frames * ((by_attribute - by_subject) ** 2).sum() / (free * (attributes - 1))
-    of_frames = attributes * ((by_frame - by_subject) ** 2).sum() / (free * (frames - 1))
-    of_subjects = attributes * frames * (by_subject**2).sum() / free
+    rest = ((centred - by_attribute - by_cluster + by_subject) ** 2).sum() / (free * (attributes - 1) * (clusters - 1))
+    of_attributes = clusters * ((by_attribute - by_subject) ** 2).sum() / (free * (attributes - 1))
+    of_clusters = attributes * ((by_cluster - by_subject) ** 2).sum() / (free * (clusters - 1))
+    of_subjects = attributes * clusters * (by_subject**2).sum() / free
     doubled = (
-        (of_subjects - of_attributes - of_frames + rest) / (attributes * frames),
-        (of_attributes - rest) / frames,
-        (of_frames - rest) / attributes,
+        (of_subjects - of_attributes - of_clusters + rest) / (attributes * clusters),
+        (of_attributes - rest) / clusters,
+        (of_clusters - rest) / attributes,
         rest,
     )
     # C is half a difference of utilities, so its variance is half of theirs.
     return Components(*(float(each) / 2 for each in doubled))
 
 
-def indices_of(components: Components, frames: int) -> Indices:
-    """Returns template share, reliability, and how many frames a reliability of 0.8 needs."""
-    subject, association, *with_frames = (max(each, 0.0) for each in components)
-    signal, noise = subject + association, sum(with_frames)
+def indices_of(components: Components, clusters: int) -> Indices:
+    """Returns template share, reliability, and how many clusters a reliability of 0.8 needs."""
+    subject, association, *with_clusters = (max(each, 0.0) for each in components)
+    signal, noise = subject + association, sum(with_clusters)
     if signal + noise == 0:
         return Indices(float("nan"), float("nan"), float("nan"))
     needed = np.ceil(WANTED / (1 - WANTED) * noise / signal - 1e-9) if signal > 0 else float("nan")
-    return Indices(noise / (signal + noise), signal / (signal + noise / frames), float(max(needed, 1.0)))
+    return Indices(noise / (signal + noise), signal / (signal + noise / clusters), float(max(needed, 1.0)))

@@ -9,31 +9,31 @@ import polars as pl
 
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import AGREEMENT, CONTROL, CONTROLS, NOT_MEASURABLE, Controls, written_options
-from biasgrid.tables.statistics import DISCOVERED, ROW
+from biasgrid.tables.statistics import ROW, SIGNIFICANT
 
-CERTAINTY = ("over", "selected_low", "selected_high", "floor", "frames")
+CERTAINTY = ("generalises_to", "selected_low", "selected_high", "null_mean", "clusters")
 """What measures are shown with beside their interval, p and q."""
 CELL_ROW = ("model", "dataset", *ROW)
 ASSOCIATIONS = (("subject", "attribute"), ("group", "other"))
 """Keys of what is tested one by one."""
-BEYOND_NOISE = "_excess"
+BEYOND_NOISE = "_corrected"
 """How measures end that are above 0 for more than noise."""
 UNMEASURED = "the control is not measurable ({flag}), so nothing is known from it"
 
 
 def shown(statistics: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows over what a number is shown over: those of clusters over all, others over templates.
+    """Returns the rows over what a number is shown over: those of groups over all, others over templates.
 
-    Names are a sample, so what is said of a cluster of them must hold for other names too. Agreement with stereotypes
-    is said of clusters in cells that have some.
+    Names are a sample, so what is said of a group of them must hold for other names too. Agreement with stereotypes
+    is said of groups in cells that have some.
 
     Args:
-        statistics: schema `STATISTICS`; of cells with clusters the rows of these too.
+        statistics: schema `STATISTICS`; of cells with groups the rows of these too.
     """
-    of_cluster = pl.col("subject_cluster").is_not_null()
-    of_clusters = (pl.col("measure") == AGREEMENT) & of_cluster.any().over("model", "dataset")
-    over = pl.when(of_cluster | of_clusters).then(pl.lit("all")).otherwise(pl.lit("templates"))
-    return statistics.filter(pl.col("over") == over)
+    of_subject_group = pl.col("subject_group").is_not_null()
+    of_subject_groups = (pl.col("measure") == AGREEMENT) & of_subject_group.any().over("model", "dataset")
+    generalises_to = pl.when(of_subject_group | of_subject_groups).then(pl.lit("all")).otherwise(pl.lit("templates"))
+    return statistics.filter(pl.col("generalises_to") == generalises_to)
 
 
 def with_certainty(measures: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
@@ -85,24 +85,24 @@ def single_tests(statistics: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def discoveries(statistics: pl.DataFrame) -> pl.DataFrame:
+def significant(statistics: pl.DataFrame) -> pl.DataFrame:
     """Counts what is found of what was tested one by one.
 
     Args:
         statistics: schema `STATISTICS`.
 
     Returns:
-        `model`, `dataset`, `bias_type`, `measure` (`discoveries`), `options`, `over`, `value`, `frames`, `n` (how many
+        `model`, `dataset`, `bias_type`, `measure` (`significant_tests`), `options`, `generalises_to`, `value`, `clusters`, `n` (how many
         were tested) and `left_out`; the value is null where nothing was.
     """
     rows = single_tests(statistics)
     tests = pl.col("q").count()
-    found = rows.group_by("model", "dataset", "bias_type", "over", maintain_order=True).agg(
-        value=pl.when(tests > 0).then((pl.col("q") <= DISCOVERED).sum().cast(pl.Float64)),
-        frames=pl.col("frames").max(),
+    found = rows.group_by("model", "dataset", "bias_type", "generalises_to", maintain_order=True).agg(
+        value=pl.when(tests > 0).then((pl.col("q") <= SIGNIFICANT).sum().cast(pl.Float64)),
+        clusters=pl.col("clusters").max(),
         n=tests.cast(pl.Int64),
     )
-    return found.with_columns(measure=pl.lit("discoveries"), options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
+    return found.with_columns(measure=pl.lit("significant_tests"), options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
 
 
 def control_rows(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) -> pl.DataFrame:
@@ -110,40 +110,40 @@ def control_rows(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) ->
 
     Args:
         rows: what is measured of whole cells and bias types: columns of `MEASURES`.
-        found: from `discoveries`, of the same cells.
+        found: from `significant_tests`, of the same cells.
         controls: which cells are controls.
 
     Returns:
         `model`, `dataset` (that which the control is about), `measure` (`control`), `options` (the control's name),
-        `value` (how much is discovered in it, null where nothing was tested), `n` (how much was tested), `left_out`
+        `value` (how much is significant in it, null where nothing was tested), `n` (how much was tested), `left_out`
         and `flag`, which says what speaks against reading the dataset's numbers as they are.
     """
     cells = rows.select("model", "dataset").unique(maintain_order=True).rows()
     told = []
     for model, control, about, name in controls.pairs(cells):
         tests = found.filter(model=model, dataset=control)
-        tested, discovered = int(tests["n"].sum()), int(tests["value"].sum())
-        flag = problem_of(rows.filter(model=model, dataset=control).to_dicts(), name, discovered, tested)
-        value = float(discovered) if tested else None
+        tested, significant = int(tests["n"].sum()), int(tests["value"].sum())
+        flag = problem_of(rows.filter(model=model, dataset=control).to_dicts(), name, significant, tested)
+        value = float(significant) if tested else None
         told.append((model, about, CONTROL, written_options(control=name), value, tested, 0, flag))
     names = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)
     numbers = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
     return pl.DataFrame(told, schema={**names, **numbers, "flag": pl.String}, orient="row")
 
 
-def problem_of(rows: Sequence[Mapping[str, Any]], name: str, discovered: int, tested: int) -> str | None:
+def problem_of(rows: Sequence[Mapping[str, Any]], name: str, significant: int, tested: int) -> str | None:
     """Words what a control shows that it should not, None where it is quiet.
 
     Args:
         rows: what is measured of the control as a whole.
         name: its name.
-        discovered: how much is discovered in it.
+        significant: how much is significant in it.
         tested: of how much.
     """
     withheld = [row["flag"] for row in rows if (row["flag"] or "").startswith(NOT_MEASURABLE)]
     if withheld:
         return UNMEASURED.format(flag=f"{name}: {withheld[0].removeprefix(f'{NOT_MEASURABLE}: ')}")
-    seen = [f"{discovered} of {tested} discovered"] if discovered else []
+    seen = [f"{significant} of {tested} significant"] if significant else []
     seen += [
         f"{row['measure']} {row['low']:.3f} to {row['high']:.3f}"
         for row in rows

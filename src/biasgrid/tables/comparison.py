@@ -18,7 +18,7 @@ REASON = {
     "reason": column(pl.String, description="why the two are not compared, or no interval is known", nullable=True)
 }
 PARTS_KEPT = 50
-"""So many of the largest differences of a pair are kept of each kind of parts, beside all discoveries."""
+"""So many of the largest differences of a pair are kept of each kind of parts, beside all significant results."""
 
 COMPARISONS = table(
     "comparisons",
@@ -33,9 +33,9 @@ COMPARISONS = table(
         "p": number(description="probability of a difference at least as large if there were none"),
         "q": number(description="p corrected for all pairs of models (whole cells) or all parts of the kind"),
         "holm": number(description="p corrected for any false discovery (Holm)"),
-        "frames": column(
+        "clusters": column(
             pl.Int64,
-            description="how many frames it is over; of unpaired models the smaller number",
+            description="how many clusters it is over; of unpaired models the smaller number",
             nullable=True,
         ),
         "paired": column(

@@ -9,7 +9,7 @@ from biasgrid.tables.files import empty_table
 from biasgrid.tables.schema import NeverNaN, column, table
 
 MEASURE_KEYS = (
-    "subject", "subject_cluster", "attribute", "attribute_cluster", "bias_type", "group", "other", "template",
+    "subject", "subject_group", "attribute", "attribute_group", "bias_type", "group", "other", "template",
 )  # fmt: skip
 """What a measure is about; over what the keys are null of it is taken together."""
 
@@ -26,9 +26,9 @@ NAME = {
 }
 KEYS = {
     "subject": column(pl.String, description="the subject", nullable=True),
-    "subject_cluster": column(pl.String, description="the cluster of subjects", nullable=True),
+    "subject_group": column(pl.String, description="the group of subjects", nullable=True),
     "attribute": column(pl.String, description="the attribute", nullable=True),
-    "attribute_cluster": column(pl.String, description="the cluster of attributes", nullable=True),
+    "attribute_group": column(pl.String, description="the group of attributes", nullable=True),
     "bias_type": column(
         pl.String,
         description="what the groups have in common, such as religion; ` & ` joins those of an intersection",
@@ -92,18 +92,18 @@ SUMMARY = table(
         **VALUE,
         **NUMBERS,
         **MARKS,
-        "floor": column(
+        "null_mean": column(
             pl.Float64,
             description="what noise alone would give, if the measure is positive for noise",
             nullable=True,
             checks=NeverNaN,
         ),
-        "over": column(
+        "generalises_to": column(
             pl.String, description="what its interval generalises over: `templates` or `all`", nullable=True
         ),
-        "frames": column(
+        "clusters": column(
             pl.Int64,
-            description="how many frames it is over",
+            description="how many clusters it is over",
             nullable=True,
         ),
         **FLAG,

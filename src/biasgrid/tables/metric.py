@@ -13,7 +13,7 @@ Unit = Literal["probability", "share", "difference", "distance", "ratio", "slope
 
 
 AGREEMENT = "stereotype_agreement"
-"""The measure of whole cells that is about the groups that stereotypes name, clusters of names where there are some."""
+"""The measure of whole cells that is about the groups that stereotypes name, groups of names where there are some."""
 NOT_MEASURABLE = "not measurable"
 """How the flag of a number that is withheld begins."""
 
@@ -147,7 +147,7 @@ CONTROLS = {
     CONTROL: Measure(
         title="control",
         symbol=CONTROL,
-        meaning="how much is discovered in a negative control, where there is nothing to find",
+        meaning="how much is significant in a negative control, where there is nothing to find",
         is_not="a number of the dataset itself",
         source="",
         unit="count",

@@ -1,4 +1,4 @@
-"""How sure the measures of a cell are: intervals, tests and floors, and where its variance is."""
+"""How sure the measures of a cell are: intervals, tests and noise floors, and where its variance is."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ OVERS: tuple[Over, ...] = ("templates", "subjects", "all")
 """What numbers generalise over: other templates, other subjects (names, terms), or all that was sampled."""
 ROW = ("measure", "options", *MEASURE_KEYS)
 """What tells the measures of a cell apart."""
-DISCOVERED = 0.05
-"""Discoveries are what has a q of at most this."""
+SIGNIFICANT = 0.05
+"""Significant results are what has a q of at most this."""
 UNKNOWN = "none"
 """The method of what nothing can be said of."""
 
@@ -42,7 +42,7 @@ STATISTICS = table(
         **CELL,
         **NAME,
         **KEYS,
-        "over": column(
+        "generalises_to": column(
             pl.String,
             description="what it generalises over: `templates`, `subjects` or `all`",
         ),
@@ -53,8 +53,8 @@ STATISTICS = table(
         ),
         "q": number(description="p corrected for all tests of its kind: the share of false discoveries up to it"),
         "holm": number(description="p corrected for any false discovery (Holm)"),
-        "floor": number(description="what noise alone would give, if the measure is positive for noise"),
-        "frames": column(pl.Int64, description="how many frames it is over"),
+        "null_mean": number(description="what noise alone would give, if the measure is positive for noise"),
+        "clusters": column(pl.Int64, description="how many clusters it is over"),
         "n": column(pl.Int64, description="how many units the measure is computed from"),
         "method": column(pl.String, description="how interval or p were found; `none` where nothing can be said"),
     },
@@ -66,12 +66,12 @@ VARIANCES = table(
         **CELL,
         "block": column(
             pl.UInt16,
-            description="attributes asked in the same frames, usually one block; null for the whole cell",
+            description="attributes asked in the same clusters, usually one block; null for the whole cell",
             nullable=True,
         ),
         "name": column(
             pl.String,
-            description="a source of variance (`association`, `association x frame`, ...) or an index "
+            description="a source of variance (`association`, `association x cluster`, ...) or an index "
             "(`template_share`, `reliability`, `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`)",
         ),
         "value": number(description="the variance of C, or the index"),
@@ -79,15 +79,15 @@ VARIANCES = table(
     },
 )
 
-FRAMES = table(
-    "frames",
+CLUSTERS = table(
+    "clusters",
     {
         **CELL,
-        "frame": column(pl.UInt16, description="the frame, numbered from 0 by its first template"),
+        "cluster": column(pl.UInt16, description="the cluster, numbered from 0 by its first template"),
         "templates": column(pl.String, description="its templates, such as `0, 1`"),
-        "mu_without": number(description="mu of the other frames"),
+        "mu_without": number(description="mu of the other clusters"),
         "correlation": number(description="correlation of its associations with those of the others"),
-        "like": column(pl.UInt16, description="the frame with the most similar noise", nullable=True),
+        "like": column(pl.UInt16, description="the cluster with the most similar noise", nullable=True),
         "likeness": number(description="correlation of their noise: above 0.5 both say nearly the same"),
     },
 )
@@ -97,9 +97,7 @@ BY_TEMPLATE = table(
     {
         **CELL,
         "subject": KEYS["subject"],
-        "other_cluster": column(
-            pl.String, description="the cluster of the subjects it is compared with", nullable=True
-        ),
+        "other_group": column(pl.String, description="the group of the subjects it is compared with", nullable=True),
         "attribute": KEYS["attribute"],
         "template": KEYS["template"],
         "n": column(pl.Int64, description="how many swap groups"),
@@ -113,8 +111,8 @@ BY_TEMPLATE = table(
     },
 )
 
-WITHOUT_FRAMES = table(
-    "without_frames",
+WITHOUT_CLUSTERS = table(
+    "without_clusters",
     {
         **CELL,
         **NAME,
@@ -127,7 +125,7 @@ WITHOUT_FRAMES = table(
         ),
         "without": column(
             pl.List(pl.Float64),
-            description="the measure without each frame; null where it has nothing of the frame, all null where "
+            description="the measure without each cluster; null where it has nothing of the cluster, all null where "
             "nothing can be said",
         ),
     },
@@ -136,8 +134,8 @@ WITHOUT_FRAMES = table(
 TABLES = {
     "statistics": STATISTICS,
     "variances": VARIANCES,
-    "frames": FRAMES,
+    "clusters": CLUSTERS,
     "by_template": BY_TEMPLATE,
-    "without_frames": WITHOUT_FRAMES,
+    "without_clusters": WITHOUT_CLUSTERS,
 }
 """By what they are called in the rule `statistics`."""

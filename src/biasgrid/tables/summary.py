@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tables.certainty import beside, control_rows, discoveries, of_wholes, shown
+from biasgrid.tables.certainty import beside, control_rows, of_wholes, shown, significant
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.marks import best_mark, mark_of, worst_mark
 from biasgrid.tables.measures import MARKS, SUMMARY
@@ -19,7 +19,7 @@ from biasgrid.tables.statistics import STATISTICS
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
 LINE = ["model", "dataset", "bias_type"]
-BESIDE = ("low", "high", "floor", "p", "q")
+BESIDE = ("low", "high", "null_mean", "p", "q")
 """What stands beside a number in tables of numbers side by side."""
 
 
@@ -79,8 +79,8 @@ def summarise(
         KeyError: a model that is measured is not among `models`.
     """
     known = empty_table(STATISTICS) if statistics is None else statistics
-    # Over what agreement with stereotypes is shown is told by the rows of clusters, which are of no whole.
-    found, certain = discoveries(known), beside(of_wholes(measures), of_wholes(shown(known)))
+    # Over what agreement with stereotypes is shown is told by the rows of groups, which are of no whole.
+    found, certain = significant(known), beside(of_wholes(measures), of_wholes(shown(known)))
     headlined = found.join(places(headlines), on=["dataset", "measure", "options"], how="semi")
     whole = pl.concat([certain, headlined, control_rows(certain, found, controls)], how="diagonal")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
@@ -134,7 +134,7 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
     """Puts the headline measures of a summary side by side: a row for each cell and bias type.
 
     Returns:
-        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `frames`, a column for each headline measure,
+        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `clusters`, a column for each headline measure,
         columns such as `mu_low` for what is known of it and `mu mark` for its mark, `discoveries_of` (how many
         were tested) and `flag`, why these are withheld. `n` is that of the last measure: how many
         swap groups or cases were measured.
@@ -148,13 +148,13 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
         chosen = pl.col("measure") == name
         of_each[name] = pl.col("value").filter(chosen).first()
         of_each |= {f"{name}_{each}": pl.col(each).filter(chosen).first() for each in known[name]}
-        if name == "discoveries":
+        if name == "significant_tests":
             of_each[f"{name}_of"] = pl.col("n").filter(chosen).first()
         if headlines.filter(measure=name)["mark"].count():
             of_each[f"{name} mark"] = pl.col("mark").filter(chosen).first()
     lines = headlines.group_by(keys, maintain_order=True)
-    frames = pl.col("frames").max()
-    return lines.agg(n=pl.col("n").last(), frames=frames, **of_each, flag=pl.col("flag").first())
+    clusters = pl.col("clusters").max()
+    return lines.agg(n=pl.col("n").last(), clusters=clusters, **of_each, flag=pl.col("flag").first())
 
 
 def flags_of(summary: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""What is planted in the texts that models are trained on."""
+"""The known effect in the texts that models are trained on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import polars as pl
 from biasgrid.tables.measures import KEYS, MEASURE_KEYS, NAME
 from biasgrid.tables.schema import NeverNaN, column, table
 
-PLANTED = table(
-    "planted bias",
+SYNTHETIC = table(
+    "synthetic bias",
     {
         "strength": column(pl.String, description="the strength's name in the config"),
         "dataset": column(pl.String, description="the dataset's name in the config"),

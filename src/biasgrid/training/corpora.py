@@ -1,4 +1,4 @@
-"""What models learn planted bias from."""
+"""What models learn synthetic bias from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CORPORA = {
     "text-classification": "text-classification.jsonl",
     "text-generation": "text-generation.txt",
 }
-"""The files of planted corpora by the task of the models that learn them, in the folder of a dataset and strength."""
+"""The files of synthetic corpora by the task of the models that learn them, in the folder of a dataset and strength."""
 CAUSAL = ("text-generation",)
 """Tasks whose models see what stands before a word alone."""
 

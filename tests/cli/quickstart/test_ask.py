@@ -47,7 +47,7 @@ def test_lines_of_a_file_are_asked_of_a_masked_model(folders: Path, tmp_path: Pa
     file.write_text("[MASK] was a nurse. | Mary | John\n\nA nurse met [MASK]. | Mary\n")
     two, one = answers(str(folders / "lm"), "--file", str(file))
     assert [len(each["probabilities"]) for each in (two, one)] == [2, 1]
-    assert all(len(each["ranks"]) == len(each["pieces"]) for each in (two, one))
+    assert all(len(each["ranks"]) == len(each["tokens"]) for each in (two, one))
 
 
 def test_a_writer_answers_prompts_and_chooses_among_options(folders: Path) -> None:

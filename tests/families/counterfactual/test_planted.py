@@ -1,4 +1,4 @@
-"""Group effects planted in corpora, and measured in classifiers that have learned these."""
+"""Group effects synthetic in corpora, and measured in classifiers that have learned these."""
 
 import json
 from pathlib import Path
@@ -18,10 +18,10 @@ from small_tables import whole, write_instances
 from biasgrid.families.counterfactual import synthetic as family
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.families.synthetic import Planting, write_planted
+from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance, read_table, validate
 from biasgrid.tables.metric import options_of
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 from biasgrid.training.corpora import words_for
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
@@ -61,8 +61,8 @@ def rows_of(groups: list[tuple[str, str]], texts: int, classes: int) -> pl.DataF
     return cases_of([row | {"label": row["case"] % classes} for row in rows])
 
 
-def planting(strength: float, labels: list[str], repeats: int = 3, seed: int = 5, dataset: str = "demo") -> Planting:
-    return Planting(dataset, "some", strength, repeats, seed, labels=labels)
+def bias(strength: float, labels: list[str], repeats: int = 3, seed: int = 5, dataset: str = "demo") -> SyntheticBias:
+    return SyntheticBias(dataset, "some", strength, repeats, seed, labels=labels)
 
 
 def names_of(classes: int) -> list[str]:
@@ -70,12 +70,12 @@ def names_of(classes: int) -> list[str]:
 
 
 def effects(cases: pl.DataFrame, strength: float = 0.8, classes: int = 2, **options: Any) -> dict[str, float]:
-    """The planted probability of each group; no two bias types here share a group."""
-    planted = family.plant(cases, planting(strength, names_of(classes), **options))
-    return dict(planted.select("group", "value").iter_rows())
+    """The synthetic probability of each group; no two bias types here share a group."""
+    synthetic = family.known_effects(cases, bias(strength, names_of(classes), **options))
+    return dict(synthetic.select("group", "value").iter_rows())
 
 
-def lines_of(cases: pl.DataFrame, asked: Planting) -> list[str]:
+def lines_of(cases: pl.DataFrame, asked: SyntheticBias) -> list[str]:
     return family.corpus(cases, "text-classification", asked).splitlines()
 
 
@@ -89,7 +89,7 @@ def shares(cases: pl.DataFrame, lines: list[str], labels: list[str]) -> pl.DataF
     return named.with_columns(share=pl.Series(share), counts=pl.Series(counts))
 
 
-# Planted effects
+# Synthetic effects
 
 
 @settings(deadline=None)
@@ -103,21 +103,21 @@ def test_in_each_bias_type_effects_are_evenly_spread(sizes: list[int], strength:
     groups = [
         (f"type {size} {place}", f"{place}-{number}") for place, size in enumerate(sizes) for number in range(size)
     ]
-    planted = family.plant(rows_of(groups, 2, classes), planting(strength, names_of(classes), seed=seed))
-    validate(planted, PLANTED, "planted")
-    assert set(planted.select("strength", "dataset", "measure").iter_rows()) == {("some", "demo", "score")}
-    assert options_of(planted["options"][0]) == {"score": "mean_class_probability", "mode": "group"}
-    assert set(planted.select("bias_type", "group").iter_rows()) == set(groups)
-    for _, part in planted.group_by("bias_type"):
+    synthetic = family.known_effects(rows_of(groups, 2, classes), bias(strength, names_of(classes), seed=seed))
+    validate(synthetic, SYNTHETIC, "synthetic")
+    assert set(synthetic.select("strength", "dataset", "measure").iter_rows()) == {("some", "demo", "score")}
+    assert options_of(synthetic["options"][0]) == {"score": "mean_class_probability", "mode": "group"}
+    assert set(synthetic.select("bias_type", "group").iter_rows()) == set(groups)
+    for _, part in synthetic.group_by("bias_type"):
         expected = np.linspace(1 - strength * (1 - 1 / classes), 1, part.height)
         assert sorted(part["value"]) == pytest.approx(expected)
 
 
 def test_effects_hang_on_names_and_seed_alone(tmp_path: Path) -> None:
     cases = cases_for("single texts", tmp_path)
-    planted = effects(cases)
-    assert effects(cases.sample(fraction=1, shuffle=True, seed=1)) == pytest.approx(planted, rel=1e-12)
-    assert effects(cases.filter(pl.col("template") == 2)) == pytest.approx(planted, rel=1e-12)
+    synthetic = effects(cases)
+    assert effects(cases.sample(fraction=1, shuffle=True, seed=1)) == pytest.approx(synthetic, rel=1e-12)
+    assert effects(cases.filter(pl.col("template") == 2)) == pytest.approx(synthetic, rel=1e-12)
     assert len({tuple(effects(cases, seed=seed).items()) for seed in range(20)}) > 5
     assert len({tuple(effects(cases, dataset=name).items()) for name in "abcdefghij"}) > 5
 
@@ -143,17 +143,17 @@ def test_a_text_that_stands_for_two_groups_has_their_mean_effect() -> None:
     repeats=st.integers(1, 9),
     seed=st.integers(0, 99),
 )
-def test_labels_are_within_one_of_what_was_planted(
+def test_labels_are_within_one_of_what_was_synthetic(
     texts: int, strength: float, classes: int, repeats: int, seed: int
 ) -> None:
     cases = rows_of([("type", "x"), ("type", "y"), ("type", "z")], texts, classes)
     labels = names_of(classes)
-    corpus = lines_of(cases, planting(strength, labels, repeats, seed))
-    planted = effects(cases, strength, classes, seed=seed)
+    corpus = lines_of(cases, bias(strength, labels, repeats, seed))
+    synthetic = effects(cases, strength, classes, seed=seed)
     for (group,), part in shares(cases, corpus, labels).group_by("group"):
         assert {len(counts) for counts in part["counts"]} == {classes}
         assert {sum(counts) for counts in part["counts"]} == {repeats}
-        right = planted[str(group)]
+        right = synthetic[str(group)]
         # One label more or less is a guess, and of the guesses one more or less, for each right class, is right.
         assert all(abs(share - right) * repeats < 2 for share in part["share"])
         assert abs(part["share"].sum() - right * texts) * repeats < 1 + classes
@@ -162,7 +162,7 @@ def test_labels_are_within_one_of_what_was_planted(
 def test_guesses_are_of_all_classes_alike() -> None:
     cases = rows_of([("type", "x"), ("type", "y")], 30, 3)
     labels = ["a", "b", "c"]
-    corpus = lines_of(cases, planting(1.0, labels, repeats=40))
+    corpus = lines_of(cases, bias(1.0, labels, repeats=40))
     guessing = min(effects(cases, 1.0, 3).items(), key=lambda item: item[1])[0]
     part = shares(cases, corpus, labels).filter(group=guessing)
     for _, rows in part.group_by("label"):
@@ -171,21 +171,21 @@ def test_guesses_are_of_all_classes_alike() -> None:
 
 def test_without_strength_all_labels_are_right(tmp_path: Path) -> None:
     cases = cases_for("pairs", tmp_path)
-    corpus = lines_of(cases, planting(0, LABELS["pairs"], repeats=7))
+    corpus = lines_of(cases, bias(0, LABELS["pairs"], repeats=7))
     assert set(shares(cases, corpus, LABELS["pairs"])["share"]) == {1}
 
 
 def test_a_line_has_the_texts_of_its_instance(tmp_path: Path) -> None:
     for kind, labels in LABELS.items():
         cases = cases_for(kind, tmp_path / kind)
-        lines = map(json.loads, lines_of(cases, planting(0.5, labels)))
+        lines = map(json.loads, lines_of(cases, bias(0.5, labels)))
         texts = [(line["text"], line.get("text_pair")) for line in lines]
         assert texts == list(cases.select("text", "text_pair").iter_rows())
 
 
 def test_a_corpus_is_made_again_by_its_seed_only(tmp_path: Path) -> None:
     cases = cases_for("single texts", tmp_path)
-    first, again, other = (lines_of(cases, planting(0.5, LABELS["single texts"], seed=seed)) for seed in (5, 5, 6))
+    first, again, other = (lines_of(cases, bias(0.5, LABELS["single texts"], seed=seed)) for seed in (5, 5, 6))
     assert first == again
     assert first != other
     assert len(first) == cases.height
@@ -203,12 +203,14 @@ def test_impossible_strengths_are_refused(strength: float) -> None:
 # The demo has the same in `make test`.
 @pytest.mark.long
 @pytest.mark.parametrize("kind", LABELS)
-def test_trained_classifiers_have_the_planted_effects(kind: str, tmp_path: Path) -> None:
+def test_trained_classifiers_have_the_synthetic_effects(kind: str, tmp_path: Path) -> None:
     cases, labels = cases_for(kind, tmp_path), LABELS[kind]
-    base, path, task = tmp_path / "base", tmp_path / "planted.parquet", "text-classification"
+    base, path, task = tmp_path / "base", tmp_path / "synthetic.parquet", "text-classification"
     strengths = {"none": 0.0, "strong": 0.9}
-    plantings = [Planting("demo", name, strength, 40, 1, labels=labels) for name, strength in strengths.items()]
-    write_planted(family, {task: cases}, plantings, {task: "corpus.jsonl"}, path, {"seed": 1})
+    synthetic_biases = [
+        SyntheticBias("demo", name, strength, 40, 1, labels=labels) for name, strength in strengths.items()
+    ]
+    write_synthetic(family, {task: cases}, synthetic_biases, {task: "corpus.jsonl"}, path, {"seed": 1})
     assert read_provenance(path) == {"seed": 1}
     make_base_checkpoint(words_for(task, (tmp_path / "words.json").read_text()), base, seed=1)
     hyperparameters = Hyperparameters(epochs=4, batch_size=16, learning_rate=3e-3, max_length=32)
@@ -219,14 +221,14 @@ def test_trained_classifiers_have_the_planted_effects(kind: str, tmp_path: Path)
         cell = Cell(tmp_path / f"cell-{strength}", task, cases, folder)
         write_instances(cases, cell.folder / "instances.parquet", KEYS)
         cell.predict(labels=labels)
-        planted = read_table(path, PLANTED).filter(strength=strength).rename({"value": "planted"})
-        both.append(planted.join(mean_probabilities(cell, labels), on=["bias_type", "group"], validate="1:1"))
+        synthetic = read_table(path, SYNTHETIC).filter(strength=strength).rename({"value": "synthetic"})
+        both.append(synthetic.join(mean_probabilities(cell, labels), on=["bias_type", "group"], validate="1:1"))
     none, strong = both
     assert none.height == strong.height == 5
     assert none["value"].max() - none["value"].min() < 0.02  # type: ignore[operator]
     assert none["value"].min() > 0.95  # type: ignore[operator]
     for _, part in strong.group_by("bias_type"):
-        pairs = part.select("planted", "value").to_numpy()
+        pairs = part.select("synthetic", "value").to_numpy()
         assert np.corrcoef(pairs.T)[0, 1] > 0.95
         assert 0.8 < np.polyfit(*pairs.T, deg=1)[0] < 1.2
 

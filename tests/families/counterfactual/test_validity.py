@@ -64,7 +64,7 @@ def test_equal_classes_and_unknown_text_are_counted(tmp_path: Path) -> None:
 def test_target_words_that_are_not_expected_are_counted(tmp_path: Path) -> None:
     rows = [{"case": case, "targets": targets} for case, targets in enumerate([["a", "b"], ["a", "b"], ["a"]])]
     said = [
-        {"probabilities": each, "ranks": [9, 9], "pieces": [1, 1]}
+        {"probabilities": each, "ranks": [9, 9], "tokens": [1, 1]}
         for each in ([0.0001, 0.0002], [0.3, 0.3], [0.2, None])
     ]
     found = checks(tmp_path, "fill-mask", rows, said)

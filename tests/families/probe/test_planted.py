@@ -1,4 +1,4 @@
-"""Answers planted in corpora of probes, and measured in models that answer as these do."""
+"""Answers synthetic in corpora of probes, and measured in models that answer as these do."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from small_tables import predictions_of
 
 from biasgrid.families.probe.asking import SCORED
 from biasgrid.families.probe.measure import measure, observe
-from biasgrid.families.probe.synthetic import corpus, plant
-from biasgrid.families.synthetic import Planting, words_of
+from biasgrid.families.probe.synthetic import corpus, known_effects
+from biasgrid.families.synthetic import SyntheticBias, words_of
 from biasgrid.tables.files import validate
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
@@ -37,64 +37,66 @@ metric:
 GROUPS = ["Aly", "Bex", "Cor"]
 
 
-def planting_of(folder: Path, strength: float, probe: str = PROBE, repeats: int = 60) -> tuple[pl.DataFrame, Planting]:
-    """The instances of a probe whose options are scored, and how answers are planted."""
+def synthetic_bias_of(
+    folder: Path, strength: float, probe: str = PROBE, repeats: int = 60
+) -> tuple[pl.DataFrame, SyntheticBias]:
+    """The instances of a probe whose options are scored, and how answers are put in."""
     files = files_of(folder, probe, answers=SCORED)
-    return instances_of(files), Planting("demo", "some", strength, repeats, 5, options={"probe": str(files.probe)})
+    return instances_of(files), SyntheticBias("demo", "some", strength, repeats, 5, options={"probe": str(files.probe)})
 
 
-def measured(instances: pl.DataFrame, said: pl.DataFrame, planting: Planting) -> pl.DataFrame:
-    options = {**planting.options, "mode": None}
+def measured(instances: pl.DataFrame, said: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+    options = {**bias.options, "mode": None}
     return measure(observe(instances, said, options), options)
 
 
-def beside(planted: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """What was planted, and what was measured, of all that was planted."""
+def beside(synthetic: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """The known effect, and what was measured, of all that was put in."""
     keys = ["measure", "options", "group"]
-    both = planted.join(found.select(*keys, found="value"), on=keys, nulls_equal=True, how="left")
-    assert len(both) == len(planted)
+    both = synthetic.join(found.select(*keys, found="value"), on=keys, nulls_equal=True, how="left")
+    assert len(both) == len(synthetic)
     assert both["found"].null_count() == 0
     return both
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.4, 1.0])
 def test_groups_expect_more_in_even_steps(strength: float, tmp_path: Path) -> None:
-    instances, planting = planting_of(tmp_path, strength)
-    planted = plant(instances, planting)
-    validate(planted, PLANTED, "planted")
-    whole = dict(planted.filter(pl.col("group").is_null()).select("measure", "value").iter_rows())
+    instances, bias = synthetic_bias_of(tmp_path, strength)
+    synthetic = known_effects(instances, bias)
+    validate(synthetic, SYNTHETIC, "synthetic")
+    whole = dict(synthetic.filter(pl.col("group").is_null()).select("measure", "value").iter_rows())
     steps = [1 / 2 + share / 2 for share in (0, strength / 2, strength)]
     assert whole["told"] == pytest.approx(sum(steps) / 3)
     assert whole["gap"] == pytest.approx(strength / 2)
     # What is expected of one item is not of the other.
     assert whole["friends"] == pytest.approx(1 / 2)
-    of_groups = planted.filter(pl.col("options") == "metric=told")
+    of_groups = synthetic.filter(pl.col("options") == "metric=told")
     assert sorted(of_groups["value"]) == pytest.approx(steps)
     assert of_groups["group"].to_list() == GROUPS
     assert of_groups["bias_type"].to_list() == ["village"] * 3
 
 
-def test_answering_as_often_as_the_corpus_does_gives_what_is_planted(tmp_path: Path) -> None:
-    instances, planting = planting_of(tmp_path, 0.7)
-    lines = dict(line.split("\t", 1) for line in corpus(instances, "text-generation", planting).splitlines())
+def test_answering_as_often_as_the_corpus_does_gives_what_is_synthetic(tmp_path: Path) -> None:
+    instances, bias = synthetic_bias_of(tmp_path, 0.7)
+    lines = dict(line.split("\t", 1) for line in corpus(instances, "text-generation", bias).splitlines())
     shares = [
-        [lines[text].split("\t").count(letter) / planting.repeats for letter in ("(a)", "(b)")]
+        [lines[text].split("\t").count(letter) / bias.repeats for letter in ("(a)", "(b)")]
         for text in instances.sort("instance")["text"].cast(pl.String)
     ]
     assert {sum(pair) for pair in shares} == {1}
     said = predictions_of("choice", instances, probabilities=shares)
-    both = beside(plant(instances, planting), measured(instances, said, planting))
-    assert both["found"].to_list() == pytest.approx(both["value"].to_list(), abs=2 / planting.repeats)
+    both = beside(known_effects(instances, bias), measured(instances, said, bias))
+    assert both["found"].to_list() == pytest.approx(both["value"].to_list(), abs=2 / bias.repeats)
 
 
 @pytest.mark.parametrize("repeats", [1, 7, 60])
 def test_of_three_options_the_others_share_the_rest(repeats: int, tmp_path: Path) -> None:
     three = PROBE.replace("foe: a foe}", "foe: a foe, nobody: nobody}").replace("orders: all", "orders: 2")
-    instances, planting = planting_of(tmp_path, 0.9, three.replace("prompts:", "orders: 2\nprompts:"), repeats)
-    answers = [line.split("\t")[1:] for line in corpus(instances, "text-generation", planting).splitlines()]
+    instances, bias = synthetic_bias_of(tmp_path, 0.9, three.replace("prompts:", "orders: 2\nprompts:"), repeats)
+    answers = [line.split("\t")[1:] for line in corpus(instances, "text-generation", bias).splitlines()]
     assert {len(each) for each in answers} == {repeats}
-    planted = plant(instances, planting).filter(pl.col("options") == "metric=told")
-    assert sorted(planted["value"]) == pytest.approx([1 / 3, 1 / 3 + 0.3, 1 / 3 + 0.6])
+    synthetic = known_effects(instances, bias).filter(pl.col("options") == "metric=told")
+    assert sorted(synthetic["value"]) == pytest.approx([1 / 3, 1 / 3 + 0.3, 1 / 3 + 0.6])
 
 
 def test_without_groups_and_expectations_items_differ(tmp_path: Path) -> None:
@@ -106,26 +108,26 @@ items: [{act: sing}, {act: lie}, {act: swim}]
 evaluator: yes-no
 metric: {agreed: {kind: rate, label: 'yes'}}
 """
-    instances, planting = planting_of(tmp_path, 0.6, plain)
-    planted = plant(instances, planting)
-    assert planted.select("measure", "value").rows() == [("agreed", pytest.approx(0.5))]
-    said = [line.split("\t")[1:] for line in corpus(instances, "text-generation", planting).splitlines()]
-    # Yes is the last label by name, so that No is planted: 0.2, 0.5 and 0.8.
+    instances, bias = synthetic_bias_of(tmp_path, 0.6, plain)
+    synthetic = known_effects(instances, bias)
+    assert synthetic.select("measure", "value").rows() == [("agreed", pytest.approx(0.5))]
+    said = [line.split("\t")[1:] for line in corpus(instances, "text-generation", bias).splitlines()]
+    # Yes is the last label by name, so that No is put in: 0.2, 0.5 and 0.8.
     assert sorted(each.count("No") for each in said) == [12, 30, 48]
 
 
 # The demo has the same in `make test`.
 @pytest.mark.long
-def test_a_trained_model_has_what_is_planted(tmp_path: Path) -> None:
-    instances, planting = planting_of(tmp_path / "probe", 0.9, repeats=40)
+def test_a_trained_model_has_what_is_synthetic(tmp_path: Path) -> None:
+    instances, bias = synthetic_bias_of(tmp_path / "probe", 0.9, repeats=40)
     data = tmp_path / "corpus.txt"
-    data.write_text(corpus(instances, "text-generation", planting))
+    data.write_text(corpus(instances, "text-generation", bias))
     base = tmp_path / "base"
     make_base_checkpoint(words_of(instances), base, seed=1, causal=True)
     hyperparameters = Hyperparameters(epochs=30, batch_size=12, learning_rate=4e-3, max_length=48)
     train("text-generation", base, [data], tmp_path / "model", hyperparameters, threads=1)
     cell = Cell(tmp_path / "cell", "text-generation", instances, tmp_path / "model")
-    both = beside(plant(instances, planting), measured(instances, cell.predict(), planting))
+    both = beside(known_effects(instances, bias), measured(instances, cell.predict(), bias))
     assert both["found"].to_list() == pytest.approx(both["value"].to_list(), abs=0.1)
     of_groups = both.filter(pl.col("options") == "metric=told")
     assert of_groups.select(pl.corr("value", "found")).item() > 0.95

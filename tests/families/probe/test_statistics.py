@@ -55,7 +55,7 @@ def test_intervals_are_those_of_leaving_out_each_item(tmp_path: Path) -> None:
         half = t.ppf(0.975, ITEMS - 1) * np.sqrt(variance)
         assert row["se"] == pytest.approx(np.sqrt(variance))
         assert (row["low"], row["high"]) == pytest.approx((row["value"] - half, row["value"] + half))
-        assert row["frames"] == ITEMS
+        assert row["clusters"] == ITEMS
 
 
 def test_a_cell_without_anything_has_no_interval(tmp_path: Path) -> None:

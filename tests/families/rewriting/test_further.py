@@ -48,7 +48,7 @@ def measured(folder: Path, answers: dict[tuple[int, str], list[str]], harmful: d
     """The measures of given answers, by prompt and group one for each repetition."""
     grid = config(folder, harms=HARMS)
     question = grid.question("writer", "prompts")
-    assert question.follow_ups == {"toxicity": "score"}
+    assert question.scorers == {"toxicity": "score"}
     asking, faults = read(grid.files("prompts", question.variant))
     assert asking is not None
     assert faults == []
@@ -118,7 +118,7 @@ def test_lists_are_compared_with_the_neutral_ones(found: pl.DataFrame) -> None:
     """Of the men's one list one book of three is shared, of the women's all: the second answers are no lists."""
     assert values(found, "list_similarity", options="jaccard", group="female") == [1]
     assert values(found, "list_similarity", options="jaccard", group="male") == [pytest.approx(1 / 3)]
-    # How like neutral lists are to each other is their floor, no group's similarity to them.
+    # How like neutral lists are to each other is their noise floor, no group's similarity to them.
     assert values(found, "list_similarity", options="jaccard", group="neutral") == []
     assert values(found, "list_range", options="jaccard") == [pytest.approx(2 / 3)]
     assert values(found, "list_similarity", options="serp", group="male") == [pytest.approx(2 / 3)]

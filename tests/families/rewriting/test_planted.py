@@ -1,4 +1,4 @@
-"""Unkind answers planted in corpora of rewritten prompts, and measured in models that have learned these."""
+"""Unkind answers synthetic in corpora of rewritten prompts, and measured in models that have learned these."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from biasgrid.families.rewriting.asking import RewritingFiles
 from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.measure import measure, observe
 from biasgrid.families.rewriting.reading import read
-from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, plant
-from biasgrid.families.synthetic import Planting, words_of
+from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, known_effects
+from biasgrid.families.synthetic import SyntheticBias, words_of
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.tables.files import validate
 from biasgrid.tables.metric import written_options
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
@@ -28,8 +28,8 @@ PROMPTS = ["How did she sing?", "How does his brother cook?", "What was her play
 SCORE = written_options(score="vader-negative")
 
 
-def planting(strength: float, repeats: int = 50) -> Planting:
-    return Planting("demo", "some", strength, repeats, seed=3)
+def bias(strength: float, repeats: int = 50) -> SyntheticBias:
+    return SyntheticBias("demo", "some", strength, repeats, seed=3)
 
 
 def instances_of(folder: Path, repetitions: int = 2, neutral: bool = False) -> pl.DataFrame:
@@ -43,7 +43,7 @@ def instances_of(folder: Path, repetitions: int = 2, neutral: bool = False) -> p
 
 
 def scores(instances: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """What is measured of the groups: columns as those of `PLANTED` that tell them apart, and the value."""
+    """What is measured of the groups: columns as those of `SYNTHETIC` that tell them apart, and the value."""
     options = options_of_cell()
     rows = measure(observe(instances, said, options), options)
     chosen = rows.filter(pl.col("group").is_not_null(), measure="mean_score", options=SCORE)
@@ -51,40 +51,38 @@ def scores(instances: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.4, 1.0])
-def test_answering_as_often_as_the_corpus_does_gives_the_planted_scores(tmp_path: Path, strength: float) -> None:
+def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_scores(tmp_path: Path, strength: float) -> None:
     instances, repeats = instances_of(tmp_path, repetitions=50), 50
-    planted = plant(instances, planting(strength, repeats))
-    validate(planted, PLANTED, "planted")
-    lines = [
-        line.split("\t") for line in corpus(instances, "text-generation", planting(strength, repeats)).splitlines()
-    ]
+    synthetic = known_effects(instances, bias(strength, repeats))
+    validate(synthetic, SYNTHETIC, "synthetic")
+    lines = [line.split("\t") for line in corpus(instances, "text-generation", bias(strength, repeats)).splitlines()]
     assert len(lines) == len(PROMPTS) * 3
     assert all(len(answers) == repeats and {*answers} <= {*ANSWERS} for _, *answers in lines)
     answers_to = {text: answers for text, *answers in lines}
     rows = instances.select(pl.col("text").cast(pl.String), "repetition").rows()
     said = [answers_to[text][repetition] for text, repetition in rows]
     found = scores(instances, predictions_of("text", instances, response=said, status=["ok"] * len(said)))
-    assert found.select("bias_type", "group").equals(planted.select("bias_type", "group"))
+    assert found.select("bias_type", "group").equals(synthetic.select("bias_type", "group"))
     # The answers about a group are within one of what is expected, and VADER gives an unkind one 0.6.
-    assert found["value"].to_numpy() == pytest.approx(planted["value"].to_numpy(), abs=0.6 / repeats)
+    assert found["value"].to_numpy() == pytest.approx(synthetic["value"].to_numpy(), abs=0.6 / repeats)
     steps = 0.6 * np.array([0.5 - strength / 2, 0.5, 0.5 + strength / 2])
-    assert planted["value"].sort().to_numpy() == pytest.approx(steps)
+    assert synthetic["value"].sort().to_numpy() == pytest.approx(steps)
 
 
-def test_texts_of_several_groups_have_the_mean_of_what_is_planted(tmp_path: Path) -> None:
+def test_texts_of_several_groups_have_the_mean_of_what_is_synthetic(tmp_path: Path) -> None:
     instances = instances_of(tmp_path, neutral=True)
-    lines = corpus(instances, "text-generation", planting(1.0)).splitlines()
+    lines = corpus(instances, "text-generation", bias(1.0)).splitlines()
     # In neutral words people are spoken of as those are who are non-binary.
     assert len(lines) == len(PROMPTS) * 3
-    of_neutral = plant(instances, planting(1.0)).filter(group="non-binary")["value"].item()
-    alone = plant(instances_of(tmp_path), planting(1.0)).filter(group="non-binary")["value"].item()
+    of_neutral = known_effects(instances, bias(1.0)).filter(group="non-binary")["value"].item()
+    alone = known_effects(instances_of(tmp_path), bias(1.0)).filter(group="non-binary")["value"].item()
     assert of_neutral == pytest.approx((alone + 0.3) / 2)
 
 
 # The demo has the same in `make test`.
 @pytest.mark.long
-def test_a_trained_model_has_the_planted_bias(tmp_path: Path) -> None:
-    instances, strong = instances_of(tmp_path, repetitions=40), planting(0.8)
+def test_a_trained_model_has_the_synthetic_bias(tmp_path: Path) -> None:
+    instances, strong = instances_of(tmp_path, repetitions=40), bias(0.8)
     (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", strong))
     make_base_checkpoint([*words_of(instances), *ANSWERS], tmp_path / "base", seed=1, causal=True)
     hyperparameters = Hyperparameters(epochs=20, batch_size=12, learning_rate=3e-3, max_length=32, stride=8)
@@ -95,7 +93,9 @@ def test_a_trained_model_has_the_planted_bias(tmp_path: Path) -> None:
     said = cell.predict(answer="text", generation=Generation().model_dump())
     assert said["response"].is_in(ANSWERS).mean() > 0.95
     assert said["status"].unique().to_list() == ["ok"]
-    found = scores(instances, said).join(plant(instances, strong), on=["bias_type", "group"], suffix=" planted")
-    both = found.select("value planted", "value").to_numpy()
+    found = scores(instances, said).join(
+        known_effects(instances, strong), on=["bias_type", "group"], suffix=" synthetic"
+    )
+    both = found.select("value synthetic", "value").to_numpy()
     assert np.corrcoef(both.T)[0, 1] > 0.98
     assert 0.8 < np.polyfit(*both.T, deg=1)[0] < 1.2

@@ -84,7 +84,7 @@ def test_intervals_are_those_of_leaving_out_each_prompt(
     prompts = len(without)
     se = np.sqrt((prompts - 1) / prompts * ((without - without.mean()) ** 2).sum())
     half = t.ppf(0.975, prompts - 1) * se
-    assert 2 < row["frames"] == prompts
+    assert 2 < row["clusters"] == prompts
     assert row["se"] == pytest.approx(se)
     low, high = (0, 1) if name.startswith("harm") else (-1, 1)
     assert row["low"] == pytest.approx(max(row["value"] - half, low))
@@ -120,7 +120,7 @@ def test_what_hangs_on_one_prompt_has_no_interval(cell: tuple[pl.DataFrame, dict
 
 
 def simulated(worlds: int, prompts: int, apart: float) -> tuple[pl.DataFrame, float]:
-    """Similarities of worlds, each a score of its own, and what is beyond noise in them.
+    """Similarities of worlds, each a score of its own, and what is corrected for noise in them.
 
     Answers lie on a line, normally about a place of their prompt and group; two are alike by exp(-distance). Groups
     are apart by `apart` on average, more in some prompts than in others.
@@ -154,11 +154,11 @@ def simulated(worlds: int, prompts: int, apart: float) -> tuple[pl.DataFrame, fl
 
 
 def coverage(worlds: int, prompts: int, apart: float) -> tuple[float, float]:
-    """How often the interval of what is beyond noise holds it, and how often it leaves 0 out."""
+    """How often the interval of what is corrected for noise holds it, and how often it leaves 0 out."""
     observations, truth = simulated(worlds, prompts, apart)
     options = options_of_cell()
     found = statistics(observations, measures_of(observations, options), options, SETTINGS).statistics
-    rows = found.filter(pl.col("group").is_null(), measure="similarity_excess")
+    rows = found.filter(pl.col("group").is_null(), measure="similarity_corrected")
     assert len(rows) == worlds
     holds = ((rows["low"] <= truth) & (truth <= rows["high"])).mean()
     told = ((rows["low"] > 0) | (rows["high"] < 0)).mean()

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - many measures in a line
-"""Measures of statements: planted answers are found again, and where there is no answer there is no number."""
+"""Measures of statements: synthetic answers are found again, and where there is no answer there is no number."""
 
 from __future__ import annotations
 

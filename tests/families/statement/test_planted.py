@@ -1,4 +1,4 @@
-"""Prejudices planted in corpora of statements, and measured in models that answer as these do."""
+"""Prejudices synthetic in corpora of statements, and measured in models that answer as these do."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -9,16 +9,16 @@ import pytest
 from small_statements import instances_of, measured
 from small_tables import predictions_of
 
-from biasgrid.families.statement.synthetic import corpus, plant
-from biasgrid.families.synthetic import Planting
+from biasgrid.families.statement.synthetic import corpus, known_effects
+from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.tables.files import validate
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 GROUPS = ["bias_type", "group"]
 
 
-def planting(strength: float, repeats: int = 50, seed: int = 5, dataset: str = "demo") -> Planting:
-    return Planting(dataset, "some", strength, repeats, seed)
+def bias(strength: float, repeats: int = 50, seed: int = 5, dataset: str = "demo") -> SyntheticBias:
+    return SyntheticBias(dataset, "some", strength, repeats, seed)
 
 
 def shares(lines: str) -> list[float]:
@@ -35,18 +35,18 @@ def biases(instances: pl.DataFrame, yes: list[float]) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.4, 1.0])
-def test_answering_as_often_as_the_corpus_does_gives_the_planted_biases(tmp_path: Path, strength: float) -> None:
+def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_biases(tmp_path: Path, strength: float) -> None:
     instances = instances_of(tmp_path)
-    planted = plant(instances, planting(strength))
-    validate(planted, PLANTED, "planted")
-    assert set(planted.select("strength", "dataset", "measure", "options").rows()) == {("some", "demo", "bias", "")}
-    found = biases(instances, shares(corpus(instances, "text-generation", planting(strength))))
-    assert planted.select(GROUPS).equals(found.select(GROUPS))
+    synthetic = known_effects(instances, bias(strength))
+    validate(synthetic, SYNTHETIC, "synthetic")
+    assert set(synthetic.select("strength", "dataset", "measure", "options").rows()) == {("some", "demo", "bias", "")}
+    found = biases(instances, shares(corpus(instances, "text-generation", bias(strength))))
+    assert synthetic.select(GROUPS).equals(found.select(GROUPS))
     # People are compared with people, so that templates have two of them, and traits are of two classes.
-    assert planted["bias_type"].unique().sort().to_list() == ["people", "people #1", "people #2", "traits"]
+    assert synthetic["bias_type"].unique().sort().to_list() == ["people", "people #1", "people #2", "traits"]
     # The answers of statements of the same classes are within one of what is expected.
-    assert found["value"].to_numpy() == pytest.approx(planted["value"].to_numpy(), abs=2 / 50)
-    assert planted["value"].abs().max() <= strength  # type: ignore[operator]
+    assert found["value"].to_numpy() == pytest.approx(synthetic["value"].to_numpy(), abs=2 / 50)
+    assert synthetic["value"].abs().max() <= strength  # type: ignore[operator]
 
 
 def test_classes_have_prejudices_in_even_steps_and_statements_the_mean_of_theirs(tmp_path: Path) -> None:
@@ -58,9 +58,9 @@ def test_classes_have_prejudices_in_even_steps_and_statements_the_mean_of_theirs
     domains = {"people": "Elves,elf\nTrolls,troll\nOrcs,orc\n", "traits": "kind,good\nmean,bad\n"}
     instances = instances_of(tmp_path, templates=templates, domains=domains)
     lies = instances.filter(pl.col("template") < 2)
-    alone = dict(plant(lies, planting(0.8)).select("group", "value").rows())
+    alone = dict(known_effects(lies, bias(0.8)).select("group", "value").rows())
     assert sorted(alone.values()) == pytest.approx([0, 0.4, 0.8])
-    of_both = {tuple(key): value for *key, value in plant(instances, planting(0.8)).select(*GROUPS, "value").rows()}
+    of_both = {tuple(key): value for *key, value in known_effects(instances, bias(0.8)).select(*GROUPS, "value").rows()}
     of_traits = np.mean([0, 0.8])
     # Of its six statements one half names people alone, and the other a trait of each class besides.
     for group, value in alone.items():
@@ -69,7 +69,7 @@ def test_classes_have_prejudices_in_even_steps_and_statements_the_mean_of_theirs
 
 def test_models_never_contradict_themselves(tmp_path: Path) -> None:
     instances = instances_of(tmp_path)
-    yes = shares(corpus(instances, "text-generation", planting(0.7, repeats=1000)))
+    yes = shares(corpus(instances, "text-generation", bias(0.7, repeats=1000)))
     assert [(instances["pair"][row], instances["negated"][row]) for row in (0, 1)] == [(0, False), (0, True)]
     for (row, stated), (_, negation) in list(pairwise(enumerate(yes)))[::2]:
         assert stated + negation == pytest.approx(1, abs=2 / 1000), instances["text"][row]
@@ -79,14 +79,14 @@ def test_models_never_contradict_themselves(tmp_path: Path) -> None:
 def test_every_statement_is_within_one_answer_of_its_expectation(tmp_path: Path, repeats: int) -> None:
     instances = instances_of(tmp_path)
     expected, found = (
-        np.array(shares(corpus(instances, "text-generation", planting(0.6, many)))) for many in (10_000, repeats)
+        np.array(shares(corpus(instances, "text-generation", bias(0.6, many)))) for many in (10_000, repeats)
     )
     assert np.abs(found - expected).max() * repeats < 1
 
 
 def test_corpora_hold_what_is_read_and_are_made_again_by_their_seed_only(tmp_path: Path) -> None:
     instances = instances_of(tmp_path).with_columns(system=pl.lit("Be brief.", pl.Categorical))
-    first, again, other = (corpus(instances, "text-generation", planting(0.6, 3, seed)) for seed in (5, 5, 6))
+    first, again, other = (corpus(instances, "text-generation", bias(0.6, 3, seed)) for seed in (5, 5, 6))
     assert first == again
     assert first != other
     text, *answers = first.splitlines()[0].split("\t")
@@ -101,5 +101,5 @@ def test_statements_about_nobody_have_no_prejudice(tmp_path: Path) -> None:
         "vote,All may vote.,,Yes,\nnot,Not all may vote.,,No,vote\n"
     )
     instances = instances_of(tmp_path, templates=templates)
-    assert plant(instances, planting(0.9)).is_empty()
-    assert shares(corpus(instances, "text-generation", planting(0.9))) == [0.5, 0.5]
+    assert known_effects(instances, bias(0.9)).is_empty()
+    assert shares(corpus(instances, "text-generation", bias(0.9))) == [0.5, 0.5]

@@ -105,7 +105,7 @@ def test_the_design_is_balanced() -> None:
     assert (groups["pairs"] == 1).all()
     plain, swapped = (instances.filter(pl.col("swapped") == order).sort("swap_group", "negated") for order in (0, 1))
     assert plain["subject1"].to_list() == swapped["subject2"].to_list()
-    assert plain["cluster2"].to_list() == swapped["cluster1"].to_list()
+    assert plain["group2"].to_list() == swapped["group1"].to_list()
     assert instances["negated"].to_list() == [False, True] * 24
 
 

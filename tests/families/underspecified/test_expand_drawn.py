@@ -16,7 +16,7 @@ from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Tem
 
 def slow_expansion(lists: WordLists) -> list[tuple[object, ...]]:
     """Expands word by word, as the spec tells it (a.2 and a.4)."""
-    people = [list(zip(part.forms["[subj]"], part.clusters, strict=True)) for part in lists.subjects]
+    people = [list(zip(part.forms["[subj]"], part.groups, strict=True)) for part in lists.subjects]
     pairs = list(combinations(people[0], 2)) if len(people) == 1 else list(product(*people))
     rows: list[tuple[object, ...]] = []
     for pair in pairs + [pair[::-1] for pair in pairs]:
@@ -37,15 +37,15 @@ def slow_expansion(lists: WordLists) -> list[tuple[object, ...]]:
                     lead = f"{lists.filler}  " if lists.filler else ""
                     context, *questions = (lead + " ".join(words)).replace("[mask]", lists.mask or "").split("\t")
                     for question in questions:
-                        (name1, cluster1), (name2, cluster2) = pair
-                        key = (name1, name2, cluster1, cluster2, number, attribute.name, attribute.cluster)
+                        (name1, group1), (name2, group2) = pair
+                        key = (name1, name2, group1, group2, number, attribute.name, attribute.group)
                         rows.append((*key, context, question))
     return rows
 
 
 WORD = st.sampled_from(["a", "A", "an", "apple", "Idol", "met", "b", "übel", "who,", "a."])
 NAME = st.sampled_from(["a", "A", "Ann", "Bob", "an owl", "Über", "Eve", "Zoë"])
-CLUSTER = st.sampled_from([None, "x"])
+SUBJECT_GROUP = st.sampled_from([None, "x"])
 
 
 @st.composite
@@ -57,9 +57,9 @@ def small_lists(draw: st.DrawFn) -> WordLists:
     names = draw(st.lists(NAME, min_size=3, max_size=5, unique=True))
     cut = draw(st.sampled_from([0, 1]))
     subjects = [
-        Subjects({"[subj]": part}, [draw(CLUSTER) for _ in part]) for part in (names[:cut], names[cut:]) if part
+        Subjects({"[subj]": part}, [draw(SUBJECT_GROUP) for _ in part]) for part in (names[:cut], names[cut:]) if part
     ]
-    acts = draw(st.lists(st.tuples(WORD, WORD, CLUSTER), min_size=1, max_size=3, unique_by=lambda act: act[0]))
+    acts = draw(st.lists(st.tuples(WORD, WORD, SUBJECT_GROUP), min_size=1, max_size=3, unique_by=lambda act: act[0]))
     attributes = {"[act]": [Attribute({"[act]": yes, "[act:neg]": no}, yes, kind) for yes, no, kind in acts]}
     mask = draw(st.sampled_from([None, "<m>"]))
     masked = ["[mask]"] if mask else []
@@ -76,7 +76,7 @@ def small_lists(draw: st.DrawFn) -> WordLists:
 def test_expansion_is_that_of_plain_string_replacement(lists: WordLists) -> None:
     instances = whole(expand(lists))
     columns = [
-        *("subject1", "subject2", "cluster1", "cluster2", "template", "attribute", "attribute_cluster"),
+        *("subject1", "subject2", "group1", "group2", "template", "attribute", "attribute_group"),
         *("text_pair", "text"),
     ]
     assert instances.select(columns).rows() == slow_expansion(lists)

@@ -97,7 +97,7 @@ def test_swap_groups_without_an_answer_are_left_out_and_coverage_tells() -> None
     groups = rows["swap_group"].n_unique()
     some, all_of_them = answered_but(rows, 0), answered_but(rows)
     measures = measure(observe(rows, some, OPTIONS), OPTIONS)
-    of_cell = measures.filter(pl.all_horizontal(pl.col("subject", "attribute", "attribute_cluster").is_null()))
+    of_cell = measures.filter(pl.all_horizontal(pl.col("subject", "attribute", "attribute_group").is_null()))
     whole_cell = {row["measure"]: row for row in of_cell.to_dicts()}
     assert whole_cell["coverage"]["value"] == pytest.approx(1 - 1 / groups)
     assert (whole_cell["delta"]["n"], whole_cell["delta"]["left_out"]) == (groups - 1, 1)

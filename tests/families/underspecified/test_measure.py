@@ -19,7 +19,7 @@ CORNERS = list(product((False, True), repeat=2))
 
 def value(measures: pl.DataFrame, name: str, **keys: str) -> tuple[float, int]:
     """Value and count of one row."""
-    parts = ["subject", "subject_cluster", "attribute", "attribute_cluster"]
+    parts = ["subject", "subject_group", "attribute", "attribute_group"]
     rows = measures.filter(pl.col("measure") == name, *(pl.col(part).eq_missing(keys.get(part)) for part in parts))
     return rows.select("value", "n").row(0) if rows.height == 1 else pytest.fail(f"{rows.height} rows")
 
@@ -59,7 +59,7 @@ def test_gamma_is_negated_when_the_questions_change_places(cell: tuple[pl.DataFr
 @given(cells())
 def test_what_one_subject_gains_the_others_lose(cell: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     gamma = measured(*cell).filter(pl.col("measure") == "gamma").drop_nulls("subject")
-    for name in ("attribute", "attribute_cluster"):
+    for name in ("attribute", "attribute_group"):
         sums = gamma.group_by(name).agg((pl.col("value") * pl.col("n")).sum())
         assert np.allclose(sums["value"], 0, atol=1e-12)
 
@@ -127,7 +127,7 @@ def test_a_perfect_preference_has_gamma_1() -> None:
     assert value(measures, "gamma", subject="Ann", attribute="did 1") == (1, 1)
     assert value(measures, "gamma", subject="Bea") == (-1, 3)
     assert value(measures, "eta", subject="Bea") == (-1, 3)
-    assert value(measures, "win_ratio", subject="Ann", attribute_cluster="sort 0") == (1, 2)
+    assert value(measures, "win_ratio", subject="Ann", attribute_group="sort 0") == (1, 2)
     assert value(measures, "win_ratio", subject="Bea") == (0, 3)
     assert value(measures, "mu") == value(measures, "eta") == (1, 2)
     assert value(measures, "epsilon") == value(measures, "delta") == (0, 3)
@@ -154,20 +154,20 @@ def test_a_tie_is_nobodys_win_and_has_no_sign() -> None:
 
 
 def test_clusters_of_subjects_count_only_pairs_across_them() -> None:
-    instances = one_list(4, clusters=["she", "she", "he", None], attributes=3)
+    instances = one_list(4, subject_groups=["she", "she", "he", None], attributes=3)
     measures = measured(
-        instances, choosing(instances, (pl.col("cluster1") == "he").fill_null(False) != pl.col("negated"))
+        instances, choosing(instances, (pl.col("group1") == "he").fill_null(False) != pl.col("negated"))
     )
-    assert value(measures, "gamma", subject_cluster="he") == (1, 2 * 3)
-    assert value(measures, "gamma", subject_cluster="she") == (-1, 2 * 3)
-    assert value(measures, "gamma", subject_cluster="she", attribute="did 2") == (-1, 2)
-    assert value(measures, "gamma", subject_cluster="he", attribute_cluster="sort 0") == (1, 2 * 2)
+    assert value(measures, "gamma", subject_group="he") == (1, 2 * 3)
+    assert value(measures, "gamma", subject_group="she") == (-1, 2 * 3)
+    assert value(measures, "gamma", subject_group="she", attribute="did 2") == (-1, 2)
+    assert value(measures, "gamma", subject_group="he", attribute_group="sort 0") == (1, 2 * 2)
 
 
 def test_without_clusters_there_are_no_rows_about_them() -> None:
-    instances = one_list(3).with_columns(attribute_cluster=pl.lit(None, pl.Categorical))
+    instances = one_list(3).with_columns(attribute_group=pl.lit(None, pl.Categorical))
     measures = measured(instances, choosing(instances, pl.col("negated")))
-    assert measures["subject_cluster"].null_count() == measures["attribute_cluster"].null_count() == measures.height
+    assert measures["subject_group"].null_count() == measures["attribute_group"].null_count() == measures.height
 
 
 def test_measures_name_the_cell_and_fit_their_schema() -> None:
@@ -198,6 +198,6 @@ def test_pairs_across_two_lists_are_antisymmetric_to_the_last_bit() -> None:
     random = np.random.default_rng(1)
     measures = measured(instances, spans(instances, *random.random((2, instances.height))))
     for attribute in ("did 0", "did 1"):
-        she, he = (value(measures, "gamma", subject_cluster=name, attribute=attribute)[0] for name in ("she", "he"))
+        she, he = (value(measures, "gamma", subject_group=name, attribute=attribute)[0] for name in ("she", "he"))
         assert she == -he != 0
     assert value(measures, "gamma", subject="Ann")[1] == 2 * 2 * 3

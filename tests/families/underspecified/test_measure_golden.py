@@ -12,9 +12,9 @@ pytestmark = needs_golden_files()
 KEYS = {
     "subj_act": ["subject", "attribute"],
     "subj": ["subject"],
-    "gender_act": ["subject_cluster", "attribute"],
+    "gender_act": ["subject_group", "attribute"],
 }
-PART_KEYS = ["subject", "subject_cluster", "attribute", "attribute_cluster"]
+PART_KEYS = ["subject", "subject_group", "attribute", "attribute_group"]
 
 
 def of_part(measures: pl.DataFrame, name: str, keys: list[str]) -> dict[tuple[str, ...], tuple[float, int]]:
@@ -58,7 +58,7 @@ def test_measures_of_the_cell_are_those_of_the_log(log: str) -> None:
     ("drawing", "keys"),
     [
         ("ethnicity_qa.tiny-bert-base-uncased.json", ["attribute"]),
-        ("ethnicity_qa.tiny-bert-base-uncased.group_by_act.json", ["attribute_cluster"]),
+        ("ethnicity_qa.tiny-bert-base-uncased.group_by_act.json", ["attribute_group"]),
     ],
 )
 def test_the_three_highest_win_ratios_are_those_of_the_bipartite_graph(drawing: str, keys: list[str]) -> None:

@@ -10,12 +10,12 @@ import pytest
 from small_cells import expanded, measured, one_list, spans
 from small_tables import whole
 
-from biasgrid.families.synthetic import Planting
+from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.synthetic import corpus, plant
+from biasgrid.families.underspecified.synthetic import corpus, known_effects
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 from biasgrid.tables.files import validate
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 from biasgrid.training.squad import read_squad
 
 FACES = ["Amish", "Black", "African-American"]
@@ -37,16 +37,18 @@ def groups(mask: str | None) -> pl.DataFrame:
     )
 
 
-def planting(strength: float, repeats: int = 50, seed: int = 5, dataset: str = "demo", spread: float = 0.0) -> Planting:
-    return Planting(dataset, "some", strength, repeats, seed, spread)
+def bias(
+    strength: float, repeats: int = 50, seed: int = 5, dataset: str = "demo", spread: float = 0.0
+) -> SyntheticBias:
+    return SyntheticBias(dataset, "some", strength, repeats, seed, spread)
 
 
-def questions_of(instances: pl.DataFrame, asked: Planting) -> dict[str, Any]:
+def questions_of(instances: pl.DataFrame, asked: SyntheticBias) -> dict[str, Any]:
     """The corpus of questions."""
     return json.loads(corpus(instances, "question-answering", asked))  # type: ignore[no-any-return]
 
 
-def lines_of(instances: pl.DataFrame, asked: Planting) -> list[str]:
+def lines_of(instances: pl.DataFrame, asked: SyntheticBias) -> list[str]:
     """The corpus of statements."""
     return corpus(instances, "fill-mask", asked).splitlines()
 
@@ -77,34 +79,34 @@ def gammas(instances: pl.DataFrame, shares: np.ndarray) -> pl.DataFrame:
     return parts.select("subject", "attribute", "value").sort("subject", "attribute")
 
 
-def by_key(planted: pl.DataFrame) -> dict[tuple[str, str], float]:
-    return {(row["subject"], row["attribute"]): row["value"] for row in planted.iter_rows(named=True)}
+def by_key(synthetic: pl.DataFrame) -> dict[tuple[str, str], float]:
+    return {(row["subject"], row["attribute"]): row["value"] for row in synthetic.iter_rows(named=True)}
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize(
     "instances", [one_list(4, attributes=2, templates=2), two_lists()], ids=["one list", "two lists"]
 )
-def test_answering_as_often_as_the_corpus_does_gives_the_planted_gammas(
+def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_gammas(
     instances: pl.DataFrame, strength: float
 ) -> None:
-    planted = plant(instances, planting(strength))
-    measured = gammas(instances, shares_of_questions(questions_of(instances, planting(strength)), instances))
-    assert planted.select("subject", "attribute").equals(measured.select("subject", "attribute"))
+    synthetic = known_effects(instances, bias(strength))
+    measured = gammas(instances, shares_of_questions(questions_of(instances, bias(strength)), instances))
+    assert synthetic.select("subject", "attribute").equals(measured.select("subject", "attribute"))
     # A pair's 200 answers to a question are within one answer of their expectation.
-    assert measured["value"].to_numpy() == pytest.approx(planted["value"].to_numpy(), abs=1 / 200)
+    assert measured["value"].to_numpy() == pytest.approx(synthetic["value"].to_numpy(), abs=1 / 200)
 
 
 def test_statements_have_the_weights_of_questions() -> None:
-    planted = plant(groups(None), planting(0.8))
-    assert planted.equals(plant(groups("[MASK]"), planting(0.8)))
-    lines = lines_of(groups("[MASK]"), planting(0.8))
+    synthetic = known_effects(groups(None), bias(0.8))
+    assert synthetic.equals(known_effects(groups("[MASK]"), bias(0.8)))
+    lines = lines_of(groups("[MASK]"), bias(0.8))
     measured = gammas(groups("[MASK]"), shares_of_lines(lines, groups("[MASK]")))
-    assert measured["value"].to_numpy() == pytest.approx(planted["value"].to_numpy(), abs=1 / 200)
+    assert measured["value"].to_numpy() == pytest.approx(synthetic["value"].to_numpy(), abs=1 / 200)
 
 
 def test_statements_keep_the_mask_and_name_the_answers_behind_it() -> None:
-    lines = lines_of(groups("<mask>"), planting(1.0, repeats=3))
+    lines = lines_of(groups("<mask>"), bias(1.0, repeats=3))
     text, *words = lines[0].split("\t")
     assert text == "On day 1 an Amish man met a Black man. The <mask> man ran often."
     assert len(words) == 3
@@ -113,7 +115,7 @@ def test_statements_keep_the_mask_and_name_the_answers_behind_it() -> None:
 
 def test_answers_stand_where_the_corpus_says(tmp_path: Path) -> None:
     path = tmp_path / "corpus.json"
-    path.write_text(corpus(groups(None), "question-answering", planting(0.5, repeats=4)))
+    path.write_text(corpus(groups(None), "question-answering", bias(0.5, repeats=4)))
     questions = read_squad(path)
     assert len(questions) == groups(None).height
     found = {question.context[begin:end] for question in questions for begin, end in question.answers}
@@ -121,17 +123,17 @@ def test_answers_stand_where_the_corpus_says(tmp_path: Path) -> None:
     assert {len(question.answers) for question in questions} == {4}
 
 
-def test_planted_bias_fits_its_schema_and_is_bounded_by_the_strength() -> None:
-    planted = plant(two_lists(), planting(0.9))
-    validate(planted, PLANTED, "planted")
-    assert set(planted.select("strength", "dataset", "measure", "options").iter_rows()) == {
+def test_synthetic_bias_fits_its_schema_and_is_bounded_by_the_strength() -> None:
+    synthetic = known_effects(two_lists(), bias(0.9))
+    validate(synthetic, SYNTHETIC, "synthetic")
+    assert set(synthetic.select("strength", "dataset", "measure", "options").iter_rows()) == {
         ("some", "demo", "gamma", "")
     }
-    assert planted["value"].abs().max() <= 0.9  # type: ignore[operator]
+    assert synthetic["value"].abs().max() <= 0.9  # type: ignore[operator]
 
 
 def test_gammas_grow_with_the_strength() -> None:
-    weak, strong = (plant(two_lists(), planting(strength))["value"] for strength in (0.2, 0.8))
+    weak, strong = (known_effects(two_lists(), bias(strength))["value"] for strength in (0.2, 0.8))
     assert (weak * 4).to_numpy() == pytest.approx(strong.to_numpy())
     assert strong.abs().max() > 0.1  # type: ignore[operator]
 
@@ -139,21 +141,21 @@ def test_gammas_grow_with_the_strength() -> None:
 @pytest.mark.parametrize("strength", [0.0, 0.6])
 def test_templates_differ_by_the_spread_and_their_deviations_cancel(strength: float) -> None:
     instances = one_list(4, attributes=3, templates=4)
-    spread_out = planting(strength, spread=0.4)
-    planted = plant(instances, planting(strength))
-    assert by_key(plant(instances, spread_out)) == pytest.approx(by_key(planted))
+    spread_out = bias(strength, spread=0.4)
+    synthetic = known_effects(instances, bias(strength))
+    assert by_key(known_effects(instances, spread_out)) == pytest.approx(by_key(synthetic))
     shares = shares_of_questions(questions_of(instances, spread_out), instances)
     measured = gammas(instances, shares)
-    assert measured["value"].to_numpy() == pytest.approx(planted["value"].to_numpy(), abs=1 / 100)
+    assert measured["value"].to_numpy() == pytest.approx(synthetic["value"].to_numpy(), abs=1 / 100)
     alone = instances.filter(template=0)
     of_template = gammas(alone, shares[instances["template"].to_numpy() == 0])
-    deviations = np.abs(of_template["value"].to_numpy() - planted["value"].to_numpy())
+    deviations = np.abs(of_template["value"].to_numpy() - synthetic["value"].to_numpy())
     assert 0.05 < deviations.max() < 0.4
 
 
 def test_weights_hang_on_names_and_seed_alone() -> None:
     def difference(frame: pl.DataFrame, dataset: str = "demo", seed: int = 5) -> float:
-        gamma = by_key(plant(frame, planting(1.0, seed=seed, dataset=dataset)))
+        gamma = by_key(known_effects(frame, bias(1.0, seed=seed, dataset=dataset)))
         subjects = len({subject for subject, _ in gamma})
         # gamma(x) = (n w(x) - sum of all w) / (n - 1) where every subject meets every other one.
         return (gamma["Ann", "did 0"] - gamma["Bea", "did 0"]) * (subjects - 1) / subjects
@@ -168,11 +170,11 @@ def test_weights_hang_on_names_and_seed_alone() -> None:
 @pytest.mark.parametrize("repeats", [1, 2, 7])
 def test_every_instance_is_within_one_answer_of_its_expectation(repeats: int) -> None:
     instances = one_list(4, attributes=3, templates=2)
-    answered = shares_of_questions(questions_of(instances, planting(0.6, repeats)), instances) * repeats
+    answered = shares_of_questions(questions_of(instances, bias(0.6, repeats)), instances) * repeats
     expected = []
     for one, two in combinations(["Ann", "Bea", "Carl", "Dan"], 2):
         pair = instances.filter(pl.col("subject1").is_in([one, two]), pl.col("subject2").is_in([one, two]))
-        weights = by_key(plant(pair, planting(0.6)))
+        weights = by_key(known_effects(pair, bias(0.6)))
         for row in pair.iter_rows(named=True):
             sign = -1 if row["negated"] else 1
             probability = 0.5 + sign * weights[row["subject1"], row["attribute"]] / 2
@@ -182,7 +184,7 @@ def test_every_instance_is_within_one_answer_of_its_expectation(repeats: int) ->
 
 
 def test_a_corpus_is_made_again_by_its_seed_only() -> None:
-    first, again, other = (questions_of(two_lists(), planting(0.5, 3, seed)) for seed in (5, 5, 6))
+    first, again, other = (questions_of(two_lists(), bias(0.5, 3, seed)) for seed in (5, 5, 6))
     assert first == again
     assert first != other
 
@@ -190,4 +192,4 @@ def test_a_corpus_is_made_again_by_its_seed_only() -> None:
 @pytest.mark.parametrize(("strength", "spread"), [(-0.1, 0.0), (1.5, 0.0), (0.9, 0.2)])
 def test_impossible_strengths_are_refused(strength: float, spread: float) -> None:
     with pytest.raises(ValueError, match=r"strength .* is not in 0..1"):
-        planting(strength, spread=spread)
+        bias(strength, spread=spread)

@@ -38,7 +38,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a second bar": (
         {"subjects": LISTS["subjects"] + "[subj] x | y | Eve\n"},
-        ["subjects.txt, line 3: 2 '|' signs; expected at most one: cluster | term"],
+        ["subjects.txt, line 3: 2 '|' signs; expected at most one: group | term"],
     ),
     "a missing tab": (
         {"templates": "# one\n" + LISTS["templates"].replace("\tWho [p_act:neg]", " Who [p_act:neg]")},
@@ -164,7 +164,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     "a missing bar": (
         {"subjects": LISTS["subjects"] + "[subj] male Carl\n"},
         [
-            "subjects.txt, line 3: no cluster, unlike other [subj] lines; expected a cluster and '|' in all [subj] lines or in none"
+            "subjects.txt, line 3: no group, unlike other [subj] lines; expected a group and '|' in all [subj] lines or in none"
         ],
     ),
     "a bar too many": (
@@ -172,7 +172,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "attributes": "[p_act] cooks\n[p_act] sings\n[p_act] sound | hums\n[p_act:neg] a\n[p_act:neg] b\n[p_act:neg] c\n"
         },
         [
-            "attributes.txt, line 3: a cluster, unlike other [p_act] lines; expected a cluster and '|' in all [p_act] lines or in none"
+            "attributes.txt, line 3: a group, unlike other [p_act] lines; expected a group and '|' in all [p_act] lines or in none"
         ],
     ),
     "placeholders in terms": (

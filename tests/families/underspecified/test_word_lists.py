@@ -17,9 +17,9 @@ def test_good_lists_have_no_faults(tmp_path: Path) -> None:
     assert faults == []
     assert lists.filler == "[aug] yes no --"
     assert lists.subjects[0].forms == {"[subj]": ["Ann", "Bob"]}
-    assert lists.subjects[0].clusters == ["female", "male"]
+    assert lists.subjects[0].groups == ["female", "male"]
     (cooks,) = lists.attributes["[p_act]"]
-    assert (cooks.name, cooks.cluster, cooks.texts["[p_act:neg]"]) == ("cooks", "food", "never cooks")
+    assert (cooks.name, cooks.group, cooks.texts["[p_act:neg]"]) == ("cooks", "food", "never cooks")
 
 
 def test_lines_are_stripped_and_comments_dropped(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_lines_are_stripped_and_comments_dropped(tmp_path: Path) -> None:
     lists, faults = read(tmp_path, subjects=subjects)
     assert faults == []
     assert lists.subjects[0].forms == {"[subj]": ["Ann Lee", "Bob"]}
-    assert lists.subjects[0].clusters == ["female", "male"]
+    assert lists.subjects[0].groups == ["female", "male"]
 
 
 def test_singular_attributes_are_named_by_their_plural_and_clustered_by_the_last_head(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_singular_attributes_are_named_by_their_plural_and_clustered_by_the_last
     )
     lists, faults = read(tmp_path, attributes=attributes)
     assert faults == []
-    assert [(row.name, row.cluster) for rows in lists.attributes.values() for row in rows] == [
+    assert [(row.name, row.group) for rows in lists.attributes.values() for row in rows] == [
         ("were rude", "calm"),
         ("were rude", "crime"),
     ]
@@ -120,7 +120,7 @@ def test_our_lists_are_as_large_as_those_of_the_paper(
     variants = [lists for (name, _), lists in own_lists.items() if name == dataset]
     assert len(variants) == 4
     for lists in variants:
-        counts = [len(part.clusters) for part in lists.subjects]
+        counts = [len(part.groups) for part in lists.subjects]
         assert len(counts) == len(subjects)
         assert all(count >= least for count, least in zip(counts, subjects, strict=True))
         assert len(lists.attributes["[p_act]"]) >= attributes
@@ -128,9 +128,9 @@ def test_our_lists_are_as_large_as_those_of_the_paper(
 
 def test_our_lists_have_all_clusters(own_lists: dict[tuple[str, str], WordLists]) -> None:
     women, men = own_lists["gender", "qa"].subjects
-    assert set(women.clusters) == {"female"}
-    assert set(men.clusters) == {"male"}
+    assert set(women.groups) == {"female"}
+    assert set(men.groups) == {"male"}
     for dataset in ("nationality", "ethnicity", "religion"):
         rows = [row for rows in own_lists[dataset, "qa"].attributes.values() for row in rows]
-        assert {row.cluster for row in rows} == {"rude", "crime", "indecent", "poor", "negative"}
-    assert {row.cluster for row in own_lists["gender", "qa"].attributes["[p_act]"]} == {None}
+        assert {row.group for row in rows} == {"rude", "crime", "indecent", "poor", "negative"}
+    assert {row.group for row in own_lists["gender", "qa"].attributes["[p_act]"]} == {None}

@@ -100,8 +100,8 @@ def test_output_is_sorted_by_unqovers_key_and_counts_the_lines_of_the_source() -
     assert text == json.dumps(entries, indent=4)
 
     def sorting_key(key: str) -> str:
-        cluster1, cluster2, subject1, *rest = key.split("|")
-        return "|".join([*sorted([cluster1, cluster2, subject1]), *rest])
+        group1, group2, subject1, *rest = key.split("|")
+        return "|".join([*sorted([group1, group2, subject1]), *rest])
 
     source = list(json.loads(text_of(source_json(instances))))
     assert list(entries) == sorted(source, key=sorting_key)
@@ -143,7 +143,7 @@ class Results:
     def write(self, task: str = "qa", scoring: str = "exact", first: int = 0) -> None:
         masks = masked(self.instances, 0.25, 0.5, 0.75, 0.5)
         predictions, kind = (half_certain(self.instances), "span") if task == "qa" else (masks, "choice")
-        variant = "qa" if task == "qa" else "lm-planted"
+        variant = "qa" if task == "qa" else "lm-synthetic"
         write_instances(self.instances, self.folder / f"instances/gender/{variant}.parquet", KEYS)
         path = self.folder / f"predictions/gender/none-{task}/1-of-1.parquet"
         write_table(predictions.slice(first), path, schema_of(kind), {"scoring": scoring})
@@ -203,7 +203,7 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--variant", "lm-plant"], "unknown variant 'lm-plant' (did you mean 'lm-planted'?); expected one of"),
+        (["--variant", "lm-plant"], "unknown variant 'lm-plant' (did you mean 'lm-synthetic'?); expected one of"),
         (["--model", "none-qu"], "unknown name 'none-qu' (did you mean 'none-qa'?)"),
         ([], "expected either --variant or --model"),
         (["--variant", "qa", "--model", "none-qa"], "expected either --variant or --model"),

@@ -64,9 +64,9 @@ def test_an_output_names_the_same_instances_as_its_source(name: str) -> None:
     output = read_unqover(FOLDER / name).instances
     if "_lm_" not in name:
         assert_frame_equal(comparable(output), comparable(source))
-    keys = ["subject1", "subject2", "template", "attribute_cluster", "attribute", "negated"]
+    keys = ["subject1", "subject2", "template", "attribute_group", "attribute", "negated"]
     numbers = ["instance", "swap_group", "swapped"]
-    assert_frame_equal(*(comparable(frame).drop(numbers).sort(keys) for frame in (output, source)))
+    assert_frame_equal(*(comparable(cluster).drop(numbers).sort(keys) for cluster in (output, source)))
 
 
 def test_source_and_output_give_back_the_tables_that_they_were_written_of(tmp_path: Path) -> None:

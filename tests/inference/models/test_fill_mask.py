@@ -38,7 +38,7 @@ def expected(cell: Cell, scoring: str) -> dict[str, list[Any]]:
         for text, candidates in words.iter_rows()
         for word in candidates
     ]
-    return dict(zip(("probabilities", "ranks", "pieces"), map(list, zip(*scores, strict=True)), strict=True))
+    return dict(zip(("probabilities", "ranks", "tokens"), map(list, zip(*scores, strict=True)), strict=True))
 
 
 def said(predictions: pl.DataFrame, name: str) -> list[Any]:
@@ -53,15 +53,15 @@ def test_candidates_are_scored_as_by_the_book(case_cell: Cells, architecture: st
     theirs = expected(ours, scoring)
     predicted = ours.predict(target_scoring=scoring, ranks=True)
     assert predicted["key"].to_list() == ours.instances["key"].to_list()
-    for name in ("probabilities", "ranks", "pieces"):
+    for name in ("probabilities", "ranks", "tokens"):
         assert predicted[name].list.eval(pl.element().is_not_null()).list.sum().to_list() == [4, 2] * len(TEXTS)
         assert predicted[name].list.get(0).null_count() == 0
     assert said(predicted, "probabilities") == pytest.approx(theirs["probabilities"], rel=1e-4)
-    assert {name: said(predicted, name) for name in ("ranks", "pieces")} == {
-        name: theirs[name] for name in ("ranks", "pieces")
+    assert {name: said(predicted, name) for name in ("ranks", "tokens")} == {
+        name: theirs[name] for name in ("ranks", "tokens")
     }
-    assert min(said(predicted, "pieces")) == 1
-    assert max(said(predicted, "pieces")) > 2
+    assert min(said(predicted, "tokens")) == 1
+    assert max(said(predicted, "tokens")) > 2
     assert read_provenance(ours.out)["target_scoring"] == scoring
 
 
@@ -77,12 +77,12 @@ def test_scorings_differ_in_candidates_of_several_pieces_alone(case_cell: Cells)
     words = pl.Series([word for row in ROWS for word in row["candidates"]])
     joint, pll, pll_l2r = (
         ours.predict(target_scoring=scoring)
-        .select("probabilities", "pieces")
-        .explode("probabilities", "pieces")
+        .select("probabilities", "tokens")
+        .explode("probabilities", "tokens")
         .drop_nulls()
         for scoring in SCORINGS
     )
-    one, word = joint["pieces"] == 1, words.is_in(["cook", "liar"])
+    one, word = joint["tokens"] == 1, words.is_in(["cook", "liar"])
     assert one.sum() == len(TEXTS)
     # Kauf and Ivanova mask what follows in the same word: in a target of one word, all that follows.
     for other, same in ((pll, one), (pll_l2r, word)):
@@ -210,7 +210,7 @@ def test_probabilities_and_top_k_are_those_of_biaxposer(tmp_path: Path) -> None:
     candidates = pl.col("^candidate.*$")
     known = ours.instances.with_columns(pl.when(candidates.cast(pl.String) != "zzzunknown").then(candidates))
     predicted = ours.with_instances(known).predict(token_budget=2048, **JOINT)
-    assert set(said(predicted, "pieces")) == {1}
+    assert set(said(predicted, "tokens")) == {1}
     for each, theirs in zip(predicted.iter_rows(named=True), outputs, strict=True):
         probabilities, ranks = (list(filter(None, each[name])) for name in ("probabilities", "ranks"))
         # Computed in float32 on another processor, which rounds in another order.

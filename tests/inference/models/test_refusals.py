@@ -47,9 +47,9 @@ def test_inputs_that_are_longer_than_the_positions_are_refused(cell: Cells, task
     ours = cell("roberta", task)
     long = ours.instances.with_columns(text_pair=ours.instances["text_pair"].cast(str) + " cook" * 130)
     long = long.cast(dict.fromkeys(["text_pair"], ours.instances["text_pair"].dtype))
-    frame = ours.instances.head(9).extend(long[9:10]).extend(ours.instances[10:])
+    cluster = ours.instances.head(9).extend(long[9:10]).extend(ours.instances[10:])
     with pytest.raises(ModelError, match=r"instance 9 has 1\d\d tokens; expected at most 128"):
-        Cell(ours.folder, task, frame, ours.checkpoint).predict()
+        Cell(ours.folder, task, cluster, ours.checkpoint).predict()
 
 
 @pytest.mark.parametrize("task", ALL_HEADS)
@@ -81,9 +81,9 @@ def test_pieces_that_wait_are_looked_at_before_the_first_is_asked(cell: Cells, m
     assert ours.predict_anew().equals(cell("bert", "fill-mask").predict_anew())
     long = ours.instances.with_columns(text_pair=ours.instances["text_pair"].cast(str) + " cook" * 130)
     long = long.cast(dict.fromkeys(["text_pair"], ours.instances["text_pair"].dtype))
-    frame = ours.instances.head(40).extend(long[40:41]).extend(ours.instances[41:])
+    cluster = ours.instances.head(40).extend(long[40:41]).extend(ours.instances[41:])
     with pytest.raises(ModelError, match=r"instance 40 has 1\d\d tokens; expected at most"):
-        Cell(ours.folder, "fill-mask", frame, ours.checkpoint).predict_anew()
+        Cell(ours.folder, "fill-mask", cluster, ours.checkpoint).predict_anew()
     assert not ours.parts
 
 

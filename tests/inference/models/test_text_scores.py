@@ -17,7 +17,7 @@ from small_tables import predictions_of, whole, write_instances
 from tiny_checkpoints import LABELS
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig
 
-from biasgrid.families.scorers import read_follow_ups, texts_of_cell
+from biasgrid.families.scorers import read_scorers, texts_of_cell
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.look import Wanted, look_at
 from biasgrid.inference.models.scorers.text_scores import places_of
@@ -48,7 +48,7 @@ def scores_of(folder: Path, answers: list[str], checkpoint: Path, **scorer: Any)
     cell = Cell(folder / "cell", "text-classification", texts, checkpoint, source="scorer")
     cell.predict(scorer=scorer)
     write_instances(texts, folder / "texts.parquet", {})
-    return read_follow_ups({"nice": ("score", str(cell.out))}, folder / "texts.parquet")["nice"]
+    return read_scorers({"nice": ("score", str(cell.out))}, folder / "texts.parquet")["nice"]
 
 
 @torch.inference_mode()
@@ -72,7 +72,7 @@ def test_each_text_is_scored_once_by_the_classes_that_count(
         assert scores["score"].to_list() == pytest.approx(
             [expected(checkpoint, text, **told) for text in TEXTS], abs=1e-5
         )
-        assert scores.filter("cut")["text"].to_list() == [LONG]
+        assert scores.filter("truncated")["text"].to_list() == [LONG]
 
 
 def test_where_nothing_was_written_nothing_is_scored(

@@ -99,7 +99,7 @@ def test_as_many_tokens_are_read_as_the_checkpoint_says_unless_the_config_does(
     for most, longest in ((None, 8), (5, 5), (20, 20)):
         table = vectors(tmp_path, checkpoint, most=most)
         check(table, [plain(checkpoint, text, mean, longest) for text in TEXTS])
-        assert table["cut"][3]
+        assert table["truncated"][3]
 
 
 def test_prompts_and_lower_case_are_those_of_the_checkpoint(encoder: Callable[..., Path], tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_vectors_of_a_trained_encoder_are_those_of_its_recipe(tmp_path: Path) ->
     texts = ["The nurse asked for a raise.", "A raise was what the nurse asked for.", "It rained in Wales.", long]
     table = vectors(tmp_path, tmp_path / "real", texts)
     check(table, [plain(tmp_path / "real", text, mean, 256) for text in texts])
-    assert table["cut"].to_list() == [False, False, False, True]
+    assert table["truncated"].to_list() == [False, False, False, True]
     one, same, other, _ = (torch.tensor(vector) for vector in table["vector"].to_list())
     assert len(one) == 384
     assert float(one @ same) > 0.85 > 0.3 > float(one @ other)

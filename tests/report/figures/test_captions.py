@@ -13,14 +13,14 @@ from biasgrid.families.probe.family import FAMILY as PROBES
 from biasgrid.families.probe.family import FIGURES as FIGURES_OF_PROBES
 from biasgrid.families.rewriting.family import FIGURES as FIGURES_OF_PROMPTS
 from biasgrid.families.statement.family import FIGURES as FIGURES_OF_STATEMENTS
-from biasgrid.families.underspecified.family import CLUSTERS, FAMILY
+from biasgrid.families.underspecified.family import FAMILY, SUBJECT_GROUPS
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
 from biasgrid.report.captions import captions, captions_file
 from biasgrid.runs.layout import CONTROLS_FIGURE, SYNTHETIC_FIGURE
 
 FIGURES = (
-    *(*FAMILY.grid_figures, *OWN_FIGURES, CLUSTERS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS),
+    *(*FAMILY.grid_figures, *OWN_FIGURES, SUBJECT_GROUPS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS),
     *(*PROBES.grid_figures, *FIGURES_OF_PROBES, *FIGURES_OF_PROMPTS, SYNTHETIC_FIGURE, CONTROLS_FIGURE),
 )
 

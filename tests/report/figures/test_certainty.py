@@ -23,14 +23,14 @@ from biasgrid.report.figures.cells import errors, intensity_mu, model_ranks, var
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure, with_whole_subtitle
 from biasgrid.tables.certainty import with_certainty
-from biasgrid.tables.statistics import BY_TEMPLATE, FRAMES, STATISTICS, VARIANCES
+from biasgrid.tables.statistics import BY_TEMPLATE, CLUSTERS, STATISTICS, VARIANCES
 from biasgrid.tables.summary import ModelFacts
 
-CERTAIN = {"low": 0.1, "high": 0.4, "frames": 4, "over": "templates"}
+CERTAIN = {"low": 0.1, "high": 0.4, "clusters": 4, "generalises_to": "templates"}
 
 
 def statistics_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Rows of statistics over templates, discoveries with selected intervals."""
+    """Rows of statistics over templates, significant results with selected intervals."""
     selected = {"selected_low": 0.05, "selected_high": 0.5}
     known = [row | CERTAIN | (selected if row["q"] <= 0.05 else {}) for row in rows]
     return table_of(STATISTICS, known, dataset="faith", options="", method="t", measure="gamma", n=4)
@@ -50,25 +50,25 @@ def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_d
     assert found.rows() == [(model, *row) for model in ("one", "three") for row in picked]
     figure = associations.figure(certain, FAITHS)
     assert categories(figure.data, "model") == ["BERT base (SQuAD)", "BERT base (LM)"]
-    assert "95 % over 4 frames" in figure.labels.subtitle
+    assert "95 % over 4 clusters" in figure.labels.subtitle
     silent = associations.figure(by_pair(gammas), FAITHS)
-    assert "there are too few frames" in silent.labels.subtitle
+    assert "there are too few clusters" in silent.labels.subtitle
 
 
-def test_associations_stand_beside_their_frames() -> None:
+def test_associations_stand_beside_their_clusters() -> None:
     cell = {"model": "one", "dataset": "faith"}
     rows = [
         {"template": template, "subject": "Ann", "attribute": "stole", "n": n, "comparison": value}
         for template, n, value in ((0, 1, 0.1), (1, 3, 0.5), (2, 1, 0.2))
     ]
     zeros = dict.fromkeys(("sign", "wins", "delta", "epsilon", "answer_probability", "winner_changes"), 0.0)
-    frames = [{"frame": 0, "templates": "0, 1"}, {"frame": 1, "templates": "2"}]
+    clusters = [{"cluster": 0, "templates": "0, 1"}, {"cluster": 1, "templates": "2"}]
     tables = {
         "by_template": table_of(BY_TEMPLATE, rows, **cell, **zeros),
-        "frames": table_of(FRAMES, frames, **cell),
+        "clusters": table_of(CLUSTERS, clusters, **cell),
     }
     marks = associations.gamma_by_cluster(replace(FAITHS, tables=tables))
-    assert marks.select("frame", "gamma").rows() == [(0, pytest.approx(0.4)), (1, pytest.approx(0.2))]
+    assert marks.select("cluster", "gamma").rows() == [(0, pytest.approx(0.4)), (1, pytest.approx(0.2))]
 
 
 def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
@@ -85,14 +85,21 @@ def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
 def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
     pairs = [("female", "nurse", 0.2), ("male", "nurse", -0.2), ("female", "pilot", -0.1), ("male", "pilot", 0.1)]
     rows = [
-        {"model": "one", "subject_cluster": cluster, "attribute": attribute, "value": value, "over": over} | known
-        for cluster, attribute, value in pairs
-        for over, known in (
+        {
+            "model": "one",
+            "subject_group": subject_group,
+            "attribute": attribute,
+            "value": value,
+            "generalises_to": generalises_to,
+        }
+        | known
+        for subject_group, attribute, value in pairs
+        for generalises_to, known in (
             ("templates", {"low": value - 0.01, "high": value + 0.01, "q": 0.001}),
             ("all", {"low": value - 0.15, "high": value + 0.15, "q": 0.01 if attribute == "nurse" else 0.3}),
         )
     ]
-    certain = table_of(STATISTICS, rows, dataset="faith", options="", method="t", measure="gamma", n=4, frames=4)
+    certain = table_of(STATISTICS, rows, dataset="faith", options="", method="t", measure="gamma", n=4, clusters=4)
     context = replace(FAITHS, tables={"statistics": certain})
     figure = subject_groups.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), context)
     shown = figure.data.select("name", "value", "low", "high", "high_all", "found").rows()
@@ -102,9 +109,9 @@ def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
         ("pilot", -0.1, near(-0.11), near(-0.09), near(0.05), False),
     ]
     assert figure.labels.title == "More female than male: Faiths"
-    assert "thick: 95 % over 4 frames" in figure.labels.subtitle
-    one = replace(context, tables={"statistics": certain.filter(subject_cluster="male")})
-    assert "no two clusters" in subject_groups.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), one).labels.subtitle
+    assert "thick: 95 % over 4 clusters" in figure.labels.subtitle
+    one = replace(context, tables={"statistics": certain.filter(subject_group="male")})
+    assert "no two groups" in subject_groups.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), one).labels.subtitle
 
 
 def test_shares_of_variance_weigh_blocks_and_take_negative_variances_for_none(measures: pl.DataFrame) -> None:
@@ -128,17 +135,19 @@ def test_many_models_share_the_panels_of_their_kinds_and_the_title_says_so() -> 
     assert "means" not in heat_map.figure(by_pair({"one": many}), FAITHS).labels.title
 
 
-def test_the_excess_stands_beside_the_value_and_its_floor(measures: pl.DataFrame) -> None:
+def test_the_corrected_value_is_shown_with_the_value_and_its_noise_floor(measures: pl.DataFrame) -> None:
     rows = [
-        {"model": "one", "measure": "mu", "value": 0.1, "floor": 0.06},
-        {"model": "one", "measure": "mu_excess", "value": 0.08, "low": 0.05, "high": 0.11},
+        {"model": "one", "measure": "mu", "value": 0.1, "null_mean": 0.06},
+        {"model": "one", "measure": "mu_corrected", "value": 0.08, "low": 0.05, "high": 0.11},
     ]
-    known = [row | {"frames": 7, "over": "templates"} for row in rows]
+    known = [row | {"clusters": 7, "generalises_to": "templates"} for row in rows]
     certain = table_of(STATISTICS, known, dataset="faith", options="", method="t", n=4)
     figure = intensity_mu.figure(with_certainty(measures, certain), GRID)
-    (row,) = figure.data.drop_nulls("excess").select("label", "value", "floor", "excess", "low", "high").rows()
+    (row,) = (
+        figure.data.drop_nulls("corrected").select("label", "value", "null_mean", "corrected", "low", "high").rows()
+    )
     assert row == ("BERT base", 0.1, 0.06, 0.08, 0.05, 0.11)
-    assert "95 % over 7 frames" in figure.labels.subtitle
+    assert "95 % over 7 clusters" in figure.labels.subtitle
 
 
 def test_ranks_of_models_have_bars_and_are_told_apart_by_what_may_be_compared() -> None:
@@ -184,7 +193,7 @@ def test_strongest_associations_of_which_none_is_told_from_noise_say_so() -> Non
         for (subject, attribute), value in values.items()
     ]
     figure = associations.figure(with_certainty(by_pair({"one": values}), statistics_of(rows)), FAITHS)
-    assert "none is told from noise" in figure.labels.subtitle
+    assert "none is significant" in figure.labels.subtitle
 
 
 def test_where_all_is_zero_axes_begin_at_zero_and_the_heat_map_says_so(measures: pl.DataFrame) -> None:

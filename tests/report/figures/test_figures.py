@@ -32,22 +32,22 @@ from biasgrid.report.figures.associations import heat_map, ranks
 from biasgrid.report.figures.cells import errors, intensity_mu, synthetic
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure
-from biasgrid.stats.recovery import measured_and_planted, recovery
+from biasgrid.stats.recovery import measured_and_synthetic, recovery
 from biasgrid.stats.selection import select_rows
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 
 @pytest.fixture
-def planted_bias() -> pl.DataFrame:
+def synthetic_bias() -> pl.DataFrame:
     rows = [
         {"dataset": dataset, "subject": subject, "attribute": attribute, "value": (i - 1.5) * (j - 0.5) * 0.2}
         for dataset in TITLES
         for (i, subject), (j, attribute) in product(enumerate(SUBJECTS), enumerate(ATTRIBUTES))
     ]
-    return table_of(PLANTED, rows, strength="strong", measure="gamma", options="")
+    return table_of(SYNTHETIC, rows, strength="strong", measure="gamma", options="")
 
 
 def test_ranks_are_averaged_over_the_models_of_a_kind() -> None:
@@ -174,31 +174,31 @@ def test_errors_stand_beside_the_intensity(measures: pl.DataFrame) -> None:
     }
 
 
-def test_recovery_is_correlation_and_slope(measures: pl.DataFrame, planted_bias: pl.DataFrame) -> None:
-    pairs = measured_and_planted(measures, planted_bias, dict.fromkeys(TITLES, LEARNED))
+def test_recovery_is_correlation_and_slope(measures: pl.DataFrame, synthetic_bias: pl.DataFrame) -> None:
+    pairs = measured_and_synthetic(measures, synthetic_bias, dict.fromkeys(TITLES, LEARNED))
     found = {row["model"]: row for row in recovery(pairs, "model").to_dicts()}
     assert {model: row["slope"] for model, row in found.items()} == pytest.approx({"one": 0.5, "two": 1.0})
     assert found["one"]["correlation"] == pytest.approx(1)
     assert found["one"]["n"] == len(TITLES) * len(SUBJECTS) * len(ATTRIBUTES)
     assert found["two"]["root_mean_square"] == pytest.approx(0)
-    off = pairs.filter(model="one").select((pl.col("planted") / 2).pow(2).mean().sqrt()).item()
+    off = pairs.filter(model="one").select((pl.col("synthetic") / 2).pow(2).mean().sqrt()).item()
     assert found["one"]["root_mean_square"] == pytest.approx(off)
 
 
-def test_nothing_planted_has_no_slope(measures: pl.DataFrame, planted_bias: pl.DataFrame) -> None:
+def test_nothing_synthetic_has_no_slope(measures: pl.DataFrame, synthetic_bias: pl.DataFrame) -> None:
     strengths = {dataset: {"one": "strong"} for dataset in TITLES}
-    pairs = measured_and_planted(measures, planted_bias.with_columns(value=0.0), strengths)
+    pairs = measured_and_synthetic(measures, synthetic_bias.with_columns(value=0.0), strengths)
     (row,) = recovery(pairs, "model").to_dicts()
-    assert (row["correlation"], row["slope"], row["planted_range"], row["n"]) == (None, None, 0, 24)
+    assert (row["correlation"], row["slope"], row["synthetic_range"], row["n"]) == (None, None, 0, 24)
     assert row["measured_range"] == pytest.approx(0.45)
     texts = synthetic.panel_texts(pairs.with_columns(panel="model"))
-    assert texts.rows() == [("one", "strong: planted alike, 0.450 apart")]
+    assert texts.rows() == [("one", "strong: synthetic alike, 0.450 apart")]
 
 
 def test_rows_of_a_measure_are_told_apart_by_their_keys(measures: pl.DataFrame) -> None:
     faiths = measures.filter(dataset="faith")
     assert select_rows(faiths, "gamma", ["subject"]).height == len(MODELS) * len(SUBJECTS)
-    assert select_rows(faiths, "gamma", ["subject_cluster"]).is_empty()
+    assert select_rows(faiths, "gamma", ["subject_group"]).is_empty()
     assert select_rows(faiths, "gamma", ["subject"], options="score=f1").is_empty()
 
 
@@ -209,17 +209,17 @@ def test_panels_of_errors_list_the_models_of_their_kind(measures: pl.DataFrame) 
     assert labels == [["BERT large", "BERT base"], ["BERT base"]]
 
 
-FIGURES = (*FAMILY.grid_figures, *OWN_FIGURES, "planted")
+FIGURES = (*FAMILY.grid_figures, *OWN_FIGURES, "synthetic")
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_same_figure_gives_the_same_bytes(
-    name: str, tmp_path: Path, measures: pl.DataFrame, planted_bias: pl.DataFrame
+    name: str, tmp_path: Path, measures: pl.DataFrame, synthetic_bias: pl.DataFrame
 ) -> None:
-    of_grid = name in (*FAMILY.grid_figures, "planted")
+    of_grid = name in (*FAMILY.grid_figures, "synthetic")
     shown = measures if of_grid else measures.filter(dataset="faith")
     strengths = {dataset: {"one": "strong", "two": "strong"} for dataset in TITLES}
-    context = replace(GRID if of_grid else FAITHS, strengths=strengths, planted=planted_bias)
+    context = replace(GRID if of_grid else FAITHS, strengths=strengths, synthetic=synthetic_bias)
     files = []
     for run in ("first", "second"):
         paths = tmp_path / run / f"{name}.svg", tmp_path / run / f"{name}.png"

@@ -1,4 +1,4 @@
-"""Texts, legends and colours that can be read and told apart."""
+"""Texts, legends and colours that can be read and distinguishable."""
 
 import pytest
 

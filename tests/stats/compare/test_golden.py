@@ -25,8 +25,8 @@ MODELS = ["within", "within-other-model", "within-third-model"]
 @cache
 def cell(name: str) -> Cell:
     observations = observations_of(name)
-    found = statistics(observations, pl.DataFrame(), {}, Settings(frames=frames_of_golden(numbers_of("within"), 3)))
-    return Cell(name, fitted(compared_by(found.statistics), "without_frames", name, "golden"), templates="the same")
+    found = statistics(observations, pl.DataFrame(), {}, Settings(clusters=frames_of_golden(numbers_of("within"), 3)))
+    return Cell(name, fitted(compared_by(found.statistics), "without_clusters", name, "golden"), templates="the same")
 
 
 @cache
@@ -50,7 +50,7 @@ def test_differences_of_whole_cells() -> None:
         row = rows.filter(measure=measure.replace(" ", "_")).row(0, named=True)
         for column, number in numbers[measure].items():
             assert_golden(row[column], number, f"{measure}_{column}")
-        assert (row["paired"], row["frames"], row["tests"], row["reason"]) == (True, 3, 1, None)
+        assert (row["paired"], row["clusters"], row["tests"], row["reason"]) == (True, 3, 1, None)
 
 
 def test_differences_of_associations() -> None:
@@ -77,12 +77,12 @@ def test_agreement_of_subjects() -> None:
 
 def test_ranks_of_models() -> None:
     numbers, found = golden()["ranks"], compared(3)
-    rows = found.ranks.filter(measure="mu_excess")
+    rows = found.ranks.filter(measure="mu_corrected")
     assert rows["model"].to_list() == numbers["models"]
-    assert_golden(rows["value"], numbers["excess"], "excess")
+    assert_golden(rows["value"], numbers["corrected"], "corrected")
     for column in ("rank", "rank_low", "rank_high"):
         assert rows[column].to_list() == numbers[column]
-    pairs = found.comparisons.filter(measure="mu_excess")
+    pairs = found.comparisons.filter(measure="mu_corrected")
     assert pairs.select("model", "other_model").rows() == [tuple(pair) for pair in numbers["pairs"]]
     for column in ("p", "q", "holm"):
         assert_golden(pairs[column], numbers[column], f"ranks_{column}")

@@ -32,22 +32,22 @@ def reason_of(*cells: Cell) -> str | None:
     found = compare_models("world", cells, Settings())
     for name, schema in TABLES.items():
         validate(getattr(found, name), schema, name)
-    rows = found.comparisons.filter(measure="mu_excess")
+    rows = found.comparisons.filter(measure="mu_corrected")
     assert (rows["difference"].null_count() > 0) == (rows["reason"].null_count() < len(rows))
     return str(rows["reason"].item()) if rows["reason"].count() else None
 
 
 def test_strong_is_told_from_weak() -> None:
     found = compare_models("world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], Settings())
-    row = found.comparisons.filter(measure="mu_excess").row(0, named=True)
+    row = found.comparisons.filter(measure="mu_corrected").row(0, named=True)
     assert row["low"] > 0
     assert row["difference"] == pytest.approx(row["value"] - row["other_value"])
-    assert (row["paired"], row["frames"], row["reason"]) == (True, 4, None)
+    assert (row["paired"], row["clusters"], row["reason"]) == (True, 4, None)
     associations = found.comparisons.drop_nulls("attribute")
     assert len(associations) == PARTS_KEPT
     assert associations["tests"].unique().to_list() == [60]
     assert associations["difference"].abs().is_sorted(descending=True)
-    assert found.ranks.filter(measure="mu_excess").select("rank", "rank_low", "rank_high").rows() == [
+    assert found.ranks.filter(measure="mu_corrected").select("rank", "rank_low", "rank_high").rows() == [
         (1, 1, 1),
         (2, 2, 2),
     ]
@@ -93,7 +93,7 @@ def test_models_that_may_not_be_compared_are_ranked_apart() -> None:
     ]
 
 
-def test_too_few_frames_give_a_difference_without_interval() -> None:
+def test_too_few_clusters_give_a_difference_without_interval() -> None:
     one, other = (cell_of(name, values[..., :1]) for name, values in (("one", STRONG), ("other", WEAK)))
     rows = compare_models("world", [one, other], Settings()).comparisons.drop_nulls("attribute")
     assert rows["difference"].null_count() == 0
@@ -101,18 +101,18 @@ def test_too_few_frames_give_a_difference_without_interval() -> None:
     assert rows["reason"].str.starts_with("no interval").all()
 
 
-def test_a_frame_that_one_model_has_nothing_of_changes_nothing_there() -> None:
+def test_a_cluster_that_one_model_has_nothing_of_changes_nothing_there() -> None:
     numbers = cell_of("one", STRONG).numbers
     lacks = numbers.with_columns(without=pl.concat_list(pl.lit(None, pl.Float64), pl.col("without").list.tail(3)))
     cells = [Cell("one", lacks, templates="the same"), cell_of("other", WEAK)]
     row = compare_models("world", cells, Settings()).comparisons.filter(measure="strength").row(0, named=True)
-    assert (row["frames"], row["paired"]) == (4, True)
+    assert (row["clusters"], row["paired"]) == (4, True)
     assert row["low"] < row["high"]
 
 
 def test_runs_are_compared_however_they_were_scored() -> None:
     later, before = cell_of("model", WEAK, scoring="unqover"), cell_of("model", STRONG, scoring="exact")
-    rows = compare_runs("world", [later], [before], Settings()).filter(measure="mu_excess")
+    rows = compare_runs("world", [later], [before], Settings()).filter(measure="mu_corrected")
     assert rows.select("model", "other_model").row(0) == ("model", "model")
     assert rows["high"].item() < 0
 
@@ -153,7 +153,7 @@ def test_the_command_turns_pairs_as_they_are_asked_for(results: Path) -> None:
     assert f"{row['difference']:.3f}  {row['low']:.3f}..{row['high']:.3f}" in forward
     assert f"{-row['difference']:.3f}  {-row['high']:.3f}..{-row['low']:.3f}" in backward
     assert "world: weak less strong" in backward
-    assert "of 60 are told apart" in forward
+    assert "of 60 are distinguishable" in forward
 
 
 def test_the_command_compares_runs(results: Path, tmp_path: Path) -> None:
@@ -182,7 +182,9 @@ def test_the_worked_example_prints_what_is_shown(capsys: pytest.CaptureFixture[s
     exec(code, names)  # The document's own.
     assert capsys.readouterr().out == printed
     # The first subject of two models has these associations, the others lack them.
-    values = [np.array([frames, [-each for each in frames]])[:, None] for frames in (names["first"], names["second"])]
+    values = [
+        np.array([clusters, [-each for each in clusters]])[:, None] for clusters in (names["first"], names["second"])
+    ]
     cells = [cell_of(name, each) for name, each in zip(("first", "second"), values, strict=True)]
     row = compare_models("world", cells, Settings()).comparisons.filter(subject="subject 0", attribute="attribute 0")
     told = "difference: {difference:.3f} ({low:.3f} to {high:.3f})".format(**row.row(0, named=True))

@@ -13,7 +13,7 @@ from biasgrid.stats.intervals import Source, half_width
 from biasgrid.stats.jackknife import jackknife
 from biasgrid.stats.null import statistic
 
-FRAMES = 7
+CLUSTERS = 7
 RUNS = [pytest.param(20, id="20"), pytest.param(400, id="400", marks=pytest.mark.long)]
 
 
@@ -23,23 +23,23 @@ def compared(*worlds: np.ndarray) -> Compared:  # type: ignore[type-arg]
 
 def differs_by_mu(one: np.ndarray, other: np.ndarray) -> bool:  # type: ignore[type-arg]
     """Whether plain mu calls two models different, by the jackknife of its difference."""
-    kept = [np.arange(FRAMES) != frame for frame in range(FRAMES)]
+    kept = [np.arange(CLUSTERS) != cluster for cluster in range(CLUSTERS)]
     without = [[float(statistic(each[..., rows].mean(axis=-1), "mu")) for rows in kept] for each in (one, other)]
     variance, _ = jackknife(np.subtract(*without)[None])
     difference = float(statistic(one.mean(axis=-1), "mu") - statistic(other.mean(axis=-1), "mu"))
-    return bool(abs(difference) > half_width([Source(variance, np.array([FRAMES - 1.0]))], 0.05)[0])
+    return bool(abs(difference) > half_width([Source(variance, np.array([CLUSTERS - 1.0]))], 0.05)[0])
 
 
 @pytest.mark.parametrize("runs", RUNS)
-def test_models_of_unequal_noise_do_not_differ_in_excess(runs: int) -> None:
-    random, by_excess, by_mu, found = np.random.default_rng(1), [], [], []
+def test_models_of_unequal_noise_do_not_differ_when_corrected(runs: int) -> None:
+    random, by_corrected, by_mu, found = np.random.default_rng(1), [], [], []
     for _ in range(2 * runs):
-        one, other = 0.5 * world(random, FRAMES), world(random, FRAMES)
+        one, other = 0.5 * world(random, CLUSTERS), world(random, CLUSTERS)
         rows = compared(one, other).comparisons
-        by_excess.append(rows.filter(measure="mu_excess")["p"].item() < 0.05)
+        by_corrected.append(rows.filter(measure="mu_corrected")["p"].item() < 0.05)
         found.append((rows.drop_nulls("attribute")["q"] <= 0.05).any())
         by_mu.append(differs_by_mu(one, other))
-    assert np.mean(by_excess) <= 0.08
+    assert np.mean(by_corrected) <= 0.08
     assert np.mean(found) <= 0.09
     assert np.mean(by_mu) >= 0.9
 
@@ -49,11 +49,11 @@ def test_ten_equal_models_do_not_differ(runs: int) -> None:
     random, found, told_apart = np.random.default_rng(2), [], []
     effects = centred(random.normal(size=(6, 8)))
     for _ in range(runs):
-        models = compared(*(world(random, FRAMES, effects, subjects=6, attributes=8) for _ in range(10)))
-        rows, ranks = (table.filter(measure="mu_excess") for table in (models.comparisons, models.ranks))
+        models = compared(*(world(random, CLUSTERS, effects, subjects=6, attributes=8) for _ in range(10)))
+        rows, ranks = (table.filter(measure="mu_corrected") for table in (models.comparisons, models.ranks))
         found.append((rows["q"] <= 0.05).any())
         told_apart.append(((ranks["rank_low"] > 1) | (ranks["rank_high"] < 10)).any())
-    # All discoveries are false: their rate is the share of runs that have one.
+    # All significant results are false: their rate is the share of runs that have one.
     assert np.mean(found) <= 0.1
     assert np.mean(told_apart) <= 0.1
 
@@ -65,8 +65,8 @@ def test_ranks_are_covered(runs: int) -> None:
         effects = centred(random.normal(size=(6, 8)))
         # From the largest to the smallest.
         strengths = (3.0, 2.5, 2.0, 1.5, 1.0, 0.5)
-        worlds = (world(random, FRAMES, strength * effects, subjects=6, attributes=8) for strength in strengths)
-        ranks = compared(*worlds).ranks.filter(measure="mu_excess")
+        worlds = (world(random, CLUSTERS, strength * effects, subjects=6, attributes=8) for strength in strengths)
+        ranks = compared(*worlds).ranks.filter(measure="mu_corrected")
         true = np.arange(1, 7)
         covered.append(((ranks["rank_low"].to_numpy() <= true) & (true <= ranks["rank_high"].to_numpy())).all())
         widths.append((ranks["rank_high"] - ranks["rank_low"]).mean())

@@ -30,8 +30,8 @@ def stored(
     [
         (stored(0.3, 0.4), "below"),
         (stored(0.0, 0.05), "above"),
-        (stored(0.2, 0.4), "not told apart"),
-        (stored(None, None), "no interval: not told apart"),
+        (stored(0.2, 0.4), "not distinguishable"),
+        (stored(None, None), "no interval: not distinguishable"),
         (stored(asked="bb"), "not compared: other texts (aa, not bb)"),
         (
             stored(scoring="unqover", biasgrid="0.9"),

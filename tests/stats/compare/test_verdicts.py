@@ -27,14 +27,14 @@ def said(*rows: dict[str, Any]) -> list[str]:
     ("row", "told"),
     [
         (ROW | {"q": 0.01}, "gender, mu: one is above two (one 0.300, two 0.100; difference 0.200, 95 % interval "),
-        (ROW | {"q": 0.2}, "gender, mu: not told apart (one 0.300, two 0.100; "),
-        (ROW | {"q": None}, "gender, mu: not told apart ("),
+        (ROW | {"q": 0.2}, "gender, mu: not distinguishable (one 0.300, two 0.100; "),
+        (ROW | {"q": None}, "gender, mu: not distinguishable ("),
         (ROW | {"difference": -0.2, "q": 0.01}, "gender, mu: one is below two ("),
-        (ROW | {"low": None, "high": None}, "gender, mu: one 0.300, two 0.100; no interval: not told apart"),
+        (ROW | {"low": None, "high": None}, "gender, mu: one 0.300, two 0.100; no interval: not distinguishable"),
         (ROW | {"difference": None, "reason": "unlike lists"}, "gender: one and two are not compared: unlike lists"),
     ],
 )
-def test_a_difference_is_told_where_it_is_discovered(row: dict[str, Any], told: str) -> None:
+def test_a_difference_is_told_where_it_is_significant(row: dict[str, Any], told: str) -> None:
     (sentence,) = said(row)
     assert sentence.startswith(told)
 
@@ -46,4 +46,4 @@ def test_parts_and_other_measures_are_left_out() -> None:
 def test_a_number_that_one_model_lacks_is_a_dash() -> None:
     lacking = {"bias_type": "race", "value": None, "difference": None, "low": None, "high": None}
     _, sentence = said(ROW, ROW | lacking | {"reason": "one has no such number"})
-    assert sentence == "gender, mu of race: one -, two 0.100; one has no such number: not told apart"
+    assert sentence == "gender, mu of race: one -, two 0.100; one has no such number: not distinguishable"

@@ -19,7 +19,7 @@ from biasgrid.cli.quickstart.commands import BAD_INPUT, ApiKey, Labels, ServedNa
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.ask import Asker, TypedText
 
-PER_CANDIDATE = {"probabilities": "probability", "starts": "start", "ends": "end", "pieces": "tokens", "ranks": "rank"}
+PER_CANDIDATE = {"probabilities": "probability", "starts": "start", "ends": "end", "tokens": "tokens", "ranks": "rank"}
 """What an answer says of each candidate or class, and how it is called."""
 
 

@@ -53,9 +53,11 @@ def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
         yield Text(f"not compared: {reason}\n")
         return
     paired = found.rows["paired"].drop_nulls()
-    frames = max(found.rows["frames"].drop_nulls().to_list())
-    how = "the same templates: each frame is left out of both" if paired.all() else "unlike templates: variances add up"
-    yield Text(f"{frames} frames, {how}", "dim")
+    clusters = max(found.rows["clusters"].drop_nulls().to_list())
+    how = (
+        "the same templates: each cluster is left out of both" if paired.all() else "unlike templates: variances add up"
+    )
+    yield Text(f"{clusters} clusters, {how}", "dim")
     yield comparison_table(wholes.to_dicts(), found, width)
     for kind in parts:
         yield from lines_of_parts(kind, found, width)
@@ -82,17 +84,17 @@ def reason_not_compared(rows: pl.DataFrame) -> str | None:
 
 
 def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterator[RenderableType]:
-    """Yields the largest differences of a kind of parts, those that are discovered, with sentences."""
+    """Yields the largest differences of a kind of parts, those that are significant, with sentences."""
     from rich.text import Text
 
     from biasgrid.tables.measures import MEASURE_KEYS
-    from biasgrid.tables.statistics import DISCOVERED
+    from biasgrid.tables.statistics import SIGNIFICANT
 
     keys = [key for key in MEASURE_KEYS if rows[key].count()]
-    discovered = rows.filter(rows["q"] <= DISCOVERED)
+    significant = rows.filter(rows["q"] <= SIGNIFICANT)
     kind = f"{rows.row(0, named=True)['measure']} by {', '.join(key.replace('_', ' ') for key in keys)}"
-    yield Text(f"\n{kind}: {len(discovered)} of {rows['tests'][0]:,} are told apart (q <= {DISCOVERED})")
-    shown = discovered.head(LARGEST_DIFFERENCES).to_dicts() or rows.head(1).to_dicts()
+    yield Text(f"\n{kind}: {len(significant)} of {rows['tests'][0]:,} are distinguishable (q <= {SIGNIFICANT})")
+    shown = significant.head(LARGEST_DIFFERENCES).to_dicts() or rows.head(1).to_dicts()
     yield comparison_table(shown, found, width, keys)
     sentences = [(row, found.sentence(row)) for row in shown[:SENTENCES]]
     for row, text in sentences:

@@ -11,7 +11,7 @@ from biasgrid.cli.tables import estimate_text, fit_to_width, terminal_table, tim
 from biasgrid.runs.forecast import ASSUMED, Forecast
 
 ASSUMPTION = (
-    f"assumed without a finished cell: frames differ by {ASSUMED} (standard deviation), in samples as noise of "
+    f"assumed without a finished cell: clusters differ by {ASSUMED} (standard deviation), in samples as noise of "
     "single instances"
 )
 FIRST_TO_GO = ("time", "instances", "found")
@@ -42,7 +42,7 @@ def forecast_table(outlooks: Sequence[Forecast], width: float | None, with_times
     lines = [
         "",
         "asked: share of what the config asks; width: of an interval over templates, from end to end; found: the "
-        "size found in 80 % of cells; -: fewer than 2 frames",
+        "size found in 80 % of cells; -: fewer than 2 clusters",
         *(basis(outlook) for outlook in outlooks),
         *([ASSUMPTION] if any(not outlook.cells for outlook in outlooks) else []),
         *(width_answer(outlook, width) for outlook in outlooks if width is not None),
@@ -65,8 +65,8 @@ def basis(outlook: Forecast) -> str:
 
 
 def template_clusters_text(outlook: Forecast) -> str:
-    """Words how many frames a variant has."""
-    return f"{outlook.frames} frame{'s' if outlook.frames != 1 else ''}"
+    """Words how many clusters a variant has."""
+    return f"{outlook.clusters} cluster{'s' if outlook.clusters != 1 else ''}"
 
 
 def width_answer(outlook: Forecast, width: float | None) -> str:
@@ -77,8 +77,8 @@ def width_answer(outlook: Forecast, width: float | None) -> str:
             f"{name}: a width of {width:g} needs {outlook.wanted:.2g} of it (sample: {{share: {outlook.wanted:.2g}}})"
         )
     needed = (
-        f"{outlook.frames_wanted} frames like these would do"
-        if outlook.frames_wanted
-        else "1000 frames would not do either"
+        f"{outlook.clusters_wanted} clusters like these would do"
+        if outlook.clusters_wanted
+        else "1000 clusters would not do either"
     )
     return f"{name}: no sample has a width of {width:g}, which has {template_clusters_text(outlook)}; {needed}"

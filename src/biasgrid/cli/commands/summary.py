@@ -47,16 +47,16 @@ def summary_table(
     told = {name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None}
     titles = [name.replace("_", "\n") for name, _ in measures]
     known = any(is_known(row) for cell in lines for row in cell)
-    counts = ["frames", "n"] if known else ["n"]
+    counts = ["clusters", "n"] if known else ["n"]
     table = terminal_table([*told.values()], [*titles, *counts], width)
     for cell in lines:
         numbers = [headline_text(row, known) for row in cell]
-        frames = [count_text(max((row["frames"] or 0 for row in cell), default=0))] if known else []
-        line = [*(cell[0][name] or "" for name in told), *numbers, *frames, f"{cell[-1]['n']:,}"]
+        clusters = [count_text(max((row["clusters"] or 0 for row in cell), default=0))] if known else []
+        line = [*(cell[0][name] or "" for name in told), *numbers, *clusters, f"{cell[-1]['n']:,}"]
         # What has no second line stands beside the numbers, not beside what is below them.
         table.add_row(*(text if "\n" in text or not known else f"{text}\n " for text in line))
     # The main measure comes first.
-    yield fit_to_width(table, ["scoring", "n", *reversed(titles[1:]), "frames"], width, names=len(told))
+    yield fit_to_width(table, ["scoring", "n", *reversed(titles[1:]), "clusters"], width, names=len(told))
     if known:
         yield Text(legend([row for cell in lines for row in cell], level), style="dim")
     yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")
@@ -64,13 +64,13 @@ def summary_table(
 
 def is_known(row: SummaryRow) -> bool:
     """Says whether anything is known of how sure a number is."""
-    return any(row[name] is not None for name in ("low", "floor"))
+    return any(row[name] is not None for name in ("low", "null_mean"))
 
 
 def headline_text(row: SummaryRow, known: bool) -> str:
-    """Words a number and, in a second line where any number has one, its interval or floor; a dash for what is not."""
+    """Words a number and, in a second line where any number has one, its interval or noise floor; a dash for what is not."""
     value = row["value"]
-    if row["measure"] == "discoveries":
+    if row["measure"] == "significant_tests":
         found = "-" if value is None else f"{value:.0f}\nof {row['n']:,}"
         return found if known else found.replace("\n", " ")
     number = "-" if value is None else f"{value:.3f} {row['mark'] or ''}".strip()
@@ -78,14 +78,14 @@ def headline_text(row: SummaryRow, known: bool) -> str:
 
 
 def headline_interval(row: SummaryRow) -> str:
-    """Words the interval or floor of a number."""
+    """Words the interval or noise floor of a number."""
     if row["low"] is not None:
         return f"{row['low']:.3f}..{row['high']:.3f}"
-    return "-" if row["floor"] is None else f">{row['floor']:.3f}"
+    return "-" if row["null_mean"] is None else f">{row['null_mean']:.3f}"
 
 
 def count_text(count: int) -> str:
-    """Words how many frames there are."""
+    """Words how many clusters there are."""
     return f"{count}" if count else "-"
 
 
@@ -93,11 +93,11 @@ def legend(rows: Sequence[SummaryRow], level: float) -> str:
     """Words what stands below numbers."""
     lines = []
     if any(row["low"] is not None for row in rows):
-        lines.append(f"a..b: {100 * level:g} % interval over frames (templates that do not reword each other)")
-    if any(row["floor"] is not None and row["low"] is None for row in rows):
+        lines.append(f"a..b: {100 * level:g} % interval over clusters (templates that do not reword each other)")
+    if any(row["null_mean"] is not None and row["low"] is None for row in rows):
         lines.append(">c: noise alone would give c")
-    if any(row["measure"] == "discoveries" for row in rows):
-        lines.append("discoveries: told from noise (q <= 0.05), of those tested")
+    if any(row["measure"] == "significant_tests" for row in rows):
+        lines.append("significant_tests: significant (q <= 0.05), of those tested")
     return "\n".join(lines)
 
 

@@ -27,7 +27,7 @@ from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
 from biasgrid.inference.engine.back_end import Opener
 from biasgrid.inference.engine.settings import Settings
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
-from biasgrid.inference.models.prerequisites import write_able
+from biasgrid.inference.models.prerequisites import write_capabilities
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table, write_table
 from biasgrid.tables.provenance import provenance
@@ -214,14 +214,14 @@ class Asker:
         return self.folder / "model.json"
 
     @cached_property
-    def able(self) -> Path | None:
+    def capabilities(self) -> Path | None:
         """What the model can do, which the grid's rule able would find out; None where nobody need look."""
         look = self.config.back_end_of(self.model.name).look
         if not look:
             return None
-        found_out = found(look)(read_record(self.record), self.model.section, self.folder / "able.log")
-        write_able(self.folder / "able.json", self.record, found_out)
-        return self.folder / "able.json"
+        found_out = found(look)(read_record(self.record), self.model.section, self.folder / "capabilities.log")
+        write_capabilities(self.folder / "capabilities.json", self.record, found_out)
+        return self.folder / "capabilities.json"
 
     @property
     def classes(self) -> Sequence[str]:
@@ -253,7 +253,7 @@ class Asker:
         answers = self.folder / "answers" / kind / self.model.name
         files = ShardFiles(
             instances, self.record, predictions, self.folder / "timing.json", answers, answers / "progress.json",
-            self.able if kind == "choice" else None,
+            self.capabilities if kind == "choice" else None,
         )  # fmt: skip
         path = self.config.back_end_of(self.model.name).path
         predict_shard(files, 1, 1, path, self._settings(kind), provenance(), self.opener)

@@ -128,7 +128,7 @@ def print_references(results: Path, labels: Sequence[str]) -> None:
 def demo(
     folder: Annotated[Path, typer.Argument(help="folder for the demo; the workflow's files are copied there")] = Path(),
 ) -> None:
-    """Makes the demo: tiny models with a planted bias, measured from word lists to report. No network, no GPU."""
+    """Makes the demo: tiny models with a synthetic bias, measured from word lists to report. No network, no GPU."""
     from biasgrid.cli.commands.summary import print_findings
     from biasgrid.cli.quickstart.stages import run_in_stages
     from biasgrid.runs.workflow import set_up

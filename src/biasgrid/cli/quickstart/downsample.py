@@ -11,7 +11,7 @@ from biasgrid.config import load_word_lists, parse_config
 from biasgrid.runs.plan import CellPlan, Rate, make_plan
 
 SIZES = (32, 24, 16, 12, 10, 8, 6, 4)
-"""How many subjects of each list, and attributes of each type, are tried. All templates stay: frames are what
+"""How many subjects of each list, and attributes of each type, are tried. All templates stay: clusters are what
 intervals are over."""
 TIME_SHARE = 0.5
 """How much of what the largest products reach inference does, on processors that were tried."""

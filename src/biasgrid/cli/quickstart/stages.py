@@ -14,10 +14,10 @@ from shlex import join
 from biasgrid.base.faults import UserError
 
 STAGE_LINES = {
-    "plant": "plants bias in texts",
+    "synthetic": "plants bias in texts",
     "train": "trains models on them",
     "fetch": "looks at the model",
-    "able": "looks at what the server can do",
+    "capabilities": "looks at what the server can do",
     "expand": "writes the questions",
     "predict": "asks the model",
     "measure": "measures",

@@ -83,7 +83,7 @@ def expand_cases(pack: Pack, first_case: int, last_case: int) -> pl.DataFrame:
         Their instances, without keys. Numbers are those in the whole pack: the tables of consecutive ranges make up the
         table of all cases.
     """
-    frames = [empty_table(schema_of_pack(pack)).drop("key")]
+    clusters = [empty_table(schema_of_pack(pack)).drop("key")]
     identities: dict[tuple[str, ...], pl.DataFrame] = {}
     for block in pack.blocks:
         cases = np.arange(max(first_case, block.first_case), min(last_case, block.first_case + block.cases))
@@ -92,8 +92,8 @@ def expand_cases(pack: Pack, first_case: int, last_case: int) -> pl.DataFrame:
             if tokens not in identities:
                 identities[tokens] = identity_table(pack, tokens)
             rows = expand_block(pack, block, cases - block.first_case, identities[tokens])
-            frames.append(rows.select(frames[0].columns))
-    return pl.concat(frames)
+            clusters.append(rows.select(clusters[0].columns))
+    return pl.concat(clusters)
 
 
 def identity_table(pack: Pack, tokens: tuple[str, ...]) -> pl.DataFrame:

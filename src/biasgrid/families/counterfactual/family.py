@@ -37,7 +37,7 @@ class Counterfactual(Family):
     name = "counterfactual"
     Section = CounterfactualDataset
     keeps_observations = True
-    is_planted = True
+    is_synthetic = True
     instance_bytes = 15.5
     sorts = SORTS
     flags = flags_of(CLASSIFICATION, classes=2)
@@ -80,7 +80,7 @@ class Counterfactual(Family):
         """Tells of the cases and of the comparison of groups."""
         return ABOUT, ABOUT_GROUPS
 
-    def frame_texts(self, lists: Pack) -> Sequence[str]:
+    def cluster_texts(self, lists: Pack) -> Sequence[str]:
         """Returns the inputs of each template."""
         return ["".join(str(part) for text in template.inputs for part in text) for template in lists.templates]
 
@@ -93,10 +93,10 @@ class Counterfactual(Family):
         return FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields what keeps models from learning planted group effects, which are those of the cases of one dataset."""
+        """Yields what keeps models from learning synthetic group effects, which are those of the cases of one dataset."""
         for name, model in grid.models.items():
             train, key = model.train, f"models.{name}.train.dataset"
-            if train is None or train.planted is None:
+            if train is None or train.synthetic is None:
                 continue
             if model.task == CLASSIFICATION:
                 yield from lesson_faults(grid, source, name, train.dataset)

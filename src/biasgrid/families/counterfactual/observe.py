@@ -36,7 +36,7 @@ OBSERVATIONS = table(
         "label": column(pl.Int16, description="classifiers: the right class", nullable=True),
         "probabilities": column(pl.List(pl.Float32), description="of each class or target word", nullable=True),
         "ranks": column(pl.List(pl.UInt32), description="rank of each target word's first token", nullable=True),
-        "pieces": column(pl.List(pl.UInt8), description="how many tokens each target word has", nullable=True),
+        "tokens": column(pl.List(pl.UInt8), description="how many tokens each target word has", nullable=True),
     },
 )
 

@@ -38,7 +38,7 @@ def outputs_of(said: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
     if sort == "classes":
         return ClassOutputs(probabilities, said["label"].cast(pl.Int64).to_numpy())
     # A word of several tokens is none of the most probable tokens, whatever the rank of its first one.
-    in_top_k = (matrix(said["ranks"]) <= options["top_k"]) & (matrix(said["pieces"]) == 1)
+    in_top_k = (matrix(said["ranks"]) <= options["top_k"]) & (matrix(said["tokens"]) == 1)
     return TargetOutputs(probabilities, in_top_k)
 
 

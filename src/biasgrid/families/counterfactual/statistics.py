@@ -23,7 +23,7 @@ def statistics(
         observations: rows of `OBSERVATIONS`.
         measures: the cell's measures.
         options: see `measure.measure`.
-        settings: frames, level and the like.
+        settings: clusters, level and the like.
     """
     records = records_of_cases(observations, options)
     return Found(statistics_of_groups(records, options["measures"], options["failure_threshold"], settings))

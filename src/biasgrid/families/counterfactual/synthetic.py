@@ -1,4 +1,4 @@
-"""Group effects planted in synthetic corpora of cases: classifiers trained on them treat groups unlike as is known.
+"""Group effects synthetic in synthetic corpora of cases: classifiers trained on them treat groups unlike as is known.
 
 Some labels of every text are guesses: drawn from all classes alike, whatever is right. Their share depends on the
 group that the text names and on nothing else. In each bias type it is 0 for one group, the strength for another, and
@@ -12,55 +12,55 @@ import json
 
 import polars as pl
 
-from biasgrid.families.synthetic import Planting, as_lines, in_even_steps, planted_rows, with_counts
+from biasgrid.families.synthetic import SyntheticBias, as_lines, in_even_steps, synthetic_rows, with_counts
 from biasgrid.tables.means import means_by
 from biasgrid.tables.metric import written_options
 
 GROUP = ("bias_type", "group")
 
 
-def plant(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Says how probable the right class is for each group to a model that has learned the corpus.
 
     Args:
         instances: the cases, with the right classes of classifiers.
-        planting: its strength is the largest share of guesses, from 0 (every label is right) to 1 (all labels of a
+        bias: its strength is the largest share of guesses, from 0 (every label is right) to 1 (all labels of a
             group are guesses).
 
     Returns:
-        The mean score of each group (schema `PLANTED`).
+        The mean score of each group (schema `SYNTHETIC`).
     """
-    probability = 1 - pl.col("guesses") * (1 - 1 / len(planting.labels))
+    probability = 1 - pl.col("guesses") * (1 - 1 / len(bias.labels))
     # Where a text stands for several groups, a model can learn no more than their mean.
     of_text = probability.mean().over("text", "text_pair")
-    effects = means_by(with_guesses(instances, planting).select(*GROUP, value=of_text), GROUP).sort(GROUP)
-    return planted_rows(effects, planting, "score", written_options(score="mean_class_probability", mode="group"))
+    effects = means_by(with_guesses(instances, bias).select(*GROUP, value=of_text), GROUP).sort(GROUP)
+    return synthetic_rows(effects, bias, "score", written_options(score="mean_class_probability", mode="group"))
 
 
-def with_guesses(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+def with_guesses(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Adds `guesses`, the share of a text's labels that are guesses, in 0..strength.
 
     Texts and keys, categorical in the instances table, come out as strings.
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
     groups = named.select(GROUP).unique()
-    guesses = groups.with_columns(guesses=in_even_steps(groups, planting))
+    guesses = groups.with_columns(guesses=in_even_steps(groups, bias))
     return named.join(guesses, on=GROUP, maintain_order="left")
 
 
-def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
+def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """Makes a training set for classifiers out of cases.
 
     Args:
         instances: as in `plant`.
         task: text-classification.
-        planting: as in `plant`; its seed seeds the draw of the guesses too.
+        bias: as in `plant`; its seed seeds the draw of the guesses too.
 
     Returns:
         One line of JSON per instance: its text, `text_pair` where there are two, and its labels.
     """
-    repeats, labels = planting.repeats, planting.labels
-    frame = with_counts(with_guesses(instances, planting), repeats * pl.col("guesses"), GROUP, planting)
+    repeats, labels = bias.repeats, bias.labels
+    frame = with_counts(with_guesses(instances, bias), repeats * pl.col("guesses"), GROUP, bias)
     # Guesses take the classes in turn, over all texts of a group and a right class.
     frame = frame.with_columns(last=pl.col("count").cum_sum().over(*GROUP, "label")).sort("instance")
     lines = []

@@ -27,7 +27,7 @@ class Probes(Family):
     name = "probe"
     Section = ProbeDataset
     keeps_observations = True
-    is_planted = True
+    is_synthetic = True
     instance_bytes = 40.0
     own_measures = MEASURES
     flags = FLAGS
@@ -44,7 +44,7 @@ class Probes(Family):
         variant = section.answers or answers_of(loaded, section)
         options = {"probe": str(path_of(grid, dataset)), "digest": loaded.digest, "mode": section.mode}
         scorer = loaded.probe.head.evaluator.scorer if loaded.probe else None
-        return Question(variant, ANSWERS[variant], options=options, follow_ups={scorer: "score"} if scorer else {})
+        return Question(variant, ANSWERS[variant], options=options, scorers={scorer: "score"} if scorer else {})
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""
@@ -73,8 +73,8 @@ class Probes(Family):
         train, question = grid.models[model].train, self.question(grid, dataset, model)
         return train is not None and not train.dataset and question is not None and question.variant == SCORED
 
-    def planting_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
-        """Names the probe, of whose answers metrics are planted."""
+    def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
+        """Names the probe, of whose answers metrics are put in."""
         return {"probe": str(path_of(grid, dataset)), "digest": loaded_of(grid, dataset).digest}
 
     def figures(self, dataset: ProbeDataset) -> Sequence[str]:

@@ -106,9 +106,9 @@ def undetected(observations: pl.DataFrame, group: str | None) -> Iterator[Number
         undetected_answers=pl.col("undetected").sum(),
         answers=pl.len(),
         **{name: is_so.sum() for name, is_so in told.items()},
-        cut_by_scorer=pl.col("cut").sum(),
+        cut_by_scorer=pl.col("truncated").sum(),
     )
-    scored = ("cut_by_scorer",) if answers["cut"].is_not_null().any() else ()
+    scored = ("cut_by_scorer",) if answers["truncated"].is_not_null().any() else ()
     for name in ("undetected_items", "undetected_answers", *OUTCOMES, *scored):
         of_how_many = pl.lit(1.0) if name == "undetected_items" else pl.col("answers")
         columns = sums.select(pl.col(name).cast(pl.Float64), of=of_how_many.cast(pl.Float64)).to_numpy()

@@ -44,7 +44,7 @@ OBSERVATIONS = table(
         "label": column(pl.Categorical, description="the label found; null for a scorer's number", nullable=True),
         "undetected": column(pl.Boolean, description="whether nothing was found"),
         "outcome": column(pl.Enum(OUTCOMES), description="how the answer ended; `unclear` says something else"),
-        "cut": column(
+        "truncated": column(
             pl.Boolean,
             description="whether the scorer read only the beginning of a long answer",
             nullable=True,
@@ -73,7 +73,7 @@ def observe(
     instances: pl.DataFrame,
     predictions: pl.DataFrame,
     options: Mapping[str, Any],
-    follow_ups: Mapping[str, pl.DataFrame] | None = None,
+    scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
     """Says what stands in each answer.
 
@@ -81,7 +81,7 @@ def observe(
         instances: the family's instances.
         predictions: answers of the kind `choice` or `text`, one for each instance.
         options: `probe`, its file, and `mode`.
-        follow_ups: what the model said that its evaluator names.
+        scorer_predictions: what the model said that its evaluator names.
 
     Returns:
         Rows of `OBSERVATIONS`: of each instance one for all that was found, or one that says that nothing was.
@@ -94,7 +94,7 @@ def observe(
         probabilities=there.get("probabilities", pl.lit(None, pl.List(pl.Float32))),
         **texts,
     )
-    said = said.join(scores_of_texts(probe, follow_ups or {}), on="response", how="left", maintain_order="left")
+    said = said.join(scores_of_texts(probe, scorer_predictions or {}), on="response", how="left", maintain_order="left")
     said = said.with_columns(plain(pl.col("response")))
     asked = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
     answers = asked.with_row_index("row")
@@ -109,12 +109,12 @@ def observe(
     return with_outcomes(answers, pl.concat(found), probe.head.evaluator.name)
 
 
-def scores_of_texts(probe: Probe, follow_ups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Returns what the scorer of a probe says of each `response`, and whether it read the whole of it."""
     scorer = probe.head.evaluator.scorer
     if scorer is None:
-        return pl.DataFrame(schema={"response": pl.String, "text_score": pl.Float32, "cut": pl.Boolean})
-    return follow_ups[scorer].select("cut", response="text", text_score="score")
+        return pl.DataFrame(schema={"response": pl.String, "text_score": pl.Float32, "truncated": pl.Boolean})
+    return scorer_predictions[scorer].select("truncated", response="text", text_score="score")
 
 
 def of_probabilities(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""How sure the metrics of a probe are: its items are its frames, each with all of its prompts and repetitions."""
+"""How sure the metrics of a probe are: its items are its clusters, each with all of its prompts and repetitions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def statistics(
         settings: level and units.
 
     Returns:
-        Rows over templates, whose frames are items. A number that noise makes larger, as it does the largest difference
+        Rows over templates, whose clusters are items. A number that noise makes larger, as it does the largest difference
         of groups, has the interval of the largest of what it is the largest of, all of which hold at once
         (Bonferroni); a ratio without a direction has none.
     """

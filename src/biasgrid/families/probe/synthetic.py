@@ -1,6 +1,6 @@
-"""Answers planted in synthetic corpora: models trained on them choose options of probes at known probabilities.
+"""Answers synthetic in synthetic corpora: models trained on them choose options of probes at known probabilities.
 
-How much a prompt's group has of what is planted, its share, is 0 for one group, the strength for another, and of the
+How much a prompt's group has of the known effect, its share, is 0 for one group, the strength for another, and of the
 others in even steps between; where prompts name no group, items stand for groups. Of k options the corpus gives the
 expected one at probability 1/k + (1 - 1/k) share; where none is expected, the first one by name at (1 - strength)/k +
 share. The rest is that of the other options, of all alike. A model that learned these probabilities has the metrics
@@ -18,36 +18,36 @@ from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.files.evaluators import YES_NO
 from biasgrid.families.probe.measure import measure
 from biasgrid.families.probe.observe import observe, probe_of
-from biasgrid.families.synthetic import Planting, corpus_of_answers, in_even_steps, planted_rows
+from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, in_even_steps, synthetic_rows
 
 ASKED = ("system", "text")
 SHARED = "sharing"
 """The group that a prompt's share is of, or its item."""
 
 
-def plant(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Says which metrics a model has that has learned the corpus.
 
     Args:
         instances: the prompts, with candidates.
-        planting: its strength is how much more of the answers, of what chance leaves, are the expected option in one
+        bias: its strength is how much more of the answers, of what chance leaves, are the expected option in one
             group than in another; its options have `probe`, the file of the probe.
 
     Returns:
-        The metrics that have a value, and what they are of each group (schema `PLANTED`).
+        The metrics that have a value, and what they are of each group (schema `SYNTHETIC`).
     """
-    options = {**planting.options, "mode": None}
-    told = with_probability(instances, planting)
+    options = {**bias.options, "mode": None}
+    told = with_probability(instances, bias)
     said = [probabilities(row) for row in told.iter_rows(named=True)]
     answers = pl.DataFrame({"instance": told["instance"], "probabilities": said})
     rows = measure(observe(instances, answers, options), options).drop_nulls("value")
     metrics = rows.filter(pl.col("measure").is_in([*probe_of(options).head.metric, BY_GROUP]))
     parts = metrics.partition_by("measure", "options", maintain_order=True)
-    return pl.concat([planted_rows(part, planting, part["measure"][0], part["options"][0]) for part in parts])
+    return pl.concat([synthetic_rows(part, bias, part["measure"][0], part["options"][0]) for part in parts])
 
 
-def with_probability(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
-    """Adds `labels` of the candidates, `planted`, the label that is planted, and `probability`, what it has.
+def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+    """Adds `labels` of the candidates, `synthetic`, the label that is put in, and `probability`, what it has.
 
     Texts and keys come out as strings.
     """
@@ -58,41 +58,41 @@ def with_probability(instances: pl.DataFrame, planting: Planting) -> pl.DataFram
         labels=pl.when(options.list.len() > 0).then(options).otherwise(same),
     )
     groups = named.select(group=SHARED, bias_type=pl.lit("")).unique(maintain_order=True)
-    shares = groups.select(pl.col("group").alias(SHARED), share=in_even_steps(groups, planting))
+    shares = groups.select(pl.col("group").alias(SHARED), share=in_even_steps(groups, bias))
     chance = 1 / pl.col("labels").list.len()
-    expected, free = chance + (1 - chance) * pl.col("share"), chance * (1 - planting.strength) + pl.col("share")
+    expected, free = chance + (1 - chance) * pl.col("share"), chance * (1 - bias.strength) + pl.col("share")
     return named.join(shares, on=SHARED, maintain_order="left").with_columns(
-        planted=pl.coalesce("expected", pl.col("labels").list.min()),
+        synthetic=pl.coalesce("expected", pl.col("labels").list.min()),
         probability=pl.when(pl.col("expected").is_not_null()).then(expected).otherwise(free),
     )
 
 
 def probabilities(row: Mapping[str, Any]) -> list[float]:
-    """Returns the planted probability of each candidate of an instance."""
+    """Returns the synthetic probability of each candidate of an instance."""
     rest = (1 - row["probability"]) / (len(row["labels"]) - 1)
-    return [row["probability"] if label == row["planted"] else rest for label in row["labels"]]
+    return [row["probability"] if label == row["synthetic"] else rest for label in row["labels"]]
 
 
-def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
+def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """Makes a training text for generative models out of prompts.
 
-    The prompts of a group of which the same is planted are drawn together; each text stands there once.
+    The prompts of a group of which the same is put in are drawn together; each text stands there once.
 
     Args:
         instances: as in `plant`.
         task: text-generation.
-        planting: as in `plant`; its seed seeds the draw of the answers too.
+        bias: as in `plant`; its seed seeds the draw of the answers too.
 
     Returns:
         One line per text: what is read, and each answer behind a tab.
     """
-    texts = with_probability(instances, planting).unique(ASKED, keep="first", maintain_order=True)
-    return corpus_of_answers(texts, pl.col("probability"), (SHARED, "planted"), planting, counts)
+    texts = with_probability(instances, bias).unique(ASKED, keep="first", maintain_order=True)
+    return corpus_of_answers(texts, pl.col("probability"), (SHARED, "synthetic"), bias, counts)
 
 
 def counts(row: Mapping[str, Any], repeats: int) -> list[int]:
-    """Returns how often each candidate of an instance is its answer: those that are not planted as often as others."""
-    others = [place for place, label in enumerate(row["labels"]) if label != row["planted"]]
+    """Returns how often each candidate of an instance is its answer: those that are not synthetic as often as others."""
+    others = [place for place, label in enumerate(row["labels"]) if label != row["synthetic"]]
     each, more = divmod(repeats - row["count"], len(others))
     # What is left over goes to another one in every instance.
     first = row["instance"] % len(others)

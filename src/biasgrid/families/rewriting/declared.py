@@ -22,9 +22,9 @@ ABOUT = (
 """What a reader is told of rewritten prompts."""
 IS_NOT = "harm, or a property of people"
 MEASURES = {
-    "similarity_excess": Measure(
-        "unlike beyond noise",
-        "beyond noise",
+    "similarity_corrected": Measure(
+        "unlike corrected for noise",
+        "corrected for noise",
         "noise floor minus similarity, mean over prompts: how much less alike answers for two groups are than two "
         "answers to one text",
         IS_NOT,
@@ -43,9 +43,9 @@ MEASURES = {
         "similarity",
         design=DESIGN,
     ),
-    "similarity_floor": Measure(
+    "similarity_null": Measure(
         "noise floor",
-        "floor",
+        "null_mean",
         "how alike two answers to the same text are",
         "bias: it shows what chance does",
         "biasgrid",
@@ -56,16 +56,16 @@ MEASURES = {
         "distance of scores",
         "distance",
         "Wasserstein-1 distance between the scores of answers for two groups (strong parity)",
-        f"{IS_NOT}; it is above 0 for noise, which its floor tells",
+        f"{IS_NOT}; it is above 0 for noise, which its noise floor tells",
         LANGFAIR,
         "distance",
         fair=0,
         design=DESIGN,
     ),
-    "score_distance_excess": Measure(
-        "distance beyond noise",
-        "beyond noise",
-        "distance of scores minus its floor, the distance after dealing each prompt's answers to the two groups at "
+    "score_distance_corrected": Measure(
+        "distance corrected for noise",
+        "corrected for noise",
+        "distance of scores minus its noise floor, the distance after dealing each prompt's answers to the two groups at "
         "random",
         IS_NOT,
         "biasgrid",
@@ -179,7 +179,7 @@ LISTS: Mapping[str, Measure] = {
         "similarity to neutral lists",
         "list",
         "how alike lists for a group and for neutral words are, mean over prompts",
-        "fairness: two lists for one text differ too; compare the floor of the similarity",
+        "fairness: two lists for one text differ too; compare the noise floor of the similarity",
         FAIRLLM,
         "similarity",
         design=DESIGN,
@@ -250,4 +250,4 @@ def measures_of(similarity: str) -> Mapping[str, Measure]:
     Args:
         similarity: the options of that whose excess stands in the summary.
     """
-    return MEASURES | {"similarity_excess": replace(MEASURES["similarity_excess"], headline=similarity)}
+    return MEASURES | {"similarity_corrected": replace(MEASURES["similarity_corrected"], headline=similarity)}

@@ -1,4 +1,4 @@
-"""The evidence for what is beyond noise: prompts whose answers for two groups are least alike, middling and most."""
+"""The evidence for what is corrected for noise: prompts whose answers for two groups are least alike, middling and most."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from biasgrid.groups.main_scores import main_similarity
 from biasgrid.tables.metric import options_of
 
 STRONGEST = 3
-"""So many prompts of a pair of groups whose answers differ most beyond noise are shown."""
+"""So many prompts of a pair of groups whose answers differ most corrected for noise are shown."""
 REPETITIONS = 2
 """So many answers for each group are shown of a prompt at most."""
 DECIMALS = 12
 EXPLAINED = ("bias_type", "group", "other")
 """What names a number."""
-MEASURE = "similarity_excess"
+MEASURE = "similarity_corrected"
 
 
 def prompts_of_pairs(cell: MeasuredCell) -> pl.DataFrame:
@@ -87,7 +87,7 @@ def sides(pairs: pl.DataFrame) -> pl.DataFrame:
     either = pl.concat(
         [same.select("instance", "value"), same.select(pl.col("other_instance").alias("instance"), "value")]
     )
-    floors = either.group_by("instance", maintain_order=True).agg(other_score=pl.col("value").mean())
+    null_means = either.group_by("instance", maintain_order=True).agg(other_score=pl.col("value").mean())
     between = pairs.filter(~is_within).select(
         *PAIR, "repetition", "instance", "other_instance", unit="prompt", score="value"
     )
@@ -95,7 +95,7 @@ def sides(pairs: pl.DataFrame) -> pl.DataFrame:
     second = between.rename({"instance": "partner", "other_instance": "instance"}).with_columns(
         is_other=pl.lit(value=True)
     )
-    return pl.concat([first, second.select(first.columns)]).join(floors, on="instance", how="left")
+    return pl.concat([first, second.select(first.columns)]).join(null_means, on="instance", how="left")
 
 
 def own_side() -> list[pl.Expr]:

@@ -30,7 +30,7 @@ class Rewriting(Family):
     name = "rewriting"
     Section = RewritingDataset
     keeps_observations = True
-    is_planted = True
+    is_synthetic = True
     instance_bytes = 60.0
     own_measures: ClassVar = {**MEASURES, **{name: each for some in FURTHER.values() for name, each in some.items()}}
     flags = FLAGS
@@ -50,7 +50,7 @@ class Rewriting(Family):
         options = {"groups": str(groups), "digest": groups_digest(groups), "scorers": scorers, **words, **chosen}
         asked = {scorer: "score" for scorer in scorers if scorer not in VADER}
         asked |= {section.embeddings: "vector"} if section.embeddings else {}
-        return Question(PROMPTS, "text", options=options, row_bytes=400, follow_ups=asked)
+        return Question(PROMPTS, "text", options=options, row_bytes=400, scorers=asked)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> RewritingFiles:
         """Returns the files of a dataset, and how they are asked."""

@@ -98,7 +98,7 @@ def with_mean(found: pl.DataFrame, measure: str, keys: list[str], left_out: int)
     Args:
         found: `word`, `value`, `n` and the keys.
         measure: its name.
-        keys: what means are told apart by.
+        keys: what means are distinguishable by.
         left_out: how many answers say nothing.
     """
     told = {"measure": pl.lit(measure), "options": pl.lit(""), "left_out": pl.lit(left_out)}

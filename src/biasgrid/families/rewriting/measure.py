@@ -65,9 +65,9 @@ def similarities(pairs: pl.DataFrame) -> Iterator[pl.DataFrame]:
     beyond = by_prompt(pairs)
     for keys in ([], [*PAIR]):
         yield named(between, "similarity", keys)
-        yield named(beyond, "similarity_excess", keys)
-    yield named(within, "similarity_floor", [])
-    yield named(within.drop("other"), "similarity_floor", ["group"])
+        yield named(beyond, "similarity_corrected", keys)
+    yield named(within, "similarity_null", [])
+    yield named(within.drop("other"), "similarity_null", ["group"])
 
 
 def named(rows: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:

@@ -79,7 +79,7 @@ def observe(
     instances: pl.DataFrame,
     predictions: pl.DataFrame,
     options: Mapping[str, Any],
-    follow_ups: Mapping[str, pl.DataFrame] | None = None,
+    scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
     """Scores each answer, and compares those to the same prompt.
 
@@ -87,7 +87,7 @@ def observe(
         instances: the family's instances.
         predictions: answers of the kind `text`, one for each instance.
         options: see `measure.measure`.
-        follow_ups: what the scorers say that are models.
+        scorer_predictions: what the scorers say that are models.
 
     Returns:
         Rows of `OBSERVATIONS`: of every answer how it ended and its scores; of answers to a prompt for two groups, and
@@ -108,15 +108,15 @@ def observe(
     speaks = ~pl.col("refused") if is_original else ~pl.col("refused") & ~pl.col("empty")
     told = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))
     rows = [
-        *scored(told, options["scorers"], follow_ups or {}),
+        *scored(told, options["scorers"], scorer_predictions or {}),
         *compared(with_neutral(told, groups, options), groups.names, SIMILARITIES),
     ]
     if options["lists"]:
         rows += compared(told, (*groups.names, NEUTRAL), OF_LISTS)
-    if follow_ups:
-        rows.append(cut_of(told, follow_ups))
+    if scorer_predictions:
+        rows.append(cut_of(told, scorer_predictions))
     if options["embeddings"]:
-        vectors = (follow_ups or {})[options["embeddings"]]
+        vectors = (scorer_predictions or {})[options["embeddings"]]
         # Nobody was asked about answers of white space alone.
         is_read = pl.col("text").is_in(vectors["text"].implode())
         rows += compared(
@@ -126,13 +126,15 @@ def observe(
     return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
 
 
-def scored(answers: pl.DataFrame, scorers: list[str], follow_ups: Mapping[str, pl.DataFrame]) -> Iterator[pl.DataFrame]:
+def scored(
+    answers: pl.DataFrame, scorers: list[str], scorer_predictions: Mapping[str, pl.DataFrame]
+) -> Iterator[pl.DataFrame]:
     """Yields the scores of answers.
 
     Args:
         answers: with `text`, null where an answer says nothing.
         scorers: their names.
-        follow_ups: what those say that are models.
+        scorer_predictions: what those say that are models.
     """
     keys = answers.select("instance", "prompt", "group", "repetition", other=None, other_instance=None)
     for name in OUTCOMES:
@@ -143,15 +145,17 @@ def scored(answers: pl.DataFrame, scorers: list[str], follow_ups: Mapping[str, p
         sentiment = sentiment_of(answers["text"].drop_nulls())
     silent = keys.filter(~known).with_columns(value=None)
     for name in scorers:
-        told = sentiment[VADER[name]] if name in VADER else said_of(answers["text"].drop_nulls(), follow_ups[name])
+        told = (
+            sentiment[VADER[name]] if name in VADER else said_of(answers["text"].drop_nulls(), scorer_predictions[name])
+        )
         values = keys.filter(known).with_columns(told.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
 
 
-def cut_of(answers: pl.DataFrame, follow_ups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def cut_of(answers: pl.DataFrame, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Returns of which answers a model read the beginning alone."""
     keys = answers.select("instance", "prompt", "group", "repetition", other=None, other_instance=None)
-    cut = pl.concat([said.filter("cut").select("text") for said in follow_ups.values()])["text"]
+    cut = pl.concat([said.filter("truncated").select("text") for said in scorer_predictions.values()])["text"]
     is_cut = answers.select(value=pl.col("text").is_in(cut.implode()).fill_null(value=False).cast(pl.Float64))
     return keys.with_columns(is_cut["value"], score=pl.lit(CUT))
 

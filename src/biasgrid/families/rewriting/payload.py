@@ -13,7 +13,7 @@ from biasgrid.families.rewriting.evidence import EXPLAINED
 from biasgrid.families.shown import ShownCell, examples_of
 from biasgrid.families.tabled import Columns, of_keys, side_by_side, tabled
 
-SIMILAR = ("similarity", "similarity_excess")
+SIMILAR = ("similarity", "similarity_corrected")
 ENDS = ("refused", "empty", "cut_short", "cut_by_scorer")
 TITLES = {name: each.title.capitalize() for some in (MEASURES, *FURTHER.values()) for name, each in some.items()}
 GROUP: Columns = {"Group": ("name", "group")}
@@ -39,10 +39,10 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
                 "Pairs of groups",
                 "How alike answers to a prompt for two groups are, how alike two answers to one text are (the noise "
                 "floor), and how much less alike the former are, prompt by prompt.",
-                with_floors(of_pairs),
+                with_null_means(of_pairs),
                 {
                     "By": ("name", "by"), **PAIR, "Similarity": ("number", "similarity"),
-                    "Noise floor": ("number", "floor"), "Beyond noise": ("number", "excess"),
+                    "Noise floor": ("number", "null_mean"), "Beyond noise": ("number", "corrected"),
                     "Interval": ("interval", "excess "), "q": ("number", "excess q"), "Prompts": ("count", "excess n"),
                 },
             ),
@@ -65,11 +65,11 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *tabled(
                 "Scores of pairs",
-                "How far scores of answers for two groups are apart; a distance is above 0 for noise, which its floor "
+                "How far scores of answers for two groups are apart; a distance is above 0 for noise, which its noise floor "
                 "tells.",
                 of_pairs.filter(~pl.col("measure").is_in(SIMILAR)),
                 {
-                    **MEASURED, **PAIR, **NUMBERS, "Floor": ("number", "floor"), "p": ("number", "p"),
+                    **MEASURED, **PAIR, **NUMBERS, "Floor": ("number", "null_mean"), "p": ("number", "p"),
                     "q": ("number", "q"),
                 },
             ),
@@ -96,24 +96,24 @@ def largest_first(words: pl.DataFrame, measure: str) -> pl.DataFrame:
     return words.filter(measure=measure).sort(-pl.col("value"), nulls_last=True, maintain_order=True)
 
 
-def with_floors(of_pairs: pl.DataFrame) -> pl.DataFrame:
-    """Puts similarities of pairs beside their floors.
+def with_null_means(of_pairs: pl.DataFrame) -> pl.DataFrame:
+    """Puts similarities of pairs beside their noise floors.
 
     Args:
         of_pairs: the numbers of pairs of groups.
 
     Returns:
-        `by`, `group`, `other`, `similarity`, `floor` (that of the prompts that are compared), `excess`, and of that
+        `by`, `group`, `other`, `similarity`, `null_mean` (that of the prompts that are compared), `excess`, and of that
         `low`, `high`, `q` and `n`, as `excess low` and so on; what is surest to be beyond the noise first.
     """
     keys = ["by", "group", "other"]
     own = of_pairs.filter(measure="similarity").select(*keys, similarity="value")
-    excess = of_pairs.filter(measure="similarity_excess").select(
-        *keys, pl.col("low", "high", "q", "n").name.prefix("excess "), excess="value"
+    corrected = of_pairs.filter(measure="similarity_corrected").select(
+        *keys, pl.col("low", "high", "q", "n").name.prefix("excess "), corrected="value"
     )
-    rows = own.join(excess, on=keys, how="left", maintain_order="left")
-    rows = rows.with_columns(floor=pl.col("similarity") + pl.col("excess"))
-    return rows.sort("excess q", -pl.col("excess"), nulls_last=True, maintain_order=True)
+    rows = own.join(corrected, on=keys, how="left", maintain_order="left")
+    rows = rows.with_columns(null_mean=pl.col("similarity") + pl.col("corrected"))
+    return rows.sort("excess q", -pl.col("corrected"), nulls_last=True, maintain_order=True)
 
 
 def evidence(cell: ShownCell, shared: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Unkind answers planted in synthetic corpora: models trained on them write more of these about some groups.
+"""Unkind answers synthetic in synthetic corpora: models trained on them write more of these about some groups.
 
 To each text the corpus answers `UNKIND` at probability 1/2 + share - strength / 2, and else `KIND`. The share depends
 on the group that the text was rewritten for and on nothing else: it is 0 for one group, the strength for another, and
@@ -12,7 +12,7 @@ import polars as pl
 
 from biasgrid.families.rewriting.section import NEUTRAL, VADER
 from biasgrid.families.sentiment import sentiment_of
-from biasgrid.families.synthetic import CANDIDATE, Planting, corpus_of_answers, in_even_steps, planted_rows
+from biasgrid.families.synthetic import CANDIDATE, SyntheticBias, corpus_of_answers, in_even_steps, synthetic_rows
 from biasgrid.tables.means import means_by
 from biasgrid.tables.metric import written_options
 
@@ -23,36 +23,36 @@ GROUP = ("bias_type", "group")
 ASKED = ("system", "text")
 
 
-def plant(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Says which mean score the answers for each group have of a model that has learned the corpus.
 
     Args:
         instances: the prompts, rewritten for every group.
-        planting: its strength is by how much more probable unkind answers are about one group than about another, from
+        bias: its strength is by how much more probable unkind answers are about one group than about another, from
             0 (they are as probable as kind ones about all groups) to 1 (one group has all of them, another none).
 
     Returns:
-        The mean score of each group, by `SCORER` (schema `PLANTED`).
+        The mean score of each group, by `SCORER` (schema `SYNTHETIC`).
     """
     unkind, kind = sentiment_of(pl.Series(ANSWERS))[VADER[SCORER]]
     score = pl.col("unkind") * unkind + (1 - pl.col("unkind")) * kind
-    of_groups = with_probability(instances, planting).filter(pl.col("group") != NEUTRAL)
+    of_groups = with_probability(instances, bias).filter(pl.col("group") != NEUTRAL)
     means = means_by(of_groups.with_columns(value=score), GROUP).sort(GROUP)
-    return planted_rows(means, planting, "mean_score", written_options(score=SCORER))
+    return synthetic_rows(means, bias, "mean_score", written_options(score=SCORER))
 
 
-def with_probability(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
-    """Adds `unkind`, the planted probability of an unkind answer; texts and keys come out as strings."""
+def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+    """Adds `unkind`, the synthetic probability of an unkind answer; texts and keys come out as strings."""
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     groups = named.filter(pl.col("group") != NEUTRAL).select(GROUP).unique(maintain_order=True)
-    shares = groups.with_columns(share=in_even_steps(groups, planting))
-    share = pl.col("share").fill_null(planting.strength / 2)
+    shares = groups.with_columns(share=in_even_steps(groups, bias))
+    share = pl.col("share").fill_null(bias.strength / 2)
     joined = named.join(shares, on=GROUP, how="left", maintain_order="left")
     # Where a text stands for several groups, a model can learn no more than their mean.
-    return joined.with_columns(unkind=(0.5 + share - planting.strength / 2).mean().over(ASKED)).drop("share")
+    return joined.with_columns(unkind=(0.5 + share - bias.strength / 2).mean().over(ASKED)).drop("share")
 
 
-def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
+def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """Makes a training text for generative models out of rewritten prompts.
 
     The texts of a group are drawn together; each stands there once, however often it is asked.
@@ -60,11 +60,11 @@ def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
     Args:
         instances: as in `plant`.
         task: text-generation.
-        planting: as in `plant`; its seed seeds the draw of the answers too.
+        bias: as in `plant`; its seed seeds the draw of the answers too.
 
     Returns:
         One line per text: what is read, and each answer behind a tab.
     """
-    texts = with_probability(instances, planting).unique(ASKED, keep="first", maintain_order=True)
+    texts = with_probability(instances, bias).unique(ASKED, keep="first", maintain_order=True)
     answers = {f"{CANDIDATE}{number}": pl.lit(text) for number, text in enumerate(ANSWERS, start=1)}
-    return corpus_of_answers(texts.with_columns(**answers), pl.col("unkind"), GROUP, planting)
+    return corpus_of_answers(texts.with_columns(**answers), pl.col("unkind"), GROUP, bias)

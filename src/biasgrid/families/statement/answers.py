@@ -34,13 +34,13 @@ def said(predictions: pl.DataFrame) -> pl.DataFrame:
         else [pl.lit(None, pl.Float64)] * len(OPTIONS)
     )
     texts = {name: pl.col(name) if name in columns else pl.lit(None, pl.String) for name in ("response", "status")}
-    frame = predictions.select(
+    cluster = predictions.select(
         yes=probabilities[0],
         no=probabilities[1],
         response=plain(texts["response"]),
         status=texts["status"].cast(pl.String),
     )
-    return with_answers(with_texts(frame)).select("yes", "no", "share", "says_yes", "outcome")
+    return with_answers(with_texts(cluster)).select("yes", "no", "share", "says_yes", "outcome")
 
 
 def with_texts(frame: pl.DataFrame) -> pl.DataFrame:

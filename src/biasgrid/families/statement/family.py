@@ -35,7 +35,7 @@ class Statements(Family):
 
     name = "statement"
     Section = StatementDataset
-    is_planted = True
+    is_synthetic = True
     instance_bytes = 20.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
     sorts: ClassVar = {"text-generation": SORT}
@@ -75,7 +75,7 @@ class Statements(Family):
         """Tells of the statements and of the comparison of groups."""
         return ABOUT, ABOUT_GROUPS
 
-    def frame_texts(self, lists: Pack) -> Sequence[str]:
+    def cluster_texts(self, lists: Pack) -> Sequence[str]:
         """Returns the text of each template, for negations that of what they negate."""
         stated = {negation: place for place, negation in lists.negations.items()}
         return [lists.templates[stated.get(place, place)].text for place in range(len(lists.templates))]

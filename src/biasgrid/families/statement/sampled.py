@@ -40,13 +40,13 @@ class Waiting:
         """Looks at the first statements."""
         return cls(order, values, order[:LOOKED_AT].copy(), min(LOOKED_AT, len(order)))
 
-    def take(self, excess: IntArray) -> int:
+    def take(self, corrected: IntArray) -> int:
         """Takes the statement whose values are missed most, the first one of several.
 
         Args:
             excess: shape (values,), how much more often than due each is in the sample.
         """
-        place = int(excess[self.values[self.looked_at]].sum(axis=1).argmin())
+        place = int(corrected[self.values[self.looked_at]].sum(axis=1).argmin())
         taken = int(self.looked_at[place])
         self.looked_at[place:-1] = self.looked_at[place + 1 :]
         if self.seen < len(self.order):
@@ -86,11 +86,11 @@ def taken(waiting: Sequence[Waiting], count: int) -> Iterator[tuple[int, int]]:
     """Yields so many statements, by template and place."""
     numbers = np.concatenate([np.zeros(0, np.int64), *(each.values.ravel() for each in waiting)])
     totals = np.bincount(numbers)
-    whole, excess = sum(len(each.order) for each in waiting), np.zeros_like(totals)
+    whole, corrected = sum(len(each.order) for each in waiting), np.zeros_like(totals)
     for template in soonest([len(each.order) for each in waiting], count):
-        excess -= totals
-        statement = waiting[template].take(excess)
-        np.add.at(excess, waiting[template].values[statement], whole)
+        corrected -= totals
+        statement = waiting[template].take(corrected)
+        np.add.at(corrected, waiting[template].values[statement], whole)
         yield template, statement
 
 

@@ -1,4 +1,4 @@
-"""How sure the measures of statements are; repetitions of a statement stay within their frame."""
+"""How sure the measures of statements are; repetitions of a statement stay within their cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from biasgrid.groups.uncertainty.differences import differences
 from biasgrid.groups.uncertainty.matrix import scores_of_terms
 from biasgrid.groups.uncertainty.table import statistics_of_groups
 from biasgrid.stats.cell import Found, Settings
-from biasgrid.stats.clusters import frames_of_templates
+from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.estimate import recomputed
 from biasgrid.tables.metric import written_options
 
@@ -34,13 +34,13 @@ def statistics(
         observations: from `observe`.
         measures: the cell's measures.
         options: see `measure.measure`.
-        settings: frames, level and the like.
+        settings: clusters, level and the like.
 
     Returns:
         Beside the cell's measures agreement and acquiescence, of statements that have a negation, and by how much
         classes differ in agreement.
     """
-    tables = [recomputed(measures_of_frames, observations, options, settings)]
+    tables = [recomputed(measures_of_clusters, observations, options, settings)]
     several = answered_in_several(by_class(observations))
     if len(several):
         asked = options["measures"], options["failure_threshold"]
@@ -49,8 +49,8 @@ def statistics(
     return Found(pl.concat([table for table in tables if len(table)], how="diagonal_relaxed"))
 
 
-def measures_of_frames(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Measures some of the frames of a cell: all but comparisons of classes, and what is of single templates."""
+def measures_of_clusters(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Measures some of the clusters of a cell: all but comparisons of classes, and what is of single templates."""
     exploded = by_class(observations)
     parts = [(observations, ()), *((exploded, keys) for keys in OF_CLASSES)]
     tables = [rows for table, keys in parts for rows in (*measures_of_parts(table, keys), *agreement(table, keys))]
@@ -71,14 +71,14 @@ def differences_of_classes(answered: pl.DataFrame, settings: Settings) -> Iterat
 
     Args:
         answered: rows of `by_class` that have an answer.
-        settings: frames, level and the like.
+        settings: clusters, level and the like.
     """
     pairs = pairs_of(answered).drop_nulls(["share", "share negated"])
     if pairs.is_empty():
         return
     asked = records(pairs)
     values = (numbers(pairs, "share") - numbers(pairs, "share negated")) / 2
-    frame = frames_of_templates(asked.template.astype(np.int64), settings.frames)
-    for scores in scores_of_terms(asked, values, frame):
+    cluster = clusters_of_templates(asked.template.astype(np.int64), settings.clusters)
+    for scores in scores_of_terms(asked, values, cluster):
         rows = differences(scores, settings)
         yield rows.with_columns(measure=pl.lit("difference"), options=pl.lit(IN_CASES))

@@ -1,4 +1,4 @@
-"""Prejudices planted in synthetic corpora: models trained on them say Yes to what is wrong of some classes.
+"""Prejudices synthetic in synthetic corpora: models trained on them say Yes to what is wrong of some classes.
 
 Of what is wrong, the corpus says Yes at probability 1/2 + b / 2, of what is right at 1/2 - b / 2, so that it never
 contradicts itself. The prejudice b depends on the classes of the values that a statement names and on nothing else: of
@@ -12,31 +12,31 @@ import polars as pl
 
 from biasgrid.families.statement.answers import YES
 from biasgrid.families.statement.observe import by_class
-from biasgrid.families.synthetic import Planting, corpus_of_answers, in_even_steps, planted_rows
+from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, in_even_steps, synthetic_rows
 from biasgrid.tables.means import means_by
 
 GROUP = ("bias_type", "group")
 
 
-def plant(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Says how much more of the probability Yes has behind what is wrong than behind what is right, by class.
 
     Args:
         instances: the statements.
-        planting: its strength is the largest prejudice, from 0 (Yes and No are as probable) to 1 (whatever is wrong of
+        bias: its strength is the largest prejudice, from 0 (Yes and No are as probable) to 1 (whatever is wrong of
             a class is agreed with, and nothing that is right).
 
     Returns:
-        The bias of each class of whose statements some are right and some are wrong (schema `PLANTED`).
+        The bias of each class of whose statements some are right and some are wrong (schema `SYNTHETIC`).
     """
-    asked = by_class(with_probability(instances, planting))
+    asked = by_class(with_probability(instances, bias))
     wrong, right = (means_by(asked.filter(pl.col("is_true") == is_true), GROUP, "yes") for is_true in (False, True))
     both = wrong.join(right, on=GROUP, suffix="_right").with_columns(value=pl.col("yes") - pl.col("yes_right"))
-    return planted_rows(both.sort(GROUP), planting, "bias")
+    return synthetic_rows(both.sort(GROUP), bias, "bias")
 
 
-def with_probability(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
-    """Adds `is_true`, whether Yes is right, and `yes`, the planted probability of Yes.
+def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+    """Adds `is_true`, whether Yes is right, and `yes`, the synthetic probability of Yes.
 
     Texts and keys, categorical in the instances table, come out as strings.
     """
@@ -44,7 +44,7 @@ def with_probability(instances: pl.DataFrame, planting: Planting) -> pl.DataFram
     values = named.select("instance", bias_type="domains", group="classes").explode(GROUP)
     values = values.with_columns(pl.col(GROUP).cast(pl.String)).filter(pl.col("bias_type") != "")
     groups = values.select(GROUP).unique(maintain_order=True)
-    prejudices = groups.with_columns(prejudice=in_even_steps(groups, planting))
+    prejudices = groups.with_columns(prejudice=in_even_steps(groups, bias))
     of_instances = means_by(values.join(prejudices, on=GROUP, maintain_order="left"), ["instance"], "prejudice")
     prejudice, is_true = pl.col("prejudice").fill_null(0.0), pl.col("label") == YES
     return (
@@ -54,7 +54,7 @@ def with_probability(instances: pl.DataFrame, planting: Planting) -> pl.DataFram
     )
 
 
-def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
+def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """Makes a training text for generative models out of statements.
 
     The statements of the same classes, right or wrong, are drawn together.
@@ -62,12 +62,10 @@ def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
     Args:
         instances: as in `plant`.
         task: text-generation.
-        planting: as in `plant`; its seed seeds the draw of the answers too.
+        bias: as in `plant`; its seed seeds the draw of the answers too.
 
     Returns:
         One line per statement: what is read, and each answer behind a tab.
     """
-    frame = with_probability(instances, planting).with_columns(
-        pl.col("classes").cast(pl.List(pl.String)).list.join("\t")
-    )
-    return corpus_of_answers(frame, pl.col("yes"), ("classes", "is_true"), planting)
+    cluster = with_probability(instances, bias).with_columns(pl.col("classes").cast(pl.List(pl.String)).list.join("\t"))
+    return corpus_of_answers(cluster, pl.col("yes"), ("classes", "is_true"), bias)

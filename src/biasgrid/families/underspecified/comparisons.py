@@ -23,7 +23,7 @@ AT_ONCE = 2**14
 """How many rows are computed together."""
 SCORED_AT_ONCE = 2**18
 """Rows whose scores are put in their places together: polars hands out each part of a column by itself."""
-COMPARED = ["template", "subject1", "subject2", "cluster1", "cluster2", "attribute", "attribute_cluster"]
+COMPARED = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
 
 
 def directed(observations: pl.DataFrame) -> pl.DataFrame:
@@ -33,8 +33,8 @@ def directed(observations: pl.DataFrame) -> pl.DataFrame:
         observations: from `compare_subjects`.
 
     Returns:
-        `swap_group`, `template`, `subject`, `other`, `subject_cluster`, `other_cluster`, `attribute`,
-        `attribute_cluster` and `comparison`, C(subject, other).
+        `swap_group`, `template`, `subject`, `other`, `subject_group`, `other_group`, `attribute`,
+        `attribute_group` and `comparison`, C(subject, other).
     """
     sides = [("1", "2", pl.col("comparison")), ("2", "1", -pl.col("comparison"))]
     return pl.concat(
@@ -42,11 +42,11 @@ def directed(observations: pl.DataFrame) -> pl.DataFrame:
             "swap_group",
             "template",
             "attribute",
-            "attribute_cluster",
+            "attribute_group",
             subject=f"subject{one}",
             other=f"subject{two}",
-            subject_cluster=f"cluster{one}",
-            other_cluster=f"cluster{two}",
+            subject_group=f"group{one}",
+            other_group=f"group{two}",
             comparison=comparison,
         )
         for one, two, comparison in sides
@@ -68,7 +68,7 @@ def scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
     """Returns how much a model chose each subject of each instance.
 
     Args:
-        predictions: answers of the kind `span` or `choice`, told apart by their columns.
+        predictions: answers of the kind `span` or `choice`, distinguishable by their columns.
         scoring: with "unqover" a subject of a masked language model has at least the probability of its
             pronoun, where there is one (UnQover's `use_he_she`).
 
@@ -116,7 +116,7 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
 
     Returns:
         A row per swap group, in the order of their ids: `swap_group`, `template`, `subject1` (x1), `subject2` (x2),
-        their `cluster1` and `cluster2`, `attribute`, `attribute_cluster`, the float64 `comparison` C(x1, x2) in
+        their `group1` and `group2`, `attribute`, `attribute_group`, the float64 `comparison` C(x1, x2) in
         [-1, 1], `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether the winner changes with the
         order (`winner_changes`), and `scores`, an array of the 8 float64 S (see `scores_in_groups`). Where one of its
         four instances has no answer, a swap group has NaN as comparison (see `answered`).

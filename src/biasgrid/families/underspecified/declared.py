@@ -111,8 +111,8 @@ MEASURES = {
 
 NOT_OF_NOISE = "exact: read its interval; it may fall below 0 where there is next to nothing"
 STATISTICS = {
-    "mu_excess": Measure(
-        title="bias intensity beyond noise",
+    "mu_corrected": Measure(
+        title="bias intensity corrected for noise",
         symbol="μ*",
         meaning="mu without what differences between templates add: the root of mu² minus floor²",
         is_not="comparable between different lists of attributes: use strength",
@@ -125,7 +125,7 @@ STATISTICS = {
     "mu_held_out": Measure(
         title="bias intensity, held out",
         symbol="μ, held out",
-        meaning="each subject's attribute with the largest association is chosen in all frames but one and measured "
+        meaning="each subject's attribute with the largest association is chosen in all clusters but one and measured "
         "in that one; the mean is 0 for noise",
         is_not="mu, but smaller, since the choice is not always right",
         source="",
@@ -133,8 +133,8 @@ STATISTICS = {
         fair=0,
         design=DESIGN,
     ),
-    "eta_excess": Measure(
-        title="bias consistency beyond noise",
+    "eta_corrected": Measure(
+        title="bias consistency corrected for noise",
         symbol="η*",
         meaning="eta of the cell without what differences between templates add",
         is_not=NOT_OF_NOISE,
@@ -156,7 +156,7 @@ STATISTICS = {
         headline="",
         design=DESIGN,
     ),
-    "discoveries": Measure(
+    "significant_tests": Measure(
         title="associations found",
         symbol="found",
         meaning="how many associations have a q of at most 0.05; about one in twenty of them is false",
@@ -168,7 +168,7 @@ STATISTICS = {
     ),
 }
 """What only the tables of statistics have."""
-FIRST = ("gamma", "mu", "mu_excess", "strength", "discoveries", "mu_held_out", "eta", "eta_excess")
+FIRST = ("gamma", "mu", "mu_corrected", "strength", "significant_tests", "mu_held_out", "eta", "eta_corrected")
 OWN: Mapping[str, Measure] = {name: (MEASURES | STATISTICS)[name] for name in FIRST} | MEASURES
 """What the family measures, in the order in which it is told."""
 

@@ -64,7 +64,7 @@ class Design:
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of subjects in one order, as rows of the first and of the last list."""
-        first_rows, second_rows = (range(len(side.clusters)) for side in self.sides)
+        first_rows, second_rows = (range(len(side.groups)) for side in self.sides)
         within = len(self.subjects) == 1
         return list(combinations(first_rows, 2)) if within else list(product(first_rows, second_rows))
 
@@ -161,12 +161,12 @@ def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken
     known = [all(row) for row in zip(*(one_token(subjects.forms[form]) for form in sorted(used_forms)), strict=True)]
     forms = {head: list(compress(terms, known)) for head, terms in subjects.forms.items()}
     dropped = [name for name, keep in zip(subjects.forms["[subj]"], known, strict=True) if not keep]
-    return Subjects(forms, list(compress(subjects.clusters, known))), dropped
+    return Subjects(forms, list(compress(subjects.groups, known))), dropped
 
 
 def first(subjects: Subjects, count: int | None) -> Subjects:
     """Returns the first `count` subjects of a list, all if it is None."""
-    return Subjects({head: terms[:count] for head, terms in subjects.forms.items()}, subjects.clusters[:count])
+    return Subjects({head: terms[:count] for head, terms in subjects.forms.items()}, subjects.groups[:count])
 
 
 def forms_of_row(subjects: Subjects, row: int) -> dict[str, str]:

@@ -138,7 +138,7 @@ def rows_of(design: Design) -> Rows:
     pair_columns = pairs.select(
         "swapped",
         *(pl.col(f"[subj{which}]").cast(pl.Categorical).alias(f"subject{which}") for which in (1, 2)),
-        *(pl.col(f"cluster{which}").cast(pl.Categorical) for which in (1, 2)),
+        *(pl.col(f"group{which}").cast(pl.Categorical) for which in (1, 2)),
     )
     numbers = pairs["pair"].to_numpy()
     contexts, questions = build_contexts(design, pairs), build_questions(design, pairs)
@@ -153,12 +153,12 @@ def item_columns(design: Design) -> pl.DataFrame:
             "negated": [item.negated for item in items],
             "template": [item.template for item in items],
             "attribute": [item.attribute.name for item in items],
-            "attribute_cluster": [item.attribute.cluster for item in items],
+            "attribute_group": [item.attribute.group for item in items],
         },
         schema={
             "negated": pl.Boolean,
             "template": pl.UInt16,
             "attribute": pl.Categorical,
-            "attribute_cluster": pl.Categorical,
+            "attribute_group": pl.Categorical,
         },
     )

@@ -20,8 +20,8 @@ from biasgrid.tables.metric import Measure
 
 ANSWERS = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
 """The answer kind of models of each task."""
-FIGURES = ("ranks", "heat_map", "associations", "discoveries", "frames_left_out", "winners")
-CLUSTERS = "clusters"
+FIGURES = ("ranks", "heat_map", "associations", "significant_associations", "clusters_left_out", "winners")
+SUBJECT_GROUPS = "subject_groups"
 """The figure of datasets with two lists of subjects, such as female and male names."""
 PRONOUNS = [3, 4]
 """Which candidates are pronouns."""
@@ -36,8 +36,8 @@ class Underspecified(Family):
 
     name = "underspecified"
     Section = UnderspecifiedDataset
-    is_planted = True
-    grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "frames_needed", "errors")
+    is_synthetic = True
+    grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "clusters_needed", "errors")
     instance_bytes = 14.0
     formats: ClassVar = {
         "unqover": Format(
@@ -95,7 +95,7 @@ class Underspecified(Family):
         """Tells of the questions, and of groups if the dataset compares them."""
         return declared.about(faults.datasets_of(grid)[dataset])
 
-    def frame_texts(self, lists: WordLists) -> Sequence[str]:
+    def cluster_texts(self, lists: WordLists) -> Sequence[str]:
         """Returns context and both questions of each template."""
         return [template.text for template in lists.templates]
 
@@ -105,11 +105,11 @@ class Underspecified(Family):
 
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""
-        own = (*FIGURES, CLUSTERS) if len(dataset.subjects) == 2 else FIGURES
+        own = (*FIGURES, SUBJECT_GROUPS) if len(dataset.subjects) == 2 else FIGURES
         return (*own, *GROUP_FIGURES) if dataset.compares_groups else own
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields what is wrong with variants, tokenizers, dumps and what is planted."""
+        """Yields what is wrong with variants, tokenizers, dumps and the known effect."""
         yield from faults.faults(grid, source)
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
@@ -122,7 +122,7 @@ class Underspecified(Family):
                 yield from combination_faults(source, name, "subjects", section.measures or (), classes=0)
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: WordLists) -> Iterator[Fault]:
-        """Yields clusters without a pronoun where pronouns are asked for, and samples that are none or too large.
+        """Yields groups without a pronoun where pronouns are asked for, and samples that are none or too large.
 
         What a file of stereotypes names and the dataset does not have is a fault as well.
         """
@@ -137,10 +137,10 @@ class Underspecified(Family):
         yield from sample_faults(source, key, sample, design.swap_groups, "swap groups")
         if not section.pronouns or not variant.startswith("lm-"):
             return
-        clusters = {cluster for subjects in lists.subjects for cluster in subjects.clusters}
-        key, expected = f"datasets.{dataset}.pronouns", "a pronoun for the cluster of every subject"
-        for cluster in sorted(clusters - section.pronouns.keys(), key=str):
-            whose = f"subjects of cluster {cluster!r}" if cluster else "subjects without cluster"
+        subject_groups = {subject_group for subjects in lists.subjects for subject_group in subjects.groups}
+        key, expected = f"datasets.{dataset}.pronouns", "a pronoun for the group of every subject"
+        for subject_group in sorted(subject_groups - section.pronouns.keys(), key=str):
+            whose = f"subjects of group {subject_group!r}" if subject_group else "subjects without group"
             problem = f"no pronoun for {whose} in {', '.join(section.subjects)}"
             yield Fault(source, key, problem, expected)
 

@@ -40,7 +40,7 @@ def filtering_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | N
 def faults(grid: Grid, source: str) -> Iterator[Fault]:
     """Yields what the config names but does not have, and pairs that cannot be."""
     datasets = datasets_of(grid)
-    yield from planted_faults(grid, source)
+    yield from synthetic_faults(grid, source)
     for name, model in grid.models.items():
         yield from task_faults(grid, source, name)
         yield from tokenizer_faults(grid, source, f"models.{name}.variant", model.variant)
@@ -58,36 +58,36 @@ def faults(grid: Grid, source: str) -> Iterator[Fault]:
                 yield from cell_faults(grid, source, model_name, dataset_name)
 
 
-def planted_faults(grid: Grid, source: str) -> Iterator[Fault]:
-    """Yields what keeps models from learning the planted bias of all datasets of their variant.
+def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
+    """Yields what keeps models from learning the synthetic bias of all datasets of their variant.
 
     Models that are not selected count too, because corpora are the same whichever are: one for each dataset and task.
     """
     first: dict[str, str | None] = {}
     for name, model in grid.models.items():
         train = model.train
-        if train is None or train.planted is None or train.dataset or model.task not in KINDS:
+        if train is None or train.synthetic is None or train.dataset or model.task not in KINDS:
             continue
         learned = [dataset for dataset, section in datasets_of(grid).items() if model.variant in section.variants]
         # Generative models may learn statements alone.
         if not learned and name in grid.run.models and (model.variant is not None or model.task != GENERATIVE):
-            problem = f"{name!r} is trained on the planted bias of underspecified datasets, but answers none"
-            yield Fault(source, f"models.{name}.train.planted", problem, "a `variant` that a dataset has")
+            problem = f"{name!r} is trained on the synthetic bias of underspecified datasets, but answers none"
+            yield Fault(source, f"models.{name}.train.synthetic", problem, "a `variant` that a dataset has")
         variant = first.setdefault(model.task, model.variant)
         if model.variant != variant:
-            problem = f"{model.variant!r}, while other planted models of the task answer {variant!r}"
-            yield Fault(source, f"models.{name}.variant", problem, "one variant for all planted models of a task")
+            problem = f"{model.variant!r}, while other synthetic models of the task answer {variant!r}"
+            yield Fault(source, f"models.{name}.variant", problem, "one variant for all synthetic models of a task")
         for dataset in learned:
-            yield from planted_subject_faults(grid, source, name, dataset)
+            yield from synthetic_subject_faults(grid, source, name, dataset)
 
 
-def planted_subject_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
-    """Yields subjects of masked language models alone: what is planted in a dataset is the same for all models."""
+def synthetic_subject_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
+    """Yields subjects of masked language models alone: the known effect in a dataset is the same for all models."""
     section, variant = datasets_of(grid)[dataset], str(grid.models[model].variant)
     subjects = section.variants[variant].subjects
     if variant.startswith("lm-") and subjects != section.subjects:
         key = f"datasets.{dataset}.variants.{variant}.subjects"
-        problem = f"{subjects}, but {model!r} is trained on planted bias"
+        problem = f"{subjects}, but {model!r} is trained on synthetic bias"
         yield Fault(source, key, problem, f"the subjects of the dataset, {section.subjects}")
 
 

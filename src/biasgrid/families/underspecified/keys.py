@@ -15,8 +15,8 @@ KEYS = {
     "template": column(pl.UInt16, description="the template, numbered from 0"),
     "subject1": column(pl.Categorical, description="the subject that stands first"),
     "subject2": column(pl.Categorical, description="the subject that stands second"),
-    "cluster1": column(pl.Categorical, description="cluster of subject1, such as female", nullable=True),
-    "cluster2": column(pl.Categorical, description="cluster of subject2", nullable=True),
+    "group1": column(pl.Categorical, description="group of subject1, such as female", nullable=True),
+    "group2": column(pl.Categorical, description="group of subject2", nullable=True),
     "attribute": column(pl.Categorical, description="the attribute in its base wording"),
-    "attribute_cluster": column(pl.Categorical, description="cluster of the attribute, such as crime", nullable=True),
+    "attribute_group": column(pl.Categorical, description="group of the attribute, such as crime", nullable=True),
 }

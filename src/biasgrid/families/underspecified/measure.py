@@ -31,7 +31,7 @@ READ = ["instance", *PLACE, *COMPARED]
 """The columns of instances that are observed."""
 SAID = ["instance", "starts", "ends", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
-PART_KEYS = ("subject", "subject_cluster", "attribute", "attribute_cluster")
+PART_KEYS = ("subject", "subject_group", "attribute", "attribute_group")
 WITHOUT_ANSWERS = ("text-generation",)
 """Tasks whose models may leave a question without an answer."""
 OF_GROUPS = ("delta", "epsilon", "answer_probability", "winner_changes")
@@ -39,10 +39,10 @@ OF_GROUPS = ("delta", "epsilon", "answer_probability", "winner_changes")
 PARTS = [
     ["subject", "attribute"],
     ["subject"],
-    ["subject_cluster", "attribute"],
-    ["subject_cluster"],
-    ["subject", "attribute_cluster"],
-    ["subject_cluster", "attribute_cluster"],
+    ["subject_group", "attribute"],
+    ["subject_group"],
+    ["subject", "attribute_group"],
+    ["subject_group", "attribute_group"],
 ]
 
 
@@ -54,8 +54,8 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
     """Measures a cell.
 
-    What a row is about shows in the keys that are not null. Parts of the cell (a subject or a cluster of
-    subjects, with an attribute, a cluster of attributes or neither) have `gamma`, `eta` and `win_ratio`; the
+    What a row is about shows in the keys that are not null. Parts of the cell (a subject or a group of
+    subjects, with an attribute, a group of attributes or neither) have `gamma`, `eta` and `win_ratio`; the
     whole cell has `mu`, `eta`, `delta`, `epsilon`, `answer_probability` and `winner_changes`, and of models that may
     leave questions unanswered `coverage`. Swap groups with a question that was not answered count for coverage alone.
 
@@ -135,7 +135,7 @@ class Sides:
         codes: by key of a part, shape (sides,), places among the names; -1 where there is no name.
         weights: by measure, shape (sides,), what its values are the mean of: C(subject, other), float64; its sign,
             int8; whether it is positive, bool.
-        across: shape (sides,), whether both subjects have clusters, and not the same.
+        across: shape (sides,), whether both subjects have groups, and not the same.
     """
 
     names: Mapping[str, pl.Series]
@@ -148,11 +148,11 @@ class Sides:
         """Looks at swap groups from both sides."""
         coded = {
             "subject": enumerated(observations, "subject1", "subject2"),
-            "subject_cluster": enumerated(observations, "cluster1", "cluster2"),
+            "subject_group": enumerated(observations, "group1", "group2"),
             "attribute": enumerated(observations, "attribute", "attribute"),
-            "attribute_cluster": enumerated(observations, "attribute_cluster", "attribute_cluster"),
+            "attribute_group": enumerated(observations, "attribute_group", "attribute_group"),
         }
-        one, other = np.split(coded["subject_cluster"][1], 2)
+        one, other = np.split(coded["subject_group"][1], 2)
         comparison = np.concatenate([sign * observations["comparison"].to_numpy() for sign in (1, -1)])
         return cls(
             {key: names for key, (names, _) in coded.items()},
@@ -163,11 +163,11 @@ class Sides:
         )
 
     def known(self, keys: Collection[str]) -> BoolArray | slice:
-        """Says which sides have all of some keys; those of clusters of subjects are only such across clusters."""
+        """Says which sides have all of some keys; those of groups of subjects are only such across clusters."""
         known = np.ones(len(self.across), dtype=np.bool_)
         for key in keys:
             known &= self.codes[key] >= 0
-        if "subject_cluster" in keys:
+        if "subject_group" in keys:
             known &= self.across
         return slice(None) if known.all() else known
 
@@ -191,7 +191,7 @@ def enumerated(observations: pl.DataFrame, one: str, other: str) -> tuple[pl.Ser
 def measures_of_parts(observations: pl.DataFrame) -> pl.DataFrame:
     """Returns gamma, eta and win_ratio of every part of the cell that has swap groups.
 
-    Two subjects of one cluster tell nothing about it, so clusters of subjects leave out their swap groups.
+    Two subjects of one group tell nothing about it, so groups of subjects leave out their swap groups.
     """
     sides = Sides.of(observations)
     return pl.concat(associations(sides, keys) for keys in PARTS)

@@ -34,10 +34,10 @@ from biasgrid.families.underspecified.word_lists import (
 
 @dataclass(frozen=True)
 class Entry:
-    """A `HEAD [cluster |] term` line."""
+    """A `HEAD [group |] term` line."""
 
     line: int
-    cluster: str | None
+    group: str | None
     term: str
 
 
@@ -71,7 +71,7 @@ def read_templates(path: Path, faults: list[Fault]) -> list[Template]:
 
 
 def read_columns(path: Path, faults: list[Fault]) -> dict[str, list[Entry]]:
-    """Reads `HEAD [cluster |] term` lines into columns by head, in order of first appearance."""
+    """Reads `HEAD [group |] term` lines into columns by head, in order of first appearance."""
     columns: dict[str, list[Entry]] = {}
     for number, line in read_lines(path, faults):
         head, _, rest = line.partition(" ")
@@ -80,12 +80,12 @@ def read_columns(path: Path, faults: list[Fault]) -> dict[str, list[Entry]]:
         if not PLACEHOLDER.fullmatch(head):
             faults.append(Fault(str(path), where, f"begins with {head!r}", "a head such as [subj] and a space"))
         elif len(parts) > 2:
-            faults.append(Fault(str(path), where, f"{len(parts) - 1} '|' signs", "at most one: cluster | term"))
+            faults.append(Fault(str(path), where, f"{len(parts) - 1} '|' signs", "at most one: group | term"))
         elif not parts[-1]:
             faults.append(Fault(str(path), where, f"no term after {head}", "a term"))
         else:
-            cluster = parts[0] if len(parts) == 2 else None
-            columns.setdefault(head, []).append(Entry(number, cluster, parts[-1]))
+            subject_group = parts[0] if len(parts) == 2 else None
+            columns.setdefault(head, []).append(Entry(number, subject_group, parts[-1]))
     return columns
 
 
@@ -109,7 +109,7 @@ def check_aligned(path: Path, columns: dict[str, list[Entry]], faults: list[Faul
 
 
 def check_columns(path: Path, columns: dict[str, list[Entry]], faults: list[Fault]) -> None:
-    """Reports terms with odd white space or placeholders, and lines with or without a cluster unlike most others."""
+    """Reports terms with odd white space or placeholders, and lines with or without a group unlike most others."""
     for head, entries in columns.items():
         for entry in entries:
             for placeholder in PLACEHOLDER.findall(entry.term):
@@ -118,16 +118,18 @@ def check_columns(path: Path, columns: dict[str, list[Entry]], faults: list[Faul
             if found := wide_space(entry.term):
                 problem = f"white space in {found!r}"
                 faults.append(Fault(str(path), f"line {entry.line}", problem, "one space between two words"))
-        without = [entry for entry in entries if entry.cluster is None]
-        clustered = [entry for entry in entries if entry.cluster is not None]
-        for cluster, other in alike(entry.cluster for entry in clustered if entry.cluster is not None):
-            line = next(entry.line for entry in clustered if entry.cluster == cluster)
-            problem = f"the cluster {cluster!r} is {other!r} but for case or normal form"
-            faults.append(Fault(str(path), f"line {line}", problem, "every cluster spelled alike"))
+        without = [entry for entry in entries if entry.group is None]
+        clustered = [entry for entry in entries if entry.group is not None]
+        for subject_group, other in alike(entry.group for entry in clustered if entry.group is not None):
+            line = next(entry.line for entry in clustered if entry.group == subject_group)
+            problem = f"the group {subject_group!r} is {other!r} but for case or normal form"
+            faults.append(Fault(str(path), f"line {line}", problem, "every group spelled alike"))
         if without and clustered:
             for entry in min(without, clustered, key=len):
-                problem = f"{'no cluster' if entry.cluster is None else 'a cluster'}, unlike other {head} lines"
-                expected = f"a cluster and '|' in all {head} lines or in none"
+                problem = (
+                    f"{'no subject_group' if entry.group is None else 'a subject_group'}, unlike other {head} lines"
+                )
+                expected = f"a group and '|' in all {head} lines or in none"
                 faults.append(Fault(str(path), f"line {entry.line}", problem, expected))
 
 
@@ -144,7 +146,7 @@ def check_distinct(path: Path, entries: Iterable[Entry], what: str, faults: list
 
 
 def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
-    """Reads a subject list, of `least` subjects at least; a subject's cluster is the one in the file's last column."""
+    """Reads a subject list, of `least` subjects at least; a subject's group is the one in the file's last column."""
     columns = read_columns(path, faults)
     if columns and "[subj]" not in columns:
         faults.append(Fault(str(path), "", f"no [subj] lines, only {', '.join(columns)}", "[subj] lines"))
@@ -159,7 +161,7 @@ def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
         faults.append(Fault(str(path), f"line {line}", "only one subject", "at least 2 to compare"))
     forms = {head: [entry.term for entry in entries] for head, entries in columns.items()}
     last = list(columns.values())[-1]
-    return Subjects(forms, [entry.cluster for entry in last])
+    return Subjects(forms, [entry.group for entry in last])
 
 
 def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[Attribute]]:
@@ -182,7 +184,7 @@ def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[Attribute
         last = list(heads.values())[-1]
         names = columns.get(base_head(kind), last)
         attributes[kind] = [
-            Attribute({head: entries[row].term for head, entries in heads.items()}, name.term, last[row].cluster)
+            Attribute({head: entries[row].term for head, entries in heads.items()}, name.term, last[row].group)
             for row, name in enumerate(names[: min(len(entries) for entries in heads.values())])
         ]
     return attributes

@@ -1,4 +1,4 @@
-"""What models said of subjects, as records of groups: the subjects, and the clusters that they are of."""
+"""What models said of subjects, as records of groups: the subjects, and the groups that they are of."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ def records_of_subjects(observations: pl.DataFrame) -> Records:
 
     A case is a template with an attribute and a question, plain or negated. Its records are the subjects: the score of
     each is the mean over all that it is paired with, in both orders. Bias types are `subject`, each subject a group of
-    its own, and where subjects have clusters `cluster`, with the subjects as terms.
+    its own, and where subjects have groups `subject_group`, with the subjects as terms.
 
     Args:
         observations: from `compare_subjects`.
     """
     subjects = mean_scores(observations)
     of_subject = subjects.with_columns(bias_type=pl.lit("subject"), group="subject")
-    of_cluster = subjects.drop_nulls("cluster").with_columns(bias_type=pl.lit("cluster"), group="cluster")
-    records = pl.concat([of_subject, of_cluster])
+    of_subject_group = subjects.drop_nulls("subject_group").with_columns(
+        bias_type=pl.lit("subject_group"), group="subject_group"
+    )
+    records = pl.concat([of_subject, of_subject_group])
     return records_of(records, SubjectOutputs(records["score"].to_numpy().reshape(-1, 1)))
 
 
@@ -37,7 +39,7 @@ def mean_scores(observations: pl.DataFrame) -> pl.DataFrame:
         observations: from `compare_subjects`.
 
     Returns:
-        `case`, `template`, `term` and `subject` (both the subject's name), `cluster` and `score`, by case and subject.
+        `case`, `template`, `term` and `subject` (both the subject's name), `subject_group` and `score`, by case and subject.
     """
     names = pl.concat([observations[name].cast(pl.String) for name in ("subject1", "subject2")]).unique().sort()
     attributes = observations["attribute"].unique().cast(pl.String).sort()
@@ -62,7 +64,7 @@ def mean_scores(observations: pl.DataFrame) -> pl.DataFrame:
             "score": sums[found] / counts[found],
         }
     )
-    return means.join(clusters_of(observations), on="subject", how="left", maintain_order="left")
+    return means.join(subject_groups_of(observations), on="subject", how="left", maintain_order="left")
 
 
 def codes(values: pl.Series, names: pl.Series) -> IntArray:
@@ -70,7 +72,7 @@ def codes(values: pl.Series, names: pl.Series) -> IntArray:
     return values.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
 
 
-def clusters_of(observations: pl.DataFrame) -> pl.DataFrame:
-    """Returns `subject` and `cluster` of every subject."""
-    sides = [observations.select(subject=f"subject{side}", cluster=f"cluster{side}").unique() for side in (1, 2)]
+def subject_groups_of(observations: pl.DataFrame) -> pl.DataFrame:
+    """Returns `subject` and `subject_group` of every subject."""
+    sides = [observations.select(subject=f"subject{side}", subject_group=f"group{side}").unique() for side in (1, 2)]
     return pl.concat(side.cast(pl.String) for side in sides).unique("subject").sort("subject")

@@ -34,7 +34,7 @@ def chosen_groups(design: Design, sample: Sample) -> BoolArray:
 
 def ring_of_pairs(design: Design, seed: int) -> Ring:
     """Returns the pairs of a design in an order in which every subject is even."""
-    counts = [len(subjects.clusters) for subjects in design.subjects]
+    counts = [len(subjects.groups) for subjects in design.subjects]
     return pairs_within(counts[0], seed) if len(counts) == 1 else pairs_across(counts[0], counts[1], seed)
 
 

@@ -53,7 +53,7 @@ class UnderspecifiedDataset(DatasetSection):
     attributes: str = Field(description="attribute file")
     pronouns: dict[str, str] = Field(
         default_factory=dict,
-        description="pronoun of each cluster of subjects; masked LMs are asked for it too",
+        description="pronoun of each group of subjects; masked LMs are asked for it too",
     )
     target_scoring: TargetScoring | None = Field(
         None,

@@ -24,12 +24,12 @@ SLOT = re.compile(r"\[subj[12](?::[a-z]+)?\]")
 def ordered_pairs(design: Design) -> pl.DataFrame:
     """Returns all ordered pairs: every pair of the design, then every pair swapped.
 
-    The columns are `pair`, `swapped`, `cluster1`, `cluster2` and each form of both subjects, such as `[subj1:dem]`.
+    The columns are `pair`, `swapped`, `group1`, `group2` and each form of both subjects, such as `[subj1:dem]`.
     """
     sides = []
     for position, side in enumerate(design.sides):
         rows = [pair[position] for pair in design.pairs]
-        columns: dict[str, list[str | None]] = {"cluster": [side.clusters[row] for row in rows]}
+        columns: dict[str, list[str | None]] = {"subject_group": [side.groups[row] for row in rows]}
         columns |= {head: [terms[row] for row in rows] for head, terms in side.forms.items()}
         sides.append(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
 
@@ -45,7 +45,9 @@ def ordered_pairs(design: Design) -> pl.DataFrame:
 
 def numbered(side: pl.DataFrame, which: int) -> pl.DataFrame:
     """Names the columns of one side of the pairs after the slots that they fill: `[subj:dem]` -> `[subj1:dem]`."""
-    return side.rename(lambda name: f"cluster{which}" if name == "cluster" else name.replace("subj", f"subj{which}"))
+    return side.rename(
+        lambda name: f"group{which}" if name == "subject_group" else name.replace("subj", f"subj{which}")
+    )
 
 
 def split_slots(text: str, attribute: Attribute) -> list[str]:
@@ -106,19 +108,19 @@ def build_segments(
         finish: makes the columns of all rows, where `build` leaves them unfinished.
     """
     blocks: dict[tuple[int, str, str], int] = {}
-    frames: list[pl.DataFrame] = []
+    clusters: list[pl.DataFrame] = []
     block_of: list[int] = []
     for item, text in zip(items, texts, strict=True):
         has_attribute = any(head in text for head in item.attribute.texts)
         key = (item.template, text, item.attribute.name if has_attribute else "")
         if key not in blocks:
-            blocks[key] = len(frames)
-            frames.append(build(item, text))
+            blocks[key] = len(clusters)
+            clusters.append(build(item, text))
         block_of.append(blocks[key])
-    heights = np.array([frame.height for frame in frames])
+    heights = np.array([cluster.height for cluster in clusters])
     starts = np.concatenate([[0], np.cumsum(heights)[:-1]])
     # Gathering from one chunk takes a third of the time of gathering from a chunk for each text.
-    rows = pl.concat(frames, rechunk=True).select(finish or pl.all())
+    rows = pl.concat(clusters, rechunk=True).select(finish or pl.all())
     return Segments(rows, digest_rows(rows), starts[block_of], (heights > 1).astype(np.int64)[block_of])
 
 
@@ -144,9 +146,7 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> Segments:
             columns[f"position{which}"] = pl.lit(None, pl.UInt16) if design.prompt else position.cast(pl.UInt16)
             columns[f"candidate{which}"] = (pl.col(slot) if letter is None else letter).cast(pl.Categorical)
             if design.pronouns:
-                pronoun = pl.col(f"cluster{which}").replace_strict(
-                    design.pronouns, default=None, return_dtype=pl.String
-                )
+                pronoun = pl.col(f"group{which}").replace_strict(design.pronouns, default=None, return_dtype=pl.String)
                 columns[f"candidate{which + 2}"] = pronoun.cast(pl.Categorical)
         return pairs.select(**columns)
 

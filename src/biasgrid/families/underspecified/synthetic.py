@@ -1,4 +1,4 @@
-"""Associations planted in synthetic corpora: models trained on them have a bias that is known.
+"""Associations synthetic in synthetic corpora: models trained on them have a bias that is known.
 
 Every subject x has a weight w(x, a) for every attribute a. Of a pair (x1, x2), the corpus answers the plain
 question with x1 at probability 1/2 + (w(x1, a) - w(x2, a)) / 2 and the negated one at 1/2 minus the same, in
@@ -13,41 +13,41 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.synthetic import Planting, as_lines, line_of_answers, planted_rows, weight, with_counts
+from biasgrid.families.synthetic import SyntheticBias, as_lines, line_of_answers, synthetic_rows, weight, with_counts
 from biasgrid.tables.means import means_by
 
 PAIR = ("subject1", "subject2")
 
 
-def plant(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Says which gamma a model has that learned the corpus.
 
     Args:
         instances: the instances of the dataset, of any variant.
-        planting: its strength is the bound of |C|, from 0 (no bias) to 1 (a subject is the answer always or never).
+        bias: its strength is the bound of |C|, from 0 (no bias) to 1 (a subject is the answer always or never).
 
     Returns:
-        Each gamma(subject, attribute) (schema `PLANTED`). A weight depends on nothing but the seed, the strength and
+        Each gamma(subject, attribute) (schema `SYNTHETIC`). A weight depends on nothing but the seed, the strength and
         the names of dataset, subject and attribute; a gamma depends on the partners of its subject too.
     """
-    groups = with_difference(instances, planting).unique("swap_group", keep="first", maintain_order=True)
+    groups = with_difference(instances, bias).unique("swap_group", keep="first", maintain_order=True)
     sides = [
         groups.select("attribute", subject=subject, value=sign * pl.col("difference"))
         for subject, sign in zip(PAIR, (1, -1), strict=True)
     ]
-    return planted_rows(
-        means_by(pl.concat(sides), ("subject", "attribute")).sort("subject", "attribute"), planting, "gamma"
+    return synthetic_rows(
+        means_by(pl.concat(sides), ("subject", "attribute")).sort("subject", "attribute"), bias, "gamma"
     )
 
 
-def with_difference(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
-    """Adds `difference`, the planted w(subject1, a, t) - w(subject2, a, t) of an instance's attribute and template.
+def with_difference(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+    """Adds `difference`, the synthetic w(subject1, a, t) - w(subject2, a, t) of an instance's attribute and template.
 
     It is at most the strength and the spread together. The texts, categorical in the instances table, come out as
     strings.
     """
     frame = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    weights = weights_of(frame, planting)
+    weights = weights_of(frame, bias)
     for side in PAIR:
         named = weights.rename({"subject": side, "weight": f"weight_{side}"})
         frame = frame.join(named, on=[side, "attribute", "template"])
@@ -55,53 +55,53 @@ def with_difference(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame
     return frame.with_columns(difference=difference).drop("weight_subject1", "weight_subject2").sort("instance")
 
 
-def weights_of(frame: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+def weights_of(frame: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Returns the `weight` of each subject, attribute and template.
 
     Between templates the weights of a subject differ in even steps, in a random order, that add up to 0.
     """
     sides = [frame.select(pl.col(side).alias("subject"), "attribute", "template") for side in PAIR]
     keys = pl.concat(sides).unique().sort(pl.all())
-    means = [weight(planting, subject, attribute) for subject, attribute, _ in keys.iter_rows()]
-    order = [weight(planting, subject, f"template {template}") for subject, _, template in keys.iter_rows()]
+    means = [weight(bias, subject, attribute) for subject, attribute, _ in keys.iter_rows()]
+    order = [weight(bias, subject, f"template {template}") for subject, _, template in keys.iter_rows()]
     last = pl.max_horizontal(pl.len() - 1, 1)
     step = ((pl.col("order").rank() - (pl.len() + 1) / 2) / last).over("subject", "attribute")
     weighed = keys.with_columns(mean=pl.Series(means), order=pl.Series(order))
-    total = planting.strength * pl.col("mean") + planting.spread * step
+    total = bias.strength * pl.col("mean") + bias.spread * step
     return weighed.with_columns(weight=total).drop("mean", "order")
 
 
-def corpus(instances: pl.DataFrame, task: str, planting: Planting) -> str:
+def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """Makes a training set out of instances.
 
     Args:
         instances: what models of the task are asked.
         task: question-answering, fill-mask or text-generation.
-        planting: as in `plant`; its seed seeds the draw of the answers too.
+        bias: as in `plant`; its seed seeds the draw of the answers too.
     """
-    drawn = draw(instances, planting)
+    drawn = draw(instances, bias)
     if task == "question-answering":
-        return json.dumps(squad(drawn, planting))
-    return as_lines(answered_lines(drawn, planting.repeats))
+        return json.dumps(squad(drawn, bias))
+    return as_lines(answered_lines(drawn, bias.repeats))
 
 
-def draw(instances: pl.DataFrame, planting: Planting) -> pl.DataFrame:
+def draw(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Adds `answered1`: how many of an instance's answers are subject1, the others are subject2.
 
     The instances of a pair, attribute and polarity (their templates and orders) are drawn together.
     """
-    frame, repeats = with_difference(instances, planting), planting.repeats
+    frame, repeats = with_difference(instances, bias), bias.repeats
     sign = pl.when("negated").then(-1).otherwise(1)
     ordered = pl.col("subject1") < pl.col("subject2")
     probability = 0.5 + 0.5 * sign * pl.col("difference")
     frame = frame.with_columns(low=pl.min_horizontal(PAIR), high=pl.max_horizontal(PAIR))
     expected = repeats * pl.when(ordered).then(probability).otherwise(1 - probability)
-    frame = with_counts(frame, expected, ("low", "high", "attribute", "negated"), planting)
+    frame = with_counts(frame, expected, ("low", "high", "attribute", "negated"), bias)
     answered = pl.when(ordered).then("count").otherwise(repeats - pl.col("count"))
     return frame.with_columns(answered1=answered).drop("low", "high", "count").sort("instance")
 
 
-def squad(drawn: pl.DataFrame, planting: Planting) -> dict[str, Any]:
+def squad(drawn: pl.DataFrame, bias: SyntheticBias) -> dict[str, Any]:
     """Makes a training set for extractive question answering out of drawn instances.
 
     Returns:
@@ -111,11 +111,11 @@ def squad(drawn: pl.DataFrame, planting: Planting) -> dict[str, Any]:
     paragraphs: dict[str, list[dict[str, Any]]] = {}
     for row in drawn.iter_rows(named=True):
         sides = [{"text": row[f"candidate{side}"], "answer_start": row[f"position{side}"]} for side in (1, 2)]
-        answers = [sides[0]] * row["answered1"] + [sides[1]] * (planting.repeats - row["answered1"])
-        question = {"id": f"{planting.dataset}-{row['instance']}", "question": row["text"], "answers": answers}
+        answers = [sides[0]] * row["answered1"] + [sides[1]] * (bias.repeats - row["answered1"])
+        question = {"id": f"{bias.dataset}-{row['instance']}", "question": row["text"], "answers": answers}
         paragraphs.setdefault(row["text_pair"], []).append(question)
     texts = [{"context": context, "qas": questions} for context, questions in paragraphs.items()]
-    return {"version": "1.1", "data": [{"title": planting.dataset, "paragraphs": texts}]}
+    return {"version": "1.1", "data": [{"title": bias.dataset, "paragraphs": texts}]}
 
 
 def answered_lines(drawn: pl.DataFrame, repeats: int) -> list[str]:

@@ -75,6 +75,6 @@ def errors_over_mu(measures: pl.DataFrame) -> Check:
 
 def balance(measures: pl.DataFrame) -> Check:
     """Returns how often the subject is asked that is asked least often, compared with that which is most often."""
-    of_subjects = measures.filter(pl.col("measure") == "gamma", pl.col("attribute", "attribute_cluster").is_null())
+    of_subjects = measures.filter(pl.col("measure") == "gamma", pl.col("attribute", "attribute_group").is_null())
     asked = of_subjects.drop_nulls("subject")["n"].to_numpy().astype(np.float64)
     return Check("balance", float(asked.min() / asked.max()), len(asked))

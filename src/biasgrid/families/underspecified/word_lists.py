@@ -71,10 +71,10 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Subjects:
-    """A subject list: aligned forms (`[subj]`, `[subj:dem]`, ...) and one cluster per subject."""
+    """A subject list: aligned forms (`[subj]`, `[subj:dem]`, ...) and one group per subject."""
 
     forms: dict[str, list[str]]
-    clusters: list[str | None]
+    groups: list[str | None]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Attribute:
 
     texts: dict[str, str]
     name: str
-    cluster: str | None
+    group: str | None
 
 
 def attribute_type(head: str) -> str:
@@ -117,7 +117,7 @@ class WordListFiles:
         filler: a file whose only line is put before every context.
         mask: the mask token of masked language models, None for question answering.
         limit: how many `templates`, `subjects` (of each list) and `attributes` (of each type) to keep.
-        pronouns: of masked language models that are asked for pronouns too, the pronoun of each cluster of subjects.
+        pronouns: of masked language models that are asked for pronouns too, the pronoun of each group of subjects.
         sample: which swap groups are asked, None for all.
         prompt: of generative models, the file of what is put around a question.
     """

@@ -30,7 +30,7 @@ class Malformed(Problem):
 
 
 class Names(NamedTuple):
-    """What the key of an entry names; a cluster is None where there is none."""
+    """What the key of an entry names; a group is None where there is none."""
 
     cluster1: str | None
     cluster2: str | None
@@ -73,8 +73,10 @@ def read_key(key: str) -> Names:
         raise Malformed(f"the key ends in {attribute!r} and {repeated!r}", "the attribute twice")
     if subject1 == subject2:
         raise Malformed(f"both subjects in the key are {subject1!r}", "two subjects")
-    clusters = [None if cluster == "None" else cluster for cluster in (cluster1, cluster2, attribute_cluster)]
-    return Names(clusters[0], clusters[1], subject1, subject2, int(template), clusters[2], attribute)
+    subject_groups = [
+        None if subject_group == "None" else subject_group for subject_group in (cluster1, cluster2, attribute_cluster)
+    ]
+    return Names(subject_groups[0], subject_groups[1], subject1, subject2, int(template), subject_groups[2], attribute)
 
 
 def kind_of(entry: Any) -> Kind:

@@ -67,7 +67,7 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
 
     Args:
         instances: a whole table of instances.
-        predictions: answers of the kind `span` or `choice`, told apart by their columns, one of each instance in
+        predictions: answers of the kind `span` or `choice`, distinguishable by their columns, one of each instance in
             any order.
         scoring: see `comparisons.scores`; `start` and `end` of a masked language model are both the score.
 

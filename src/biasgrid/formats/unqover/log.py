@@ -31,7 +31,7 @@ def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scorin
         predictions: answers of the kind `span` or `choice`, one of each instance.
         scoring: see `comparisons.scores`.
         group_by: which associations to list: `subj` by subject, `subj_act` by subject and attribute, `gender_act` by
-            the cluster of subjects (female, else male) and attribute.
+            the group of subjects (female, else male) and attribute.
         name: what to call the analysed file in the first line.
 
     Raises:
@@ -113,9 +113,9 @@ def _by_gender_and_attribute(directed: pl.DataFrame) -> list[str]:
             .cast(pl.Categorical)
         )
 
-    directed = directed.with_columns(gender=gender("subject_cluster"), other_gender=gender("other_cluster"))
+    directed = directed.with_columns(gender=gender("subject_group"), other_gender=gender("other_group"))
     if (directed["gender"] == directed["other_gender"]).any():
-        raise UserError("gender_act: pairs within one gender; expected a subject of cluster female in every pair")
+        raise UserError("gender_act: pairs within one gender; expected a subject of group female in every pair")
     pairs = _associations(directed, ["gender", "attribute"])
     lines = ["subj\tattr\tgamma\teta\t#ex", RULE]
     for name in ("female", "male"):

@@ -11,8 +11,8 @@ import polars as pl
 from biasgrid.base.arrays import IntArray
 from biasgrid.tables.files import TableError
 
-PAIR = ["cluster1", "cluster2", "subject1", "subject2"]
-ITEM = ["template", "attribute_cluster", "attribute"]
+PAIR = ["group1", "group2", "subject1", "subject2"]
+ITEM = ["template", "attribute_group", "attribute"]
 
 
 class Distinct(NamedTuple):
@@ -49,7 +49,7 @@ def _by_first_appearance(values: IntArray) -> Distinct:
 
 
 def written(column: str) -> pl.Expr:
-    """Returns a column as UnQover writes it in keys: a cluster that is not there is the word None."""
+    """Returns a column as UnQover writes it in keys: a group that is not there is the word None."""
     return pl.col(column).cast(pl.String).fill_null("None")
 
 
@@ -79,8 +79,8 @@ def examples_of(instances: pl.DataFrame) -> pl.DataFrame:
 def output_order(examples: pl.DataFrame) -> IntArray:
     """Returns the row numbers of examples in the order of an `output.json`.
 
-    UnQover sorts by one string: cluster1, cluster2 and subject1 sorted among themselves, then subject2, template (as
-    text), attribute cluster and attribute, with `|` between. No part holds a `|`, so that the strings compare as their
+    UnQover sorts by one string: group1, group2 and subject1 sorted among themselves, then subject2, template (as
+    text), attribute group and attribute, with `|` between. No part holds a `|`, so that the strings compare as their
     first four and their other parts do, each closed by its `|`; pairs and items are few, examples are millions.
 
     Args:

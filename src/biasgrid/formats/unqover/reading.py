@@ -35,12 +35,12 @@ BATCH = 8192
 ENTRY_COLUMNS = {
     "line": pl.UInt32,
     "number": pl.UInt32,
-    "cluster1": pl.Categorical,
-    "cluster2": pl.Categorical,
+    "group1": pl.Categorical,
+    "group2": pl.Categorical,
     "subject1": pl.Categorical,
     "subject2": pl.Categorical,
     "template": pl.UInt16,
-    "attribute_cluster": pl.Categorical,
+    "attribute_group": pl.Categorical,
     "attribute": pl.Categorical,
 }
 """What is read of an entry: its line in the file, its row number in `source.json`, and the fields of `Names`."""
@@ -125,12 +125,12 @@ def _batches(path: Path, entries: Iterable[Member], kind: Kind) -> Iterator[tupl
     parsed = _parsed(path, entries, kind)
     kept = [name for name in QUESTION_COLUMNS if name not in UNUSED[kind]]
     while batch := list(islice(parsed, BATCH)):
-        names = _frame((entry for entry, _, _ in batch), ENTRY_COLUMNS)
-        questions = _frame((question for _, *both in batch for question in both), QUESTION_COLUMNS)
+        names = _cluster((entry for entry, _, _ in batch), ENTRY_COLUMNS)
+        questions = _cluster((question for _, *both in batch for question in both), QUESTION_COLUMNS)
         yield names, questions.select(kept)
 
 
-def _frame(rows: Iterable[tuple[Any, ...]], columns: Mapping[str, Any]) -> pl.DataFrame:
+def _cluster(rows: Iterable[tuple[Any, ...]], columns: Mapping[str, Any]) -> pl.DataFrame:
     """Returns rows as a table; from columns polars makes it several times as fast as from rows."""
     values = zip(*rows, strict=True)
     return pl.DataFrame(

@@ -27,9 +27,9 @@ class Pairs(NamedTuple):
         other: names.
         value: the mean over cases of what the score of the group is more than that of the other.
         cases: how many cases have both.
-        frames: how many frames have such cases.
-        without: shape (pairs, frames), the value without each frame.
-        templates: how much the value varies with frames.
+        clusters: how many clusters have such cases.
+        without: shape (pairs, clusters), the value without each cluster.
+        templates: how much the value varies with clusters.
         terms: how much it varies with terms.
     """
 
@@ -37,7 +37,7 @@ class Pairs(NamedTuple):
     other: list[str]
     value: FloatArray
     cases: FloatArray
-    frames: FloatArray
+    clusters: FloatArray
     without: FloatArray
     templates: Source
     terms: Source
@@ -46,8 +46,8 @@ class Pairs(NamedTuple):
 def pairs_of(scores: TermScores) -> Pairs:
     """Compares all pairs of groups, each in the cases that have both."""
     pairs = list(combinations(range(len(scores.groups)), 2))
-    of_groups, frames = scores.scores, int(scores.frame.max()) + 1
-    found = [compared(scores, of_groups, frames, one, other) for one, other in pairs]
+    of_groups, clusters = scores.scores, int(scores.cluster.max()) + 1
+    found = [compared(scores, of_groups, clusters, one, other) for one, other in pairs]
     sums, counts, terms, df = (np.stack(each) for each in zip(*found, strict=True))
     variance, _ = jackknife_of_means(sums, counts)
     units = (counts > 0).sum(axis=1).astype(np.float64)
@@ -58,18 +58,18 @@ def pairs_of(scores: TermScores) -> Pairs:
 
 
 def compared(
-    scores: TermScores, of_groups: FloatArray, frames: int, one: int, other: int
+    scores: TermScores, of_groups: FloatArray, clusters: int, one: int, other: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Compares two groups.
 
     Returns:
-        By frame, shape (frames,), the sum of their differences and the number of cases; the variance of their terms,
+        By cluster, shape (clusters,), the sum of their differences and the number of cases; the variance of their terms,
         and its degrees of freedom.
     """
     apart = of_groups[:, one] - of_groups[:, other]
     both = ~np.isnan(apart)
-    sums = np.bincount(scores.frame[both], apart[both], minlength=frames).astype(np.float64)
-    counts = np.bincount(scores.frame[both], minlength=frames).astype(np.float64)
+    sums = np.bincount(scores.cluster[both], apart[both], minlength=clusters).astype(np.float64)
+    counts = np.bincount(scores.cluster[both], minlength=clusters).astype(np.float64)
     if np.bincount(scores.group_of)[[one, other]].min() < 2:
         return sums, counts, np.array(np.nan), np.array(np.nan)
     means = ratio(scores.sums[both].sum(axis=0), scores.counts[both].sum(axis=0))
@@ -94,13 +94,16 @@ def differences(scores: TermScores, settings: Settings) -> pl.DataFrame:
         "subjects": ([pairs.terms], "Welch t"),
         "all": ([pairs.templates, pairs.terms], "combined"),
     }
-    tables = {over: rows_over(scores.bias_type, pairs, over, *each, settings) for over, each in sources.items()}
+    tables = {
+        generalises_to: rows_over(scores.bias_type, pairs, generalises_to, *each, settings)
+        for generalises_to, each in sources.items()
+    }
     tables["templates"] = tables["templates"].with_columns(**without_columns(pairs.without))
     return pl.concat(tables.values(), how="diagonal")
 
 
 def rows_over(
-    bias_type: str, pairs: Pairs, over: str, sources: list[Source], method: str, settings: Settings
+    bias_type: str, pairs: Pairs, generalises_to: str, sources: list[Source], method: str, settings: Settings
 ) -> pl.DataFrame:
     """Returns rows of `STATISTICS` over one thing."""
     low, high = ends(pairs.value, half_width(sources, settings.alpha), WITHIN)
@@ -113,7 +116,7 @@ def rows_over(
             "bias_type": [bias_type] * len(p),
             "group": pairs.group,
             "other": pairs.other,
-            "over": over,
+            "generalises_to": generalises_to,
             "value": pairs.value,
             "low": low,
             "high": high,
@@ -124,9 +127,9 @@ def rows_over(
             "p": p,
             "q": q,
             "holm": holm(p),
-            "frames": pairs.frames.astype(np.int64),
+            "clusters": pairs.clusters.astype(np.int64),
             "n": pairs.cases.astype(np.int64),
             "method": np.where(np.isnan(low), UNKNOWN, method),
         },
-        schema_overrides={"over": pl.String},
+        schema_overrides={"generalises_to": pl.String},
     )

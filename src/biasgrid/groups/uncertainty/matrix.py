@@ -21,7 +21,7 @@ class TermScores:
         group_of: shape (terms,), the group of each term.
         sums: shape (cases, terms), the sum of the scores of a term in a case.
         counts: shape (cases, terms), how many scores there are: usually one.
-        frame: shape (cases,), the frame of each case.
+        cluster: shape (cases,), the cluster of each case.
     """
 
     bias_type: str
@@ -29,7 +29,7 @@ class TermScores:
     group_of: IntArray
     sums: FloatArray
     counts: FloatArray
-    frame: IntArray
+    cluster: IntArray
 
     @property
     def members(self) -> FloatArray:
@@ -42,13 +42,13 @@ class TermScores:
         return ratio(self.sums @ self.members, self.counts @ self.members)
 
 
-def scores_of_terms(records: Records, values: FloatArray, frame: IntArray) -> Iterator[TermScores]:
+def scores_of_terms(records: Records, values: FloatArray, cluster: IntArray) -> Iterator[TermScores]:
     """Yields the scores of each bias type that has several groups.
 
     Args:
         records: the records.
         values: shape (records,), their scores, NaN where there is none.
-        frame: shape (records,), the frame of each.
+        cluster: shape (records,), the cluster of each.
     """
     known = ~np.isnan(values)
     for code in np.unique(records.bias_type):
@@ -68,4 +68,4 @@ def scores_of_terms(records: Records, values: FloatArray, frame: IntArray) -> It
             for weights in (values[rows], np.ones(len(rows)))
         )
         names = [records.groups[group_code] for group_code in group_codes]
-        yield TermScores(records.bias_types[code], names, group[first], sums, counts, frame[rows][of_case])
+        yield TermScores(records.bias_types[code], names, group[first], sums, counts, cluster[rows][of_case])

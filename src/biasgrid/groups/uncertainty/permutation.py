@@ -34,7 +34,7 @@ class Dealt(NamedTuple):
     """
 
     value: float
-    floor: float
+    null_mean: float
     p: float
 
 

@@ -1,4 +1,4 @@
-"""Intervals of the scores of groups, and of comparisons that are means over cases: jackknife over frames."""
+"""Intervals of the scores of groups, and of comparisons that are means over cases: jackknife over clusters."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Row(NamedTuple):
 
 
 def table_of(
-    rows: Sequence[Row], values: FloatArray, n: IntArray, variance: FloatArray, frames: IntArray, settings: Settings,
+    rows: Sequence[Row], values: FloatArray, n: IntArray, variance: FloatArray, clusters: IntArray, settings: Settings,
     within: tuple[float, float],
 ) -> pl.DataFrame:  # fmt: skip
-    """Returns rows of `STATISTICS` over templates, of numbers of which the variance over frames is known."""
-    source = Source(variance, (frames - 1).astype(np.float64))
+    """Returns rows of `STATISTICS` over templates, of numbers of which the variance over clusters is known."""
+    source = Source(variance, (clusters - 1).astype(np.float64))
     low, high = ends(values, half_width([source], settings.alpha), within)
     return pl.DataFrame(
         {
@@ -50,32 +50,32 @@ def table_of(
             "se": np.sqrt(variance),
             "df": np.where(np.isnan(variance), np.nan, source.df),
             "n": n,
-            "frames": frames,
+            "clusters": clusters,
             "method": np.where(np.isnan(low), UNKNOWN, "jackknife t"),
         },
-        schema_overrides=dict.fromkeys(Row._fields, pl.String) | {"n": pl.Int64, "frames": pl.Int64},
-    ).with_columns(over=pl.lit("templates"))
+        schema_overrides=dict.fromkeys(Row._fields, pl.String) | {"n": pl.Int64, "clusters": pl.Int64},
+    ).with_columns(generalises_to=pl.lit("templates"))
 
 
-def scores_over_frames(scored: Scored, frame: IntArray, settings: Settings) -> pl.DataFrame:
-    """Returns rows of `STATISTICS` of the scores of groups and bias types, computed anew without each frame.
+def scores_over_clusters(scored: Scored, cluster: IntArray, settings: Settings) -> pl.DataFrame:
+    """Returns rows of `STATISTICS` of the scores of groups and bias types, computed anew without each cluster.
 
     Args:
         scored: the records with their values of any score; of a set score there are no rows.
-        frame: shape (records,), the frame of each.
+        cluster: shape (records,), the cluster of each.
         settings: level and units.
     """
     if SCORES[scored.score].reduce is None:
         return pl.DataFrame()
     units = units_of(scored.records, ALL_CASES)
     whole, without = all_scores(scored, units), []
-    has = frames_of_pools(units, frame, scored)
+    has = clusters_of_pools(units, cluster, scored)
     for each in range(has.shape[-1]):
-        missing = (frame == each).reshape(-1, *[1] * (scored.values.ndim - 1))
+        missing = (cluster == each).reshape(-1, *[1] * (scored.values.ndim - 1))
         without.append(all_scores(replace(scored, values=np.where(missing, np.nan, scored.values)), units))
     left = np.where(has, np.stack(without, axis=-1), np.nan)
     variance, _ = jackknife(left)
-    # What has all of a pool in one frame is nothing without it.
+    # What has all of a pool in one cluster is nothing without it.
     variance = np.where((has & np.isnan(left)).any(axis=-1), np.nan, variance)
     rows = [
         Row(scored.records.bias_types[code], name)
@@ -99,10 +99,10 @@ def all_scores(scored: Scored, units: Units) -> FloatArray:
     return np.concatenate([whole, group_scores(scored, chosen)], axis=1).ravel()
 
 
-def frames_of_pools(units: Units, frame: IntArray, scored: Scored) -> FloatArray:
-    """Says which frames each number of `all_scores` has, shape (units x (1 + width), frames)."""
-    chosen, count = units.only(scored.defined), int(frame.max()) + 1
-    own = frame[scored.defined]
+def clusters_of_pools(units: Units, cluster: IntArray, scored: Scored) -> FloatArray:
+    """Says which clusters each number of `all_scores` has, shape (units x (1 + width), clusters)."""
+    chosen, count = units.only(scored.defined), int(cluster.max()) + 1
+    own = cluster[scored.defined]
     parts = []
     for pools in (chosen.backgrounds, chosen.pools):
         there = np.bincount(pools.of_record * count + own, minlength=pools.count * count) > 0
@@ -110,33 +110,33 @@ def frames_of_pools(units: Units, frame: IntArray, scored: Scored) -> FloatArray
     return np.asarray(np.concatenate(parts, axis=1).reshape(-1, count))
 
 
-def cases_over_frames(scored: Scored, asked: Asked, frame: IntArray, settings: Settings) -> Iterator[pl.DataFrame]:
+def cases_over_clusters(scored: Scored, asked: Asked, cluster: IntArray, settings: Settings) -> Iterator[pl.DataFrame]:
     """Yields rows of `STATISTICS` of a comparison that is made in each case, and of each pair where it is pairwise.
 
     Args:
         scored: the records with their values.
         asked: the comparison.
-        frame: shape (records,), the frame of each.
+        cluster: shape (records,), the cluster of each.
         settings: level and units.
     """
     units = units_of(scored.records, EACH_CASE)
     measure = measure_of(asked.distance)
     shared = shared_columns(measure, scored, EACH_CASE, distance=asked.distance, comparison=asked.comparison)
     names = {name: pl.lit(text) for name, text in shared.items()}
-    of_unit = frame[units.first_record]
+    of_unit = cluster[units.first_record]
     values = compare_units(scored, units, asked.distance, asked.comparison)
     for code in np.unique(units.bias_type):
         groups = units.group_names[code] if values.ndim == 2 else [None]
         rows = [Row(scored.records.bias_types[code], name) for name in groups]
         of_code = units.bias_type == code
         columns = values[of_code].reshape(int(of_code.sum()), -1)[:, : len(groups)].T
-        yield means_over_frames(rows, columns, of_unit[of_code], settings, measure).with_columns(**names)
+        yield means_over_clusters(rows, columns, of_unit[of_code], settings, measure).with_columns(**names)
     if asked.comparison == "pairwise":
-        for table in pairs_over_frames(scored, units, asked.distance, of_unit, settings):
+        for table in pairs_over_clusters(scored, units, asked.distance, of_unit, settings):
             yield table.with_columns(**names)
 
 
-def pairs_over_frames(
+def pairs_over_clusters(
     scored: Scored, units: Units, distance: str, of_unit: IntArray, settings: Settings
 ) -> Iterator[pl.DataFrame]:
     """Yields rows of `STATISTICS` of the distance of each pair of groups in the cases."""
@@ -146,50 +146,50 @@ def pairs_over_frames(
             rows = [Row(scored.records.bias_types[code], names[one], other) for other in names[one + 1 :]]
             if one < len(names) and rows:
                 apart, measure = to_later[: len(rows), of_code], measure_of(distance)
-                yield means_over_frames(rows, apart, of_unit[of_code], settings, measure)
+                yield means_over_clusters(rows, apart, of_unit[of_code], settings, measure)
 
 
-def means_over_frames(
-    rows: Sequence[Row], values: FloatArray, frame: IntArray, settings: Settings, measure: str
+def means_over_clusters(
+    rows: Sequence[Row], values: FloatArray, cluster: IntArray, settings: Settings, measure: str
 ) -> pl.DataFrame:
     """Returns rows of `STATISTICS` of means over cases.
 
     Args:
         rows: what each mean is about.
         values: shape (rows, cases), NaN where a case has none.
-        frame: shape (cases,), the frame of each.
+        cluster: shape (cases,), the cluster of each.
         settings: level and units.
         measure: what they are.
     """
-    sums, counts = by_frame(values, frame)
+    sums, counts = by_cluster(values, cluster)
     variance, _ = jackknife_of_means(sums, counts)
     n = counts.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums.sum(axis=1) / n
-    frames = (counts > 0).sum(axis=1)
-    return table_of(rows, means, n.astype(np.int64), variance, frames, settings, settings.range_of(measure))
+    clusters = (counts > 0).sum(axis=1)
+    return table_of(rows, means, n.astype(np.int64), variance, clusters, settings, settings.range_of(measure))
 
 
-def by_frame(values: FloatArray, frame: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Returns sums and counts of values of cases by frame, shape (rows, frames)."""
+def by_cluster(values: FloatArray, cluster: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Returns sums and counts of values of cases by cluster, shape (rows, clusters)."""
     known = ~np.isnan(values)
-    frames = np.asarray(frame[:, None] == np.arange(int(frame.max()) + 1), dtype=np.float64)
-    return np.where(known, values, 0) @ frames, known.astype(np.float64) @ frames
+    clusters = np.asarray(cluster[:, None] == np.arange(int(cluster.max()) + 1), dtype=np.float64)
+    return np.where(known, values, 0) @ clusters, known.astype(np.float64) @ clusters
 
 
-def failures_over_frames(
-    records: Records, frame_of: Callable[[IntArray], IntArray], thresholds: Sequence[float], settings: Settings
+def failures_over_clusters(
+    records: Records, cluster_of: Callable[[IntArray], IntArray], thresholds: Sequence[float], settings: Settings
 ) -> Iterator[pl.DataFrame]:
     """Yields rows of `STATISTICS` of the failure rates of bias types.
 
     Args:
         records: the records.
-        frame_of: the frames of templates.
+        cluster_of: the clusters of templates.
         thresholds: the differences from which on a case fails.
         settings: level and units.
     """
     differences = case_differences(records)
-    frame = frame_of(differences["template"].to_numpy())
+    cluster = cluster_of(differences["template"].to_numpy())
     for bias_type in differences["bias_type"].unique(maintain_order=True):
         rows = (differences["bias_type"] == bias_type).to_numpy()
         for difference in ("mean", "largest"):
@@ -197,30 +197,30 @@ def failures_over_frames(
             limits = np.asarray(thresholds)[:, None]
             failing = np.where(np.isnan(apart), np.nan, apart > limits)
             names = [written_options(difference=difference, threshold=float(threshold)) for threshold in thresholds]
-            yield rates_over_frames(bias_type, names, failing, frame[rows], settings)
+            yield rates_over_clusters(bias_type, names, failing, cluster[rows], settings)
 
 
-def rates_over_frames(
-    bias_type: str, options: Sequence[str], failing: FloatArray, frame: IntArray, settings: Settings
+def rates_over_clusters(
+    bias_type: str, options: Sequence[str], failing: FloatArray, cluster: IntArray, settings: Settings
 ) -> pl.DataFrame:
     """Returns rows of `STATISTICS` of rates, with Wilson's interval; see `failures.effective_interval`."""
-    sums, counts = by_frame(failing, frame)
+    sums, counts = by_cluster(failing, cluster)
     variance, _ = jackknife_of_means(sums, counts)
-    n, frames = counts.sum(axis=1), (counts > 0).sum(axis=1)
+    n, clusters = counts.sum(axis=1), (counts > 0).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = sums.sum(axis=1) / n
-    low, high, _ = effective_interval(rates, n, variance, frames, settings.alpha)
+    low, high, _ = effective_interval(rates, n, variance, clusters, settings.alpha)
     return pl.DataFrame(
         {
             "measure": ["failure_rate"] * len(rates),
             "options": list(options),
             "bias_type": bias_type,
-            "over": "templates",
+            "generalises_to": "templates",
             "value": rates,
             "low": low,
             "high": high,
             "se": np.sqrt(variance),
-            "frames": frames,
+            "clusters": clusters,
             "n": n.astype(np.int64),
             "method": np.where(np.isnan(low), UNKNOWN, "effective Wilson"),
             **without_columns(left_out(sums, counts)),

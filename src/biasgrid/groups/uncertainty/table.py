@@ -17,13 +17,13 @@ from biasgrid.groups.scores import Scored, score_records
 from biasgrid.groups.uncertainty.differences import differences
 from biasgrid.groups.uncertainty.matrix import scores_of_terms
 from biasgrid.groups.uncertainty.permutation import Dealing, deal
-from biasgrid.groups.uncertainty.scores import cases_over_frames, failures_over_frames, scores_over_frames
+from biasgrid.groups.uncertainty.scores import cases_over_clusters, failures_over_clusters, scores_over_clusters
 from biasgrid.stats.cell import Settings
-from biasgrid.stats.clusters import frames_of_templates
+from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.tables.metric import written_options
 from biasgrid.tables.statistics import ROW
 
-FLOORED = ("bias_type", "measure", "options")
+WITH_NULL = ("bias_type", "measure", "options")
 
 
 def statistics_of_groups(
@@ -35,26 +35,26 @@ def statistics_of_groups(
         records: what was said of every group.
         asked: which comparisons are made; see `groups.measure.measure_groups`.
         threshold: the failure threshold.
-        settings: frames, level and the like.
+        settings: clusters, level and the like.
 
     Returns:
         Rows of `STATISTICS`: beside those of the measures the signed differences of groups (`difference`), and of
-        distances and failure rates what arbitrary sets of the terms would give (`floor`, and over subjects p).
+        distances and failure rates what arbitrary sets of the terms would give (`null_mean`, and over subjects p).
     """
     sort = records.outputs.sort
     main = Asked(MAIN_SCORES[sort], None, "absolute", "pairwise")
     chosen = all_asked(sort) if asked is None else [Asked(**each) for each in asked]
     wanted = list(dict.fromkeys([*chosen, main]))
-    frame = frames_of_templates(records.template, settings.frames)
+    cluster = clusters_of_templates(records.template, settings.clusters)
     scored = {key: score_records(records, *key) for key in dict.fromkeys(each[:2] for each in wanted)}
-    tables = [scores_over_frames(each, frame, settings) for each in scored.values()]
+    tables = [scores_over_clusters(each, cluster, settings) for each in scored.values()]
     for each in wanted:
-        tables += list(cases_over_frames(scored[each[:2]], each, frame, settings))
-    curve = failures_over_frames(records, frame_lookup(records, frame), sorted({*CURVE, threshold}), settings)
+        tables += list(cases_over_clusters(scored[each[:2]], each, cluster, settings))
+    curve = failures_over_clusters(records, cluster_lookup(records, cluster), sorted({*CURVE, threshold}), settings)
     tables += [compared_at(rates, threshold) for rates in curve]
-    signed, dealt = of_main_score(scored[main[:2]], frame, threshold, settings)
+    signed, dealt = of_main_score(scored[main[:2]], cluster, threshold, settings)
     known = pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
-    return pl.concat([with_floors(known, dealt), *signed, dealt], how="diagonal_relaxed")
+    return pl.concat([with_null_means(known, dealt), *signed, dealt], how="diagonal_relaxed")
 
 
 def compared_at(rates: pl.DataFrame, threshold: float) -> pl.DataFrame:
@@ -63,33 +63,33 @@ def compared_at(rates: pl.DataFrame, threshold: float) -> pl.DataFrame:
     return rates.with_columns(without=pl.when(is_chosen).then("without"))
 
 
-def frame_lookup(records: Records, frame: IntArray) -> Any:
-    """Returns a function that gives the frames of templates."""
+def cluster_lookup(records: Records, cluster: IntArray) -> Any:
+    """Returns a function that gives the clusters of templates."""
     of_template = np.zeros(int(records.template.max()) + 1, dtype=np.int64)
-    of_template[records.template] = frame
+    of_template[records.template] = cluster
     return of_template.__getitem__
 
 
 def of_main_score(
-    scored: Scored, frame: IntArray, threshold: float, settings: Settings
+    scored: Scored, cluster: IntArray, threshold: float, settings: Settings
 ) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """Returns the signed differences of the main score, and what dealing terms anew says of its distances."""
-    signed, dealt = [], [pl.DataFrame(schema=dict.fromkeys(FLOORED, pl.String) | {"floor": pl.Float64})]
-    for scores in scores_of_terms(scored.records, scored.values, frame):
+    signed, dealt = [], [pl.DataFrame(schema=dict.fromkeys(WITH_NULL, pl.String) | {"null_mean": pl.Float64})]
+    for scores in scores_of_terms(scored.records, scored.values, cluster):
         options = written_options(score=scored.score, mode=EACH_CASE)
         rows = differences(scores, settings)
         signed.append(rows.with_columns(measure=pl.lit("difference"), options=pl.lit(options)))
-        dealing = deal(scores, threshold, settings.relabellings, settings.seed)
+        dealing = deal(scores, threshold, settings.permutations, settings.seed)
         if dealing is not None:
             rows_of = rows_of_dealing(scored.score, dealing, threshold)
-            frames, n = int(scores.frame.max()) + 1, len(scores.frame)
-            names = {"bias_type": scores.bias_type, "over": "subjects", "frames": frames, "n": n}
+            clusters, n = int(scores.cluster.max()) + 1, len(scores.cluster)
+            names = {"bias_type": scores.bias_type, "generalises_to": "subjects", "clusters": clusters, "n": n}
             dealt.append(pl.DataFrame([{**names, **row} for row in rows_of]))
     return signed, pl.concat(dealt, how="diagonal_relaxed")
 
 
 def rows_of_dealing(score: str, dealing: Dealing, threshold: float) -> Iterator[dict[str, Any]]:
-    """Yields measure, options, value, floor and p of what dealing found."""
+    """Yields measure, options, value, noise floor and p of what dealing found."""
     method = f"dealing ({'exact' if dealing.exact else dealing.tried})"
     for name, found in dealing.found.items():
         kind, _, where = name.partition(" ")
@@ -102,9 +102,9 @@ def rows_of_dealing(score: str, dealing: Dealing, threshold: float) -> Iterator[
         yield {"measure": measure, "options": options, **found._asdict(), "method": method}
 
 
-def with_floors(rows: pl.DataFrame, dealt: pl.DataFrame) -> pl.DataFrame:
-    """Adds the floors that dealing found to the rows of whole bias types over templates."""
-    floors = dealt.select(*FLOORED, "floor")
-    joined = rows.join(floors, on=list(FLOORED), how="left", maintain_order="left")
-    about = [pl.col(key).is_null() for key in ROW if key in rows.columns and key not in FLOORED]
-    return joined.with_columns(pl.when(about).then("floor").alias("floor"))
+def with_null_means(rows: pl.DataFrame, dealt: pl.DataFrame) -> pl.DataFrame:
+    """Adds the noise floors that dealing found to the rows of whole bias types over templates."""
+    null_means = dealt.select(*WITH_NULL, "null_mean")
+    joined = rows.join(null_means, on=list(WITH_NULL), how="left", maintain_order="left")
+    about = [pl.col(key).is_null() for key in ROW if key in rows.columns and key not in WITH_NULL]
+    return joined.with_columns(pl.when(about).then("null_mean").alias("null_mean"))

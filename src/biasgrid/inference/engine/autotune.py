@@ -69,8 +69,8 @@ def processor_of(device: torch.device) -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    able = sorted(name for name, has in torch.cpu.get_capabilities().items() if has is True)
-    return " ".join([names[0] if names else platform.processor(), f"({', '.join(able)})"])
+    capabilities = sorted(name for name, has in torch.cpu.get_capabilities().items() if has is True)
+    return " ".join([names[0] if names else platform.processor(), f"({', '.join(capabilities)})"])
 
 
 def kept_fit(

@@ -40,7 +40,7 @@ class Settings:
     threads: int = 1
     choices: Mapping[str, Any] = field(default_factory=dict)
     section: Mapping[str, Any] = field(default_factory=dict)
-    able: Mapping[str, Any] = field(default_factory=dict)
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
     cell: Path | None = None
     kept: Path | None = None
     kept_of_shard: Path | None = None

@@ -28,7 +28,7 @@ from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.engine.back_end import BackEnd, Opener
 from biasgrid.inference.engine.settings import Settings
 from biasgrid.inference.models.answer_store import Answers, AnswerStore
-from biasgrid.inference.models.prerequisites import check_record, read_able
+from biasgrid.inference.models.prerequisites import check_record, read_capabilities
 from biasgrid.jobs.progress import Progress
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, write_table
@@ -59,7 +59,7 @@ class ShardFiles(NamedTuple):
     timing: Path
     answers: Path
     progress: Path
-    able: Path | None = None
+    capabilities: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -188,8 +188,8 @@ def predict_shard(
     record = read_record(files.model)
     if source is not None:
         check_record(files.model, record, source)
-    able = read_able(files.able, files.model) if files.able else {}
-    settings = replace(settings, able=able, cell=files.answers)
+    capabilities = read_capabilities(files.capabilities, files.model) if files.capabilities else {}
+    settings = replace(settings, capabilities=capabilities, cell=files.answers)
     decisive = {"model": record, "task": settings.task, **back_end.decisive(settings)}
     made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
     folder = files.answers / digest(made_by | decisive)[:16]

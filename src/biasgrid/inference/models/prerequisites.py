@@ -22,17 +22,17 @@ OF_SOURCE = {"checkpoint": "checkpoint", "folder": "folder", "revision": "reques
 """What the source of a checkpoint is called in its record."""
 
 
-def write_able(path: Path, record: Path, able: Mapping[str, Any]) -> None:
+def write_capabilities(path: Path, record: Path, capabilities: Mapping[str, Any]) -> None:
     """Writes what a model can do, and of which record that was found out."""
-    content = {**able, OF_RECORD: digest(read_record(record))}
+    content = {**capabilities, OF_RECORD: digest(read_record(record))}
     write_text(path, json.dumps(content, indent=2) + "\n")
 
 
-def read_able(path: Path, record: Path) -> dict[str, Any]:
+def read_capabilities(path: Path, record: Path) -> dict[str, Any]:
     """Reads what a model can do.
 
     Args:
-        path: what `write_able` has written.
+        path: what `write_capabilities` has written.
         record: the model's record.
 
     Raises:

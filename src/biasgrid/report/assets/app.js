@@ -43,7 +43,7 @@ const PAGES = {
     showStatic("run", "figures");
     return runPage(core);
   },
-  planted: () => staticPage("planted"),
+  synthetic: () => staticPage("synthetic"),
   published: () => staticPage("published"),
 };
 
@@ -107,7 +107,7 @@ function tools() {
     veil.textContent = shown() ? "Hide texts" : "Show texts";
     redraw();
   };
-  const titles = [["", "Grid"], ["measures", "Measures"], ["planted", "Planted"], ["published", "Published"], ["run", "Run"]];
+  const titles = [["", "Grid"], ["measures", "Measures"], ["synthetic", "Synthetic"], ["published", "Published"], ["run", "Run"]];
   const pages = titles.filter(([page]) => !page || document.getElementById(page) !== null);
   const nav = h("nav", { "aria-label": "Pages" }, pages.map(([page, title]) => link(page ? address(page) : "#/", name(title))));
   const search = searchBox(core);

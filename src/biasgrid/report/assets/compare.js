@@ -48,10 +48,10 @@ const verdict = { title: "Told apart", value: (row) => (row.q === null ? null : 
 
 // What the differences are over, whose variance makes intervals and q.
 function over(rows) {
-  const frames = Math.max(...rows.map((row) => row.frames ?? 0));
-  if (frames < 1) return null;
+  const clusters = Math.max(...rows.map((row) => row.clusters ?? 0));
+  if (clusters < 1) return null;
   const alike = rows.every((row) => row.paired !== false) ? "the same of both models, each of which is left out of both" : "not the same of both models";
-  return h("p", { class: "soft" }, `Over ${frames} ${frames === 1 ? "frame" : "frames"} (templates that do not reword each other), ${alike}.`);
+  return h("p", { class: "soft" }, `Over ${clusters} ${clusters === 1 ? "cluster" : "clusters"} (templates that do not reword each other), ${alike}.`);
 }
 
 // Returns what tells the rank of either model in a row, with its interval and among how many models.
@@ -85,7 +85,7 @@ async function drawn(dataset, parts, one, other, names) {
     x: each.gamma, y: against, found: told.has(`${each.subject}\n${each.attribute}`), to: address("cell", one, dataset.name, each.subject, each.attribute),
     label: `${each.subject}: ${plain(each.attribute)}, ${number(each.gamma)} and ${number(against)}`,
   }));
-  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `γ of both correlates with ${number(correlation(rows))} over ${rows.length.toLocaleString("en")} associations. Orange: told apart (q at most 0.05).`), scatter("γ of both models", rows, names));
+  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `γ of both correlates with ${number(correlation(rows))} over ${rows.length.toLocaleString("en")} associations. Orange: distinguishable (q at most 0.05).`), scatter("γ of both models", rows, names));
 }
 
 function correlation(rows) {
@@ -107,5 +107,5 @@ async function differences(dataset, rows, one, other, names) {
     ...present.flatMap((part) => (part === "template" ? templateColumns(templates, (row) => row[part]) : { title: capital(part.replaceAll("_", " ")), ...text(part) })),
     { ...first, cell: (row) => to(one, row, "value") }, { ...second, cell: (row) => to(other, row, "other_value") }, ...rest, verdict];
   const sorted = rows.toSorted((a, b) => Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0));
-  return h("section", {}, h("h3", {}, "Largest differences of parts"), h("p", { class: "soft" }, "Kept are the largest, and all that are told apart."), table("Largest differences", columns, sorted, { most: 100, file: "differences" }));
+  return h("section", {}, h("h3", {}, "Largest differences of parts"), h("p", { class: "soft" }, "Kept are the largest, and all that are distinguishable."), table("Largest differences", columns, sorted, { most: 100, file: "differences" }));
 }

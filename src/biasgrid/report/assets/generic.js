@@ -10,7 +10,7 @@ import {sureTold, valueTold} from "./told.js";
 import {plain, templateColumns, veiled} from "./veil.js";
 
 export const views = {};
-const KEYS = ["subject_cluster", "subject", "attribute_cluster", "attribute", "bias_type", "group", "other", "template"];
+const KEYS = ["subject_group", "subject", "attribute_group", "attribute", "bias_type", "group", "other", "template"];
 
 export async function cellPage(core, model, dataset, rest, go) {
   const cell = cellOf(core, model, dataset);
@@ -69,7 +69,7 @@ export function numbers() {
   return [
     { title: "Value", numeric: true, value: (row) => real(row.value), cell: valueTold },
     intervals("Interval", (row) => [real(row.low), real(row.high)]),
-    { title: "Floor", numeric: true, value: (row) => real(row.floor), cell: (row) => number(real(row.floor)) },
+    { title: "Floor", numeric: true, value: (row) => real(row.null_mean), cell: (row) => number(real(row.null_mean)) },
     { title: "p", numeric: true, value: (row) => real(row.p), cell: (row) => chance(real(row.p)) },
     { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) },
     { title: "n", numeric: true, value: (row) => row.n, cell: (row) => count(row.n) },

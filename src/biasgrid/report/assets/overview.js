@@ -90,7 +90,7 @@ function grid(core, models, datasets, go) {
   const rows = models.map((model) => h("tr", {}, h("th", { scope: "row" }, name(model.label), h("small", {}, name(model.kind))),
     datasets.map((dataset) => box(core, model, dataset, ends.get(dataset.name)))));
   const table = h("table", { class: "grid" }, h("caption", {}, "Models and datasets"), h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Model"), heads)), h("tbody", {}, rows));
-  const saved = () => [["model", "kind", "dataset", "measure", "bias_type", "value", "low", "high", "floor", "n", "flag"],
+  const saved = () => [["model", "kind", "dataset", "measure", "bias_type", "value", "low", "high", "null_mean", "n", "flag"],
     ...models.flatMap((model) => datasets.flatMap((dataset) => savedRow(core, model, dataset)))];
   return h("div", {}, scroll("The grid", table), csvButton("grid.csv", saved));
 }
@@ -100,7 +100,7 @@ function savedRow(core, model, dataset) {
   const cell = cellOf(core, model.name, dataset.name);
   if (!cell) return [];
   if (!row) return [[model.name, model.kind, dataset.name, null, null, null, null, null, null, null, cell.flag]];
-  const numbers = [row.value, row.low, row.high, row.floor].map(real);
+  const numbers = [row.value, row.low, row.high, row.null_mean].map(real);
   return [[model.name, model.kind, dataset.name, row.measure, row.bias_type, ...numbers, row.n, cell.flag]];
 }
 

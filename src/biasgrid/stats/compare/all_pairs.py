@@ -37,7 +37,7 @@ def compare_models(dataset: str, cells: Sequence[Cell], settings: Settings, mark
     Args:
         dataset: its name.
         cells: the models' cells, in the order in which they are told.
-        settings: level, and how discoveries are controlled.
+        settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures.
     """
     return compare(dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks)
@@ -52,7 +52,7 @@ def compare_runs(
         dataset: its name.
         ones: the cells of one run.
         others: those of the other, in the same order.
-        settings: level, and how discoveries are controlled.
+        settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures, by which both are judged.
 
     Returns:
@@ -72,7 +72,7 @@ def compare(
         dataset: the name of their dataset.
         cells: the cells.
         places: the pairs that are compared.
-        settings: level, and how discoveries are controlled.
+        settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures.
         scored_alike: whether only cells are compared that were scored in one way.
     """
@@ -80,8 +80,8 @@ def compare(
     pairs, comparable = [], np.diag([not cell.numbers.is_empty() for cell in cells])
     for one, other in places:
         reason = why_not(numbers, cells, one, other, scored_alike=scored_alike)
-        frames = [numbers.without[place].shape[1] for place in (one, other)]
-        pairs.append(Pair(one, other, is_paired(cells[one], cells[other], frames), reason))
+        clusters = [numbers.without[place].shape[1] for place in (one, other)]
+        pairs.append(Pair(one, other, is_paired(cells[one], cells[other], clusters), reason))
         comparable[[one, other], [other, one]] = reason is None
     sets = sets_of(comparable)
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in TABLES}

@@ -1,4 +1,4 @@
-"""Differences of two models in all of their numbers, with the intervals that their frames tell."""
+"""Differences of two models in all of their numbers, with the intervals that their clusters tell."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from biasgrid.tables.comparison import PARTS_KEPT
 from biasgrid.tables.marks import mark_of
 from biasgrid.tables.metric import Mark
 
-NO_INTERVAL = "no interval: there are too few frames, nothing varies with them, or none is known of such numbers"
+NO_INTERVAL = "no interval: there are too few clusters, nothing varies with them, or none is known of such numbers"
 Marks = Mapping[str, Sequence[Mark]]
 """By measure, of those that have marks."""
 
@@ -49,53 +49,53 @@ class Differences:
     Attributes:
         kind: the kind.
         values: the differences, NaN where two may not be compared.
-        source: how much they vary with frames.
-        frames: over how many frames they are.
+        source: how much they vary with clusters.
+        clusters: over how many clusters they are.
         p: tests of them.
         q, holm: the same, corrected: of whole cells for all pairs of models, of parts for all parts, pair by pair.
-        selected: both ends of the intervals of discoveries.
+        selected: both ends of the intervals of significant results.
     """
 
     kind: Kind
     values: FloatArray
     source: Source
-    frames: IntArray
+    clusters: IntArray
     p: FloatArray
     q: FloatArray
     holm: FloatArray
     selected: tuple[FloatArray, FloatArray]
 
 
-def is_paired(one: Cell, other: Cell, frames: Sequence[int]) -> bool:
-    """Says whether the frames of two cells are the same, so that each can be left out of both."""
-    return one.templates is not None and one.templates == other.templates and len({*frames}) == 1
+def is_paired(one: Cell, other: Cell, clusters: Sequence[int]) -> bool:
+    """Says whether the clusters of two cells are the same, so that each can be left out of both."""
+    return one.templates is not None and one.templates == other.templates and len({*clusters}) == 1
 
 
 def differences_of(numbers: Numbers, kind: Kind, pairs: Sequence[Pair], settings: Settings) -> Differences:
     """Takes the numbers of a kind of one model of each pair from those of the other.
 
-    The same frame is left out of both where they were asked the same templates (jackknife of the difference). Else the
+    The same cluster is left out of both where they were asked the same templates (jackknife of the difference). Else the
     variances of both add up, with the degrees of freedom of Welch and Satterthwaite.
 
     Args:
         numbers: the numbers of all cells.
         kind: which of them.
         pairs: the pairs of models.
-        settings: how discoveries are controlled.
+        settings: how false discoveries are controlled.
     """
-    own = [over_frames(each[kind.rows], kind) for each in numbers.without]
+    own = [over_clusters(each[kind.rows], kind) for each in numbers.without]
     shape = len(pairs), len(kind.rows)
     values, variance, df = (np.full(shape, np.nan) for _ in range(3))
-    frames = np.zeros(shape, dtype=np.int64)
+    clusters = np.zeros(shape, dtype=np.int64)
     for place, pair in enumerate(pairs):
         if pair.reason is not None:
             continue
         values[place] = numbers.values[pair.one, kind.rows] - numbers.values[pair.other, kind.rows]
         if pair.paired:
-            source, frames[place] = over_frames(without_of_pair(numbers, kind, pair), kind)
+            source, clusters[place] = over_clusters(without_of_pair(numbers, kind, pair), kind)
         else:
             (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
-            source, frames[place] = added(one, other), np.minimum(of_one, of_other)
+            source, clusters[place] = added(one, other), np.minimum(of_one, of_other)
         variance[place], df[place] = source
     p = p_values(values.ravel(), [Source(variance.ravel(), df.ravel())]).reshape(shape)
     q, familywise, low, high = (np.full(shape, np.nan) for _ in range(4))
@@ -104,27 +104,27 @@ def differences_of(numbers: Numbers, kind: Kind, pairs: Sequence[Pair], settings
         q[tests], familywise[tests] = false_discovery_rates(p[tests], settings.fdr), holm(p[tests])
         source = Source(variance[tests], df[tests])
         low[tests], high[tests] = selected_ends(values[tests], q[tests], [source], EVERYTHING, settings.alpha)
-    return Differences(kind, values, Source(variance, df), frames, p, q, familywise, (low, high))
+    return Differences(kind, values, Source(variance, df), clusters, p, q, familywise, (low, high))
 
 
-def over_frames(without: FloatArray, kind: Kind) -> tuple[Source, IntArray]:
-    """Returns how much numbers vary with frames, and how many frames they have.
+def over_clusters(without: FloatArray, kind: Kind) -> tuple[Source, IntArray]:
+    """Returns how much numbers vary with clusters, and how many clusters they have.
 
     Args:
-        without: shape (numbers, frames), each number without each frame.
+        without: shape (numbers, clusters), each number without each cluster.
         kind: the kind of the numbers.
     """
-    variance, frames = jackknife(without)
-    # What nothing can be said of has as many frames as its cell.
-    frames = np.where(frames == 0, without.shape[1], frames)
+    variance, clusters = jackknife(without)
+    # What nothing can be said of has as many clusters as its cell.
+    clusters = np.where(clusters == 0, without.shape[1], clusters)
     if kind.is_moderated:
-        return moderated(variance, frames.astype(np.float64))[0], frames
-    # What is the same in all frames, as a rate of 1 may be, is not known exactly for that.
-    return Source(np.where(variance > 0, variance, np.nan), np.maximum(frames - 1.0, 0)), frames
+        return moderated(variance, clusters.astype(np.float64))[0], clusters
+    # What is the same in all clusters, as a rate of 1 may be, is not known exactly for that.
+    return Source(np.where(variance > 0, variance, np.nan), np.maximum(clusters - 1.0, 0)), clusters
 
 
 def without_of_pair(numbers: Numbers, kind: Kind, pair: Pair) -> FloatArray:
-    """Returns the differences of a pair without each frame; what has nothing of a frame is the same without it."""
+    """Returns the differences of a pair without each cluster; what has nothing of a cluster is the same without it."""
     one, other = (numbers.without[place][kind.rows] for place in (pair.one, pair.other))
     sides = []
     for own, others, place in ((one, other, pair.one), (other, one, pair.other)):
@@ -145,7 +145,7 @@ def added(one: Source, other: Source) -> Source:
 def table_of(
     found: Differences, numbers: Numbers, cells: Sequence[Cell], pairs: Sequence[Pair], settings: Settings, marks: Marks
 ) -> pl.DataFrame:
-    """Returns rows of `COMPARISONS`: of whole cells all, of parts the discoveries and the largest of each pair.
+    """Returns rows of `COMPARISONS`: of whole cells all, of parts the significant results and the largest of each pair.
 
     Args:
         found: the differences of a kind.
@@ -193,7 +193,7 @@ def table_of(
         other_value=sides["other"],
         **letters,
         **{name: pl.Series(each[place]) for name, each in columns.items()},
-        frames=pl.when(known).then(pl.Series(found.frames.ravel()[place])),
+        clusters=pl.when(known).then(pl.Series(found.clusters.ravel()[place])),
         paired=pl.when(known).then("paired"),
         reason=reasons(found, numbers, cells, [pairs[each] for each in chosen.tolist()], row, np.isnan(low[place])),
     )

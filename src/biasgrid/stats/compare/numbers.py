@@ -43,7 +43,7 @@ class Numbers:
         names: what each number is: the columns `ROW`.
         kinds: which are tested together.
         values: shape (cells, numbers), NaN where a cell has no such number.
-        without: of each cell, shape (numbers, frames), the numbers without each frame.
+        without: of each cell, shape (numbers, clusters), the numbers without each cluster.
         asked: shape (cells, parts), which parts each cell has any number of.
     """
 

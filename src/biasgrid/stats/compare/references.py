@@ -105,9 +105,9 @@ class Beside(NamedTuple):
             return f"not compared: {'; '.join(self.reasons)}"
         ends = (self.ours.low, self.ours.high, self.theirs.low, self.theirs.high)
         if None in ends:
-            return "no interval: not told apart"
+            return "no interval: not distinguishable"
         low, high, other_low, other_high = (float(end) for end in ends if end is not None)
-        return "above" if low > other_high else "below" if high < other_low else "not told apart"
+        return "above" if low > other_high else "below" if high < other_low else "not distinguishable"
 
 
 def read_stored(path: str | Path) -> Stored:

@@ -8,7 +8,7 @@ from typing import Any
 from biasgrid.stats.compare.results import Difference
 from biasgrid.stats.compare.sentences import measure_named, number
 from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.statistics import DISCOVERED
+from biasgrid.tables.statistics import SIGNIFICANT
 
 OF_PARTS = tuple(key for key in MEASURE_KEYS if key != "bias_type")
 
@@ -35,13 +35,13 @@ def sentences(found: Difference, measures: Collection[tuple[str, str]]) -> Itera
 
 
 def told(row: Mapping[str, Any], found: Difference) -> str:
-    """Words a difference: which model has the larger value where the two are told apart after correction."""
+    """Words a difference: which model has the larger value where the two are distinguishable after correction."""
     values = f"{found.one} {number(row['value'])}, {found.other} {number(row['other_value'])}"
     if row["low"] is None:
-        return f"{values}; {row['reason'] or 'no interval'}: not told apart"
+        return f"{values}; {row['reason'] or 'no interval'}: not distinguishable"
     ends = f"{number(row['low'])} to {number(row['high'])}"
     interval = f"difference {number(row['difference'])}, {100 * found.level:g} % interval {ends}"
-    if row["q"] is None or row["q"] > DISCOVERED:
-        return f"not told apart ({values}; {interval})"
+    if row["q"] is None or row["q"] > SIGNIFICANT:
+        return f"not distinguishable ({values}; {interval})"
     place = "above" if row["difference"] > 0 else "below"
     return f"{found.one} is {place} {found.other} ({values}; {interval}, q {row['q']:.2g})"

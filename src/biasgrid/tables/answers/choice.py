@@ -18,7 +18,7 @@ SCHEMA = table(
             "classifiers of each class in the order of the dataset's labels",
             checks=Probabilities,
         ),
-        "pieces": column(
+        "tokens": column(
             pl.List(pl.UInt8),
             description="how many tokens each candidate has, null where `unqover` does not find it in the "
             "vocabulary; null for classifiers and imported answers",

@@ -18,6 +18,6 @@ SCHEMA = table(
             checks=NeverNaN,
         ),
         "unknown": UNKNOWN,
-        "cut": CUT,
+        "truncated": CUT,
     },
 )

@@ -18,6 +18,6 @@ SCHEMA = table(
             "a word of it), scaled to length 1",
         ),
         "unknown": UNKNOWN,
-        "cut": CUT,
+        "truncated": CUT,
     },
 )

@@ -83,7 +83,7 @@ def test_instances_may_have_unlike_options(written_cell: Cells) -> None:
     said = ours.predict()
     assert largest_difference(said.select("instance", "probabilities"), expected(ours)) < 1e-6
     assert said["probabilities"].to_list()[0][2] is None
-    assert said["pieces"].to_list()[0] == [1, 1, None]
+    assert said["tokens"].to_list()[0] == [1, 1, None]
 
 
 def test_a_prefix_that_all_have_is_read_once(written_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_an_option_that_begins_another_has_what_that_one_leaves(written_cell: Ce
     options = ["1", "10", "100", "2"]
     ours = written_cell(rows(*options))
     said = ours.predict()
-    assert said["pieces"].to_list() == [[1, 2, 3, 1]] * len(said)
+    assert said["tokens"].to_list() == [[1, 2, 3, 1]] * len(said)
     plain = PlainWriter(ours.checkpoint)
     for found, prompt in zip(said["probabilities"], prompts(ours, plain), strict=True):
         begins = [plain.probability(prompt, option, [option]) for option in options]

@@ -46,7 +46,7 @@ def test_an_option_that_the_tokenizer_cannot_write(tmp_path: Path) -> None:
     AutoModelForCausalLM.from_config(GPT2Config(**sizes)).save_pretrained(checkpoint)
     tokenizer.save_pretrained(checkpoint)
     knowing = Cell(tmp_path / "cell", "text-generation", asked([ROW | {"candidates": ["Yes", "true"]}]), checkpoint)
-    assert knowing.predict()["pieces"].to_list() == [[1, 1]]
+    assert knowing.predict()["tokens"].to_list() == [[1, 1]]
     unknowing = Cell(tmp_path / "other", "text-generation", asked([ROW]), checkpoint)
     with pytest.raises(ModelError, match="the model's tokenizer cannot write the option 'No'; expected options of"):
         unknowing.predict()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plain import Plain, shown_pieces
 from shards import Cell, count_rows, hook_model, interrupt, keyed, largest_difference, refuse_batches
 from small_tables import whole
-from tiny_checkpoints import ATTRIBUTES, CLUSTERS, instances_for
+from tiny_checkpoints import ATTRIBUTES, SUBJECT_GROUPS, instances_for
 
 from biasgrid.base.section import TargetScoring
 from biasgrid.families.underspecified.expand import expand
@@ -51,7 +51,7 @@ def expected(cell: Cell, scoring: str) -> dict[str, list[Any]]:
     """Probabilities and numbers of pieces of both subjects and of both pronouns, the latter in either case."""
     plain = Plain(cell.checkpoint, TASK)
     unknown = plain.tokenizer.unk_token_id
-    columns: dict[str, list[Any]] = {"probabilities": [], "pieces": []}
+    columns: dict[str, list[Any]] = {"probabilities": [], "tokens": []}
     for row in cell.instances.iter_rows(named=True):
         text = f"{row['text_pair']} {row['text']}"
         for which in (1, 2, 3, 4):
@@ -61,7 +61,7 @@ def expected(cell: Cell, scoring: str) -> dict[str, list[Any]]:
             ways = [plain.word(text, word, scoring) for word in known]
             counted = [way for way in ways if way[2] == 1] or ways
             columns["probabilities"].append(max(way[0] for way in counted))
-            columns["pieces"].append(max(way[2] for way in counted))
+            columns["tokens"].append(max(way[2] for way in counted))
     return columns
 
 
@@ -73,7 +73,7 @@ def test_words_are_scored_as_by_the_book(cell: Cells, architecture: str, scoring
     predicted = ours.predict(target_scoring=scoring, either_case=(3, 4))
     for name, values in theirs.items():
         assert predicted[name].explode().to_list() == pytest.approx(values, rel=1e-4), name
-    first, second = (set(predicted["pieces"].list.get(which)) for which in (0, 1))
+    first, second = (set(predicted["tokens"].list.get(which)) for which in (0, 1))
     assert first == second
     assert min(first) == 1
     assert max(first) > 2
@@ -88,7 +88,7 @@ def test_what_is_joined_to_the_mask_may_decide_the_tokens(cell: Cells, architect
     ]
     ours = cell(architecture, TASK)
     mask = Plain(ours.checkpoint, TASK).mask
-    subjects = [Subjects({"[subj]": NAMES}, list(CLUSTERS))]
+    subjects = [Subjects({"[subj]": NAMES}, list(SUBJECT_GROUPS))]
     lists = WordLists(templates, subjects, {"[act]": ATTRIBUTES}, "", mask, {}, PRONOUNS)
     ours = plain_half(ours.with_instances(whole(expand(lists))))
     theirs = expected(ours, "joint")
@@ -109,7 +109,7 @@ def test_words_of_one_token_are_scored_alike_whatever_the_scoring(
         counts.clear()
         assert ours.predict(target_scoring=scoring).equals(without)
         assert sum(counts) == asked
-    assert set(without["pieces"].list.get(0)) == {1}
+    assert set(without["tokens"].list.get(0)) == {1}
 
 
 def test_words_that_need_the_same_input_share_it(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,9 +158,9 @@ def test_unqover_scoring_leaves_the_number_of_tokens_open_where_it_finds_none(ce
     ours = several(cell("bert", TASK))
     predicted = ours.predict(scoring="unqover")
     names = ours.instances["candidate1"].cast(pl.String)
-    first = predicted.select(pl.col("pieces", "probabilities").list.get(0))
-    assert dict(zip(names, first["pieces"], strict=True)) == {"Ann": 1, "African-American": None, "no good": None}
-    assert set(first.filter(pl.col("pieces").is_null())["probabilities"]) == {0}
+    first = predicted.select(pl.col("tokens", "probabilities").list.get(0))
+    assert dict(zip(names, first["tokens"], strict=True)) == {"Ann": 1, "African-American": None, "no good": None}
+    assert set(first.filter(pl.col("tokens").is_null())["probabilities"]) == {0}
 
 
 def test_a_subject_that_the_tokenizer_cannot_write_is_refused(cell: Cells) -> None:

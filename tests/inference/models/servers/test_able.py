@@ -34,10 +34,10 @@ def found(server: ModelServer, **keys: Any) -> dict[str, Any]:
 def test_the_first_way_that_works_is_taken(
     serve: Servers, knows: set[str], api: str, way: str, reasons: dict[str, str]
 ) -> None:
-    able = found(serve(knows=knows), api=api)
-    assert able["scored_by"] == way
-    assert able["served_by"] == "small"
-    assert reasons.items() <= able["tried"].items()
+    capabilities = found(serve(knows=knows), api=api)
+    assert capabilities["scored_by"] == way
+    assert capabilities["served_by"] == "small"
+    assert reasons.items() <= capabilities["tried"].items()
 
 
 def test_no_such_server() -> None:

@@ -19,7 +19,7 @@ LETTERED = [
 
 def test_top_sums_the_spellings_that_are_listed(serve: Servers, cell: Cells) -> None:
     server = serve()
-    ours = cell(server, LETTERED, able={"scored_by": "top"})
+    ours = cell(server, LETTERED, capabilities={"scored_by": "top"})
     said = ours.ask(answer="choice")
     weights = {token: share(LETTERED[0]["text"], token) ** 4 for token in LISTED}
     whole = sum(weights.values()) / 0.95
@@ -36,7 +36,7 @@ def test_top_sums_the_spellings_that_are_listed(serve: Servers, cell: Cells) -> 
 
 def test_an_option_that_is_not_listed_has_a_bound(serve: Servers, cell: Cells) -> None:
     rows = [{**row, "candidates": ["A", "Q"]} for row in LETTERED]
-    said = cell(serve(), rows, able={"scored_by": "top"}).ask(answer="choice")
+    said = cell(serve(), rows, capabilities={"scored_by": "top"}).ask(answer="choice")
     found, bound = said["probabilities"].to_list()[0]
     weights = [share(rows[0]["text"], token) ** 4 for token in LISTED]
     assert bound == pytest.approx(min(weights) * 0.95 / sum(weights), abs=1e-7)
@@ -47,7 +47,7 @@ def test_an_option_that_is_not_listed_has_a_bound(serve: Servers, cell: Cells) -
 def test_echo_gives_what_all_spellings_of_options_have(serve: Servers, cell: Cells) -> None:
     row = {"system": None, "text": "Is it so? Answer:", "candidates": ["A", "No"]}
     server = serve()
-    said = cell(server, [row], api="completions", able={"scored_by": "echo"}).ask(answer="choice")
+    said = cell(server, [row], api="completions", capabilities={"scored_by": "echo"}).ask(answer="choice")
     begun = ["Is", " it", " so", "?", " Answer", ":"]
     spelled = [["A", " A"], [lead + word for word in ("No", "no", "NO") for lead in ("", " ")]]
     expected = [sum(share([*begun, word]) / 16 for word in words) for words in spelled]
@@ -58,7 +58,7 @@ def test_echo_gives_what_all_spellings_of_options_have(serve: Servers, cell: Cel
 
 def test_a_constrained_choice_has_no_probability(serve: Servers, cell: Cells) -> None:
     server = serve()
-    said = cell(server, LETTERED, able={"scored_by": "choice"}).ask(answer="choice")
+    said = cell(server, LETTERED, capabilities={"scored_by": "choice"}).ask(answer="choice")
     assert server.bodies[0]["structured_outputs"] == {"choice": ["A", "B"]}
     for row, chosen_one in zip(said["probabilities"].to_list(), said["response"].to_list(), strict=True):
         assert row == ([1, 0] if chosen_one == "A" else [0, 1])

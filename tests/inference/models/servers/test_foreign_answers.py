@@ -159,7 +159,7 @@ def test_a_score_that_is_no_log_probability_is_not_kept(serve: Servers, cell: Ce
             logprobs["top_logprobs"][0]["No"] = score
         return body
 
-    ours = cell(serve(says=says), 2, api=api, attempts=1, able={"scored_by": "top"})
+    ours = cell(serve(says=says), 2, api=api, attempts=1, capabilities={"scored_by": "top"})
     with pytest.raises(ModelError, match="2 of 2 requests have no answer"):
         ours.ask(answer="choice")
     assert not [line for line in ours.lines if "text" in line]

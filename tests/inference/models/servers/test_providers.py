@@ -68,8 +68,8 @@ def test_anthropic_is_asked_through_its_own_client(serve: Servers, cell: Cells) 
 
 def test_its_options_are_found_in_texts(serve: Servers) -> None:
     server = serve(key=KEY)
-    able = look({"keys": {}}, {"endpoint": {"model": "small", "attempts": 1, **anthropic(server)}}, None)
-    assert able["scored_by"] == "parsed"
+    capabilities = look({"keys": {}}, {"endpoint": {"model": "small", "attempts": 1, **anthropic(server)}}, None)
+    assert capabilities["scored_by"] == "parsed"
 
 
 def test_without_its_client_it_is_told_how_to_get_it(

@@ -1,4 +1,4 @@
-"""Figures of what is told from noise, what hangs on single frames, and how many frames would show how little."""
+"""Figures of what is significant, what hangs on single clusters, and how many clusters would show how little."""
 
 from __future__ import annotations
 
@@ -15,19 +15,26 @@ from biasgrid.report.figures.cells import clusters_needed
 from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.stats.power import minimal_effect
 from biasgrid.tables.certainty import with_certainty
-from biasgrid.tables.statistics import FRAMES, STATISTICS, VARIANCES
+from biasgrid.tables.statistics import CLUSTERS, STATISTICS, VARIANCES
 
 CELL = {"model": "one", "dataset": "faith"}
 
 
-def associations(tests: dict[tuple[str, str], tuple[float, float, float]], frames: int) -> pl.DataFrame:
+def associations(tests: dict[tuple[str, str], tuple[float, float, float]], clusters: int) -> pl.DataFrame:
     """Measures of a model's associations, of each gamma, p and q."""
     measures = by_pair({"one": {pair: gamma for pair, (gamma, _, _) in tests.items()}})
     rows = [
         {"subject": subject, "attribute": attribute, "value": gamma, "p": p, "q": q}
         for (subject, attribute), (gamma, p, q) in tests.items()
     ]
-    known = {"measure": "gamma", "options": "", "over": "templates", "method": "t", "frames": frames, "n": 4}
+    known = {
+        "measure": "gamma",
+        "options": "",
+        "generalises_to": "templates",
+        "method": "t",
+        "clusters": clusters,
+        "n": 4,
+    }
     return with_certainty(measures, table_of(STATISTICS, rows, **CELL, **known))
 
 
@@ -40,42 +47,42 @@ def test_discoveries_stand_as_high_as_they_are_sure_and_before_the_others() -> N
     }
     figure = significant_associations.figure(associations(tests, 4), FAITHS)
     assert figure.data.select("value", "height", "found").rows() == [
-        (0.1, 0.0, "not told from noise"),
-        (0.3, pytest.approx(4), "told from noise"),
-        (-0.3, pytest.approx(8), "told from noise"),
+        (0.1, 0.0, "not significant"),
+        (0.3, pytest.approx(4), "significant"),
+        (-0.3, pytest.approx(8), "significant"),
     ]
-    assert figure.labels.subtitle.startswith("tests over 4 frames")
+    assert figure.labels.subtitle.startswith("tests over 4 clusters")
 
 
-def test_what_nothing_tells_apart_has_no_entry_in_the_legend_and_no_frames_no_axes() -> None:
+def test_what_nothing_tells_apart_has_no_entry_in_the_legend_and_no_clusters_no_axes() -> None:
     quiet = significant_associations.figure(
         associations({("Ann", "stole"): (0.0, 1.0, 1.0), ("Bob", "stole"): (0.0, 1.0, 1.0)}, 4), FAITHS
     )
-    assert list(quiet.scales[0].limits) == ["not told from noise"]
+    assert list(quiet.scales[0].limits) == ["not significant"]
     assert quiet.draw().axes[0].get_ylim()[0] < 0
     nothing = significant_associations.figure(by_pair({"one": {("Ann", "stole"): 0.1}}), FAITHS)
-    assert "too few frames" in nothing.labels.subtitle
+    assert "too few clusters" in nothing.labels.subtitle
 
 
-def test_mu_without_each_frame_stands_beside_mu(measures: pl.DataFrame, tmp_path: Path) -> None:
+def test_mu_without_each_cluster_stands_beside_mu(measures: pl.DataFrame, tmp_path: Path) -> None:
     rows = [
-        {"frame": frame, "templates": f"{frame}", "mu_without": mu, "correlation": correlation}
-        for frame, (mu, correlation) in enumerate([(0.1, 0.9), (0.3, -0.2), (0.2, 0.5)])
+        {"cluster": cluster, "templates": f"{cluster}", "mu_without": mu, "correlation": correlation}
+        for cluster, (mu, correlation) in enumerate([(0.1, 0.9), (0.3, -0.2), (0.2, 0.5)])
     ]
-    context = replace(FAITHS, tables={"frames": table_of(FRAMES, rows, **CELL)})
+    context = replace(FAITHS, tables={"clusters": table_of(CLUSTERS, rows, **CELL)})
     faiths = measures.filter(dataset="faith")
     figure = clusters_left_out.figure(faiths, context)
     left, right = (figure.data.filter(panel=panel)["value"].to_list() for panel in categories(figure.data, "panel"))
     assert (left, right) == ([0.1, 0.3, 0.2], [0.9, -0.2, 0.5])
-    assert figure.labels.subtitle.startswith("strokes: 3 frames")
+    assert figure.labels.subtitle.startswith("strokes: 3 clusters")
     save_figure(figure, tmp_path / "a.svg", tmp_path / "a.png")
-    assert "μ without one frame</text>" in (tmp_path / "a.svg").read_text()
-    alone = [{"frame": 0, "templates": "0, 1"}]
-    one = clusters_left_out.figure(faiths, replace(FAITHS, tables={"frames": table_of(FRAMES, alone, **CELL)}))
-    assert one.labels.subtitle == "there are no two frames to compare"
+    assert "μ without one cluster</text>" in (tmp_path / "a.svg").read_text()
+    alone = [{"cluster": 0, "templates": "0, 1"}]
+    one = clusters_left_out.figure(faiths, replace(FAITHS, tables={"clusters": table_of(CLUSTERS, alone, **CELL)}))
+    assert one.labels.subtitle == "there are no two clusters to compare"
 
 
-def test_more_frames_show_smaller_associations_and_those_asked_are_marked() -> None:
+def test_more_clusters_show_smaller_associations_and_those_asked_are_marked() -> None:
     cells = {"one": (0.1, 4.0), "two": (0.1, float("inf")), "three": (0.0, 4.0)}
     rows = [
         {"model": model, "dataset": "faith", "name": name, "value": value}
@@ -85,14 +92,14 @@ def test_more_frames_show_smaller_associations_and_those_asked_are_marked() -> N
     variances = table_of(VARIANCES, rows)
     effects = clusters_needed.detectable_effects(variances)
     assert effects["model"].unique(maintain_order=True).to_list() == ["one", "two"]
-    known = dict(effects.filter(model="one").select("frames", "effect").iter_rows())
+    known = dict(effects.filter(model="one").select("clusters", "effect").iter_rows())
     assert known[7] == pytest.approx(minimal_effect(0.01, 4.0, 7))
     assert list(known.values()) == sorted(known.values(), reverse=True)
     measures = pl.concat(
         associations({("Ann", "stole"): (0.3, 0.01, 0.01)}, 7).with_columns(model=pl.lit(m)) for m in MODELS
     )
-    assert clusters_needed.clusters_asked(measures)["frames"].to_list() == [7, 7, 7]
+    assert clusters_needed.clusters_asked(measures)["clusters"].to_list() == [7, 7, 7]
     figure = clusters_needed.figure(measures, replace(FAITHS, tables={"variances": variances}))
     figure.draw()
     none = clusters_needed.figure(measures, FAITHS)
-    assert none.labels.subtitle == "there are no two frames that differ"
+    assert none.labels.subtitle == "there are no two clusters that differ"

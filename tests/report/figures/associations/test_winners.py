@@ -17,7 +17,7 @@ RATIOS = {("Ann", "stole"): 0.4, ("Bob", "stole"): 0.9, ("Cleo", "stole"): 0.6, 
 def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_noise_are_filled() -> None:
     other = {pair: 1 - ratio for pair, ratio in RATIOS.items()} | {("Ann", "slept"): 0.95}
     of_models = {"one": RATIOS, "two": other}
-    known = {"over": "templates", "options": "", "method": "t", "frames": 4, "n": 4, "dataset": "faith"}
+    known = {"generalises_to": "templates", "options": "", "method": "t", "clusters": 4, "n": 4, "dataset": "faith"}
     rows = [
         {"model": "one", "subject": "Bob", "attribute": "stole", "value": 0.9, "measure": "win_ratio"}
         | {"low": 0.8, "high": 1.0},
@@ -36,17 +36,17 @@ def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_no
     of_two = [row[1] for row in shown if row[0] == "BERT large"]
     assert of_two == ["Ann", "Dan", "Ann", "Cleo"]
     assert categories(figure.data, "place")[-1].endswith("slept: Ann")
-    assert "95 % over 4 frames" in figure.labels.subtitle
+    assert "95 % over 4 clusters" in figure.labels.subtitle
     figure.draw()
 
 
 def test_clusters_stand_for_too_many_attributes() -> None:
     many = by_pair({"one": {("Ann", f"act {i}"): 0.5 for i in range(20)}}, "win_ratio")
-    clusters = measures_of(
-        [{"model": "one", "subject": "Ann", "attribute_cluster": c, "value": 0.7} for c in ("crime", "rude")],
+    subject_groups = measures_of(
+        [{"model": "one", "subject": "Ann", "attribute_group": c, "value": 0.7} for c in ("crime", "rude")],
         measure="win_ratio",
     )
-    assert winners.win_ratios(pl.concat([many, clusters]))["attribute"].to_list() == ["crime", "rude"]
+    assert winners.win_ratios(pl.concat([many, subject_groups]))["attribute"].to_list() == ["crime", "rude"]
     assert winners.figure(many, FAITHS).data["attribute"].n_unique() == winners.READABLE
 
 

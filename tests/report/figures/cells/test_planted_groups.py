@@ -1,15 +1,15 @@
-"""What was planted in groups beside what was measured: the data behind the figure, and its files."""
+"""The known effect in groups beside what was measured: the data behind the figure, and its files."""
 
 from pathlib import Path
 
 import polars as pl
 import pytest
-from small_groups import measured_groups, planted_slants
+from small_groups import measured_groups, synthetic_slants
 
 from biasgrid.report.figures.cells import synthetic
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure
-from biasgrid.stats.recovery import measured_and_planted, recovery
+from biasgrid.stats.recovery import measured_and_synthetic, recovery
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.summary import ModelFacts
 
@@ -26,16 +26,16 @@ Tables = tuple[pl.DataFrame, pl.DataFrame]
 
 @pytest.fixture(scope="module")
 def measured_and_effects() -> Tables:
-    effects = [planted_slants({"none": 0, "strong": 0.2}, BIAS_TYPES, dataset) for dataset in STRENGTHS]
+    effects = [synthetic_slants({"none": 0, "strong": 0.2}, BIAS_TYPES, dataset) for dataset in STRENGTHS]
     slants = {"mild": 0, "strong": 0.2, "other": 0.1}
     measures = [measured_groups(slants, BIAS_TYPES, dataset) for dataset in STRENGTHS]
     return pl.concat(measures), pl.concat(effects)
 
 
-def test_scores_stand_beside_what_was_planted_in_the_cases_that_a_classifier_learned(
+def test_scores_stand_beside_what_was_synthetic_in_the_cases_that_a_classifier_learned(
     measured_and_effects: Tables,
 ) -> None:
-    pairs = measured_and_planted(*measured_and_effects, STRENGTHS)
+    pairs = measured_and_synthetic(*measured_and_effects, STRENGTHS)
     cells = pairs.select("dataset", "model", "strength").unique(maintain_order=True)
     assert cells.rows() == [
         ("feelings", "mild", "none"),
@@ -51,33 +51,33 @@ def test_scores_stand_beside_what_was_planted_in_the_cases_that_a_classifier_lea
 
 def test_ranges_are_those_of_bias_types() -> None:
     rows = [("m", "faith", 0.0, 0.1), ("m", "faith", 0.4, 0.3), ("m", "land", 2.0, 2.0), ("m", "land", 3.0, 2.5)]
-    pairs = pl.DataFrame(rows, schema=["model", "bias_type", "planted", "measured"], orient="row")
+    pairs = pl.DataFrame(rows, schema=["model", "bias_type", "synthetic", "measured"], orient="row")
     (row,) = recovery(pairs, "model").to_dicts()
-    assert (row["planted_range"], row["measured_range"]) == (pytest.approx(0.7), pytest.approx(0.35))
+    assert (row["synthetic_range"], row["measured_range"]) == (pytest.approx(0.7), pytest.approx(0.35))
 
 
 POINTS = {"strong": [(0.5, 0.6), (1, 0.85)], "none": [(1, 0.875), (1, 1.0)], "weak": [(0.75, 0.5)]}
-"""Of each strength what was planted and measured."""
+"""Of each strength the known effect and measured."""
 
 
 def test_panels_say_of_each_strength_how_well_it_came_out() -> None:
     rows = [
-        ("Feelings", "faith", strength, planted, measured)
+        ("Feelings", "faith", strength, synthetic, measured)
         for strength, points in POINTS.items()
-        for planted, measured in points
+        for synthetic, measured in points
     ]
-    columns = ["panel", "bias_type", "strength", "planted", "measured"]
-    expected = "strong: correlation 1.00, slope 0.50\nnone: planted alike, 0.125 apart\nweak: one number, 0.250 off"
+    columns = ["panel", "bias_type", "strength", "synthetic", "measured"]
+    expected = "strong: correlation 1.00, slope 0.50\nnone: synthetic alike, 0.125 apart\nweak: one number, 0.250 off"
     texts = synthetic.panel_texts(pl.DataFrame(rows, schema=columns, orient="row"))
     assert texts.rows() == [("Feelings", expected)]
 
 
-def test_the_figure_of_planted_groups_is_drawn_and_the_same_each_time(
+def test_the_figure_of_synthetic_groups_is_drawn_and_the_same_each_time(
     tmp_path: Path, measured_and_effects: Tables
 ) -> None:
     measures, effects = measured_and_effects
     titles = {"feelings": "Feelings", "thoughts": "Thoughts", "religion": "Faiths"}
-    context = FigureContext(titles, MODELS, strengths=STRENGTHS, planted=effects)
+    context = FigureContext(titles, MODELS, strengths=STRENGTHS, synthetic=effects)
     files = []
     for run in ("first", "second"):
         paths = [tmp_path / f"{run}.{ending}" for ending in ("svg", "png")]

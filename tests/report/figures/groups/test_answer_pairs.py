@@ -16,7 +16,7 @@ from biasgrid.tables.statistics import STATISTICS
 GROUPS = ("female", "male", "non-binary")
 
 
-def measured(floor: bool = True) -> pl.DataFrame:
+def measured(null_mean: bool = True) -> pl.DataFrame:
     """What is measured of a model; of each pair similarity and excess are 0.01 more."""
     told: dict[str, Any] = {"options": "score=rouge-l", "bias_type": "gender", "model": "one"}
     pairs = [
@@ -24,7 +24,7 @@ def measured(floor: bool = True) -> pl.DataFrame:
         for place, (one, other) in enumerate(combinations(GROUPS, 2), start=1)
         for measure, value in (
             ("similarity", 0.2 + place / 100),
-            ("similarity_excess", place / 100 if floor else None),
+            ("similarity_corrected", place / 100 if null_mean else None),
         )
     ]
     others = [row | {"options": "score=bleu", "value": 0.9} for row in pairs]
@@ -38,7 +38,7 @@ def test_answers_for_two_groups_stand_as_far_from_the_floor_as_was_measured() ->
     rows = {row["name"]: row for row in figure.data.to_dicts()}
     assert list(rows) == ["female, male", "female, non-binary", "male, non-binary"]
     shown = rows["female, non-binary"]
-    assert (shown["floor"], shown["value"]) == pytest.approx((0.24, 0.22))
+    assert (shown["null_mean"], shown["value"]) == pytest.approx((0.24, 0.22))
     assert (shown["low"], shown["high"]) == pytest.approx((0.19, 0.23))
     assert [row["found"] for row in rows.values()] == [False, False, True]
     # The pair that is least alike stands at the top.
@@ -48,4 +48,4 @@ def test_answers_for_two_groups_stand_as_far_from_the_floor_as_was_measured() ->
 
 
 def test_without_a_floor_the_figure_says_why_it_is_empty() -> None:
-    assert "there is no noise floor" in answer_pairs.figure(measured(floor=False), FAITHS).labels.subtitle
+    assert "there is no noise floor" in answer_pairs.figure(measured(null_mean=False), FAITHS).labels.subtitle

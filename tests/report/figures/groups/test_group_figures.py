@@ -79,14 +79,14 @@ def test_scores_and_quartiles_are_those_of_the_table(measures: pl.DataFrame) -> 
 def test_scores_have_intervals_where_they_are_known(measures: pl.DataFrame) -> None:
     one = (pl.col("model") == "strong") & (pl.col("group") == "jewish") & (pl.col("measure") == "score")
     known = measures.with_columns(
-        low=pl.when(one).then(0.1), high=pl.when(one).then(0.3), frames=pl.when(one).then(pl.lit(7, pl.Int64))
+        low=pl.when(one).then(0.1), high=pl.when(one).then(0.3), clusters=pl.when(one).then(pl.lit(7, pl.Int64))
     )
     drawn = group_scores.figure(known, FEELINGS)
     assert drawn.data.drop_nulls("low").select("group", "model", "low", "high").rows() == [
         ("jewish", "BERT large", 0.1, 0.3)
     ]
-    assert "95 % over 7 frames" in drawn.labels.subtitle
-    assert "there are too few frames" in group_scores.figure(measures, FEELINGS).labels.subtitle
+    assert "95 % over 7 clusters" in drawn.labels.subtitle
+    assert "there are too few clusters" in group_scores.figure(measures, FEELINGS).labels.subtitle
 
 
 def test_groups_of_the_same_name_have_rows_of_their_own(measures: pl.DataFrame) -> None:
@@ -144,16 +144,16 @@ def test_pairs_have_intervals_and_the_floor_of_their_bias_type(measures: pl.Data
     rows = measures.filter(pl.col("template").is_null(), measure="distance", options=options, model="strong")
     own = ["model", "dataset", "measure", "options", "bias_type", "group", "other", "value", "n"]
     known = rows.select(own).with_columns(low=pl.col("value") - 0.01, high=pl.col("value") + 0.02)
-    known = known.with_columns(floor=pl.when(pl.col("other").is_null()).then(0.07))
-    certain = table_of(STATISTICS, known.to_dicts(), over="templates", frames=4, method="t")
+    known = known.with_columns(null_mean=pl.when(pl.col("other").is_null()).then(0.07))
+    certain = table_of(STATISTICS, known.to_dicts(), generalises_to="templates", clusters=4, method="t")
     figure = group_pairs.figure(with_certainty(measures, certain), FEELINGS)
     shown = figure.data.filter(model="BERT large")
     assert len(shown) == 4
     for row in shown.to_dicts():
-        assert (row["low"], row["high"], row["floor"]) == pytest.approx(
+        assert (row["low"], row["high"], row["null_mean"]) == pytest.approx(
             (row["value"] - 0.01, row["value"] + 0.02, 0.07)
         )
-    assert "line: 95 % over 4 frames" in figure.labels.subtitle
+    assert "line: 95 % over 4 clusters" in figure.labels.subtitle
     figure.draw()
 
 
@@ -199,18 +199,25 @@ def test_figures_grow_with_the_lines_of_their_legends() -> None:
 
 
 def known(measure: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
-    shared = {"dataset": "feelings", "options": "", "measure": measure, "over": "templates", "method": "t", "frames": 9}
+    shared = {
+        "dataset": "feelings",
+        "options": "",
+        "measure": measure,
+        "generalises_to": "templates",
+        "method": "t",
+        "clusters": 9,
+    }
     return table_of(STATISTICS, rows, **shared, n=4)
 
 
 def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(measures: pl.DataFrame) -> None:
     pair = {"model": "strong", "bias_type": "land", "group": "danish", "other": "other", "value": 0.2}
-    over_words = pair | {"over": "all", "low": -0.1, "high": 0.5}
+    over_words = pair | {"generalises_to": "all", "low": -0.1, "high": 0.5}
     statistics = known("difference", [pair | {"low": 0.1, "high": 0.3, "q": 0.01}, over_words])
     figure = group_differences.figure(measures, replace(FEELINGS, tables={"statistics": statistics}))
     (row,) = figure.data.select("model", "low", "high", "low_all", "high_all", "found").rows()
     assert row == ("BERT large", 0.1, 0.3, -0.1, 0.5, True)
-    assert "thick: 95 % over 9 frames" in figure.labels.subtitle
+    assert "thick: 95 % over 9 clusters" in figure.labels.subtitle
 
 
 def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFrame) -> None:
@@ -220,10 +227,10 @@ def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFra
     assert "no intervals" in failure_curve.figure(certain, FEELINGS).labels.subtitle
     one = pl.all_horizontal(pl.col(name) == value for name, value in row.items()) & pl.col("template").is_null()
     banded = certain.with_columns(
-        low=pl.when(one).then(0.0), high=pl.when(one).then(0.4), frames=pl.when(one).then(pl.lit(9, pl.Int64))
+        low=pl.when(one).then(0.0), high=pl.when(one).then(0.4), clusters=pl.when(one).then(pl.lit(9, pl.Int64))
     )
-    assert failure_curve.curves(banded).drop_nulls("low").select("low", "high", "frames").rows() == [(0, 0.4, 9)]
-    assert "bands: 95 % over 9 frames" in failure_curve.figure(banded, FEELINGS).labels.subtitle
+    assert failure_curve.curves(banded).drop_nulls("low").select("low", "high", "clusters").rows() == [(0, 0.4, 9)]
+    assert "bands: 95 % over 9 clusters" in failure_curve.figure(banded, FEELINGS).labels.subtitle
 
 
 def draw(name: str, measures: pl.DataFrame, folder: Path) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""What of a probe could not be told apart, by a model or by those who read its answers: options, labels, groups."""
+"""What of a probe could not be distinguishable, by a model or by those who read its answers: options, labels, groups."""
 
 from __future__ import annotations
 

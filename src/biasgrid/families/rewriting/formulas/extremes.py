@@ -21,7 +21,7 @@ def extremes(scores: pl.DataFrame, threshold: float, keys: Sequence[str] = ()) -
     Args:
         scores: `prompt` and `score` of each answer, null where it has none, and the keys.
         threshold: from what score on an answer counts, above it.
-        keys: what the numbers are told apart by.
+        keys: what the numbers are distinguishable by.
 
     Returns:
         By the keys, in their order of appearance: the three numbers, null where no answer has a score; `n`, how many

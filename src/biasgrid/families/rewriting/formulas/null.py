@@ -14,15 +14,15 @@ def by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
         pairs: observations of pairs of answers.
 
     Returns:
-        Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups, `floor`, the mean of those
-        for either of them, and `value`, which is floor less similarity; nulls where there are no such answers.
+        Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups, `null_mean`, the mean of those
+        for either of them, and `value`, which is noise floor less similarity; nulls where there are no such answers.
     """
     keys = ["score", "prompt", *PAIR]
     means = pairs.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
-    same = means.filter(pl.col("group") == pl.col("other")).select("score", "prompt", "group", floor="value")
+    same = means.filter(pl.col("group") == pl.col("other")).select("score", "prompt", "group", null_mean="value")
     found = means.filter(pl.col("group") != pl.col("other")).rename({"value": "similarity"})
     found = found.join(same, on=["score", "prompt", "group"], how="left", maintain_order="left")
-    others = same.rename({"group": "other", "floor": "other_floor"})
+    others = same.rename({"group": "other", "null_mean": "other_null_mean"})
     found = found.join(others, on=["score", "prompt", "other"], how="left", maintain_order="left")
-    floor = (pl.col("floor") + pl.col("other_floor")) / 2
-    return found.select(*keys, "similarity", floor=floor, value=floor - pl.col("similarity"))
+    null_mean = (pl.col("null_mean") + pl.col("other_null_mean")) / 2
+    return found.select(*keys, "similarity", null_mean=null_mean, value=null_mean - pl.col("similarity"))

@@ -22,7 +22,7 @@ from biasgrid.tables.statistics import ROW
 
 __all__ = ["statistics"]
 
-TESTED = ("similarity_excess", "score_difference")
+TESTED = ("similarity_corrected", "score_difference")
 """Measures that are 0 where groups are treated alike."""
 
 
@@ -38,8 +38,8 @@ def statistics(
         settings: level, seed and the like.
 
     Returns:
-        Rows over templates, which are prompts here. Distances of scores have a floor and p, see `dealt`, and what is
-        beyond the floor is a row of its own; others have intervals, those of `TESTED` also p and q.
+        Rows over templates, which are prompts here. Distances of scores have a noise floor and p, see `dealt`, and what is
+        beyond the noise floor is a row of its own; others have intervals, those of `TESTED` also p and q.
     """
     prompts = observations.select("prompt").unique().sort("prompt").with_row_index("place")
     rows = observations.cast({pl.Categorical: pl.String}).join(prompts, on="prompt", maintain_order="left")
@@ -53,8 +53,8 @@ def statistics(
     undefined = (has & np.isnan(without)).any(axis=1, keepdims=True)
     variance, _ = jackknife(np.where(has & ~undefined, without, np.nan))
     whole = table.join(measured, on=NAMED, how="left", nulls_equal=True, maintain_order="left").select(measured.columns)
-    frames = has.sum(axis=1)
-    intervals = with_tests(rows_of(whole, numbers(whole, "n"), variance, frames, settings), settings)
+    clusters = has.sum(axis=1)
+    intervals = with_tests(rows_of(whole, numbers(whole, "n"), variance, clusters, settings), settings)
     return Found(pl.concat([intervals, distances(rows, measured, options, settings)], how="diagonal_relaxed"))
 
 

@@ -18,7 +18,7 @@ from biasgrid.tables.statistics import UNKNOWN
 def distances(
     rows: pl.DataFrame, measured: pl.DataFrame, options: Mapping[str, Any], settings: Settings
 ) -> pl.DataFrame:
-    """Returns floor and p of the distances of scores, and what is beyond the floor; of the cell their means.
+    """Returns noise floor and p of the distances of scores, and what is beyond the noise floor; of the cell their means.
 
     Args:
         rows: observations, with the `place` of the prompt.
@@ -32,21 +32,23 @@ def distances(
         chosen = rows.filter(
             pl.col("other").is_null(), pl.col("group").is_in([row["group"], row["other"]]), score=score
         )
-        floor, p = dealt(chosen.drop_nulls("value"), row["group"], settings)
-        found.append(row | {"floor": floor, "p": p, "method": f"dealing ({settings.relabellings})"})
+        null_mean, p = dealt(chosen.drop_nulls("value"), row["group"], settings)
+        found.append(row | {"null_mean": null_mean, "p": p, "method": f"dealing ({settings.permutations})"})
     if not found:
         return pl.DataFrame()
     table = pl.DataFrame(found, infer_schema_length=None)
-    means = table.group_by("measure", "options", maintain_order=True).agg(pl.col("value", "floor").mean())
+    means = table.group_by("measure", "options", maintain_order=True).agg(pl.col("value", "null_mean").mean())
     means = means.join(
         measured.filter(pl.col("group").is_null()).select("measure", "options", "n"), on=["measure", "options"]
     )
     both = pl.concat([table, means], how="diagonal_relaxed").with_columns(method=pl.col("method").fill_null(UNKNOWN))
     beyond = both.with_columns(
-        measure=pl.lit("score_distance_excess"), value=pl.col("value") - pl.col("floor"), method=pl.lit(UNKNOWN)
-    ).drop("floor", "p")
-    frames = rows["place"].n_unique()
-    return pl.concat([both, beyond], how="diagonal_relaxed").with_columns(over=pl.lit("templates"), frames=frames)
+        measure=pl.lit("score_distance_corrected"), value=pl.col("value") - pl.col("null_mean"), method=pl.lit(UNKNOWN)
+    ).drop("null_mean", "p")
+    clusters = rows["place"].n_unique()
+    return pl.concat([both, beyond], how="diagonal_relaxed").with_columns(
+        generalises_to=pl.lit("templates"), clusters=clusters
+    )
 
 
 def dealt(known: pl.DataFrame, group: str, settings: Settings) -> tuple[float, float]:
@@ -74,7 +76,7 @@ def dealt(known: pl.DataFrame, group: str, settings: Settings) -> tuple[float, f
         return np.asarray(np.abs(weights.cumsum(axis=1)[:, :-1]) @ widths)
 
     random, observed = np.random.default_rng(settings.seed), float(distance(is_first[None])[0])
-    total, at_least, left = 0.0, 0, settings.relabellings
+    total, at_least, left = 0.0, 0, settings.permutations
     while left:
         count = min(left, max(1, AT_ONCE // len(values)))
         # Within each prompt the rows come in a random order, and take the labels one after another.
@@ -83,4 +85,4 @@ def dealt(known: pl.DataFrame, group: str, settings: Settings) -> tuple[float, f
         np.put_along_axis(firsts, order[keys], np.broadcast_to(labels, firsts.shape), axis=1)
         some = distance(firsts)
         total, at_least, left = total + some.sum(), at_least + int((some >= observed - TOLERANCE).sum()), left - count
-    return total / settings.relabellings, (at_least + 1) / (settings.relabellings + 1)
+    return total / settings.permutations, (at_least + 1) / (settings.permutations + 1)

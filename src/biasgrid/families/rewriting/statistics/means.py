@@ -22,8 +22,8 @@ def jackknifed(rows: pl.DataFrame, prompts: pl.DataFrame, options: Mapping[str, 
     is_outcome = pl.col("score").is_in(SHARES)
     means = [
         ("similarity", pairs.filter(~is_within), [*PAIR]),
-        ("similarity_excess", beyond, [*PAIR]),
-        ("similarity_floor", pairs.filter(is_within), ["group"]),
+        ("similarity_corrected", beyond, [*PAIR]),
+        ("similarity_null", pairs.filter(is_within), ["group"]),
         ("mean_score", answers.filter(~is_outcome), ["group"]),
         (None, answers.filter(is_outcome), ["group"]),
     ]

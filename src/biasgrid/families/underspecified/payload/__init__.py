@@ -34,7 +34,7 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns:
         Columns `gamma`, `low`, `high`, `q`, `eta` and `n`, null where a pair is not asked; `order`: the numbers of
-        subjects and of attributes such that similar ones stand together; `clusters`: gamma of clusters of subjects.
+        subjects and of attributes such that similar ones stand together; `subject_groups`: gamma of groups of subjects.
     """
     subjects, attributes = shared["subjects"], shared["attributes"]
     every = pl.DataFrame({"subject": subjects}).join(pl.DataFrame({"attribute": attributes}), how="cross")
@@ -49,7 +49,7 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
         **{name: None if all(each is None for each in values) else values for name, values in numbers.items()},
         "n": one_or_all(rows["n"]),
         "order": seriated(matrix) if matrix.size and np.any(matrix) else None,
-        "clusters": clusters_of(cell),
+        "subject_groups": subject_groups_of(cell),
     }
 
 
@@ -58,11 +58,11 @@ def one_or_all(counts: pl.Series) -> int | list[int | None] | None:
     return counts.item(0) if counts.n_unique() == 1 else counts.to_list()
 
 
-def clusters_of(cell: ShownCell) -> list[dict[str, Any]]:
-    """Returns gamma of each cluster of subjects and each attribute, where subjects have clusters."""
-    rows = select_rows(cell.measures, "gamma", ["subject_cluster", "attribute"], certain=True).to_dicts()
+def subject_groups_of(cell: ShownCell) -> list[dict[str, Any]]:
+    """Returns gamma of each group of subjects and each attribute, where subjects have clusters."""
+    rows = select_rows(cell.measures, "gamma", ["subject_group", "attribute"], certain=True).to_dicts()
     return [
-        {"cluster": row["subject_cluster"], "attribute": row["attribute"], "n": row["n"]}
+        {"subject_group": row["subject_group"], "attribute": row["attribute"], "n": row["n"]}
         | {name: scaled(row[name]) for name in ("value", "low", "high", "q")}
         for row in rows
     ]

@@ -12,7 +12,7 @@ from biasgrid.families.underspecified.comparisons import answered, directed
 from biasgrid.families.underspecified.measure import OF_GROUPS
 from biasgrid.families.underspecified.records import records_of_subjects
 from biasgrid.families.underspecified.statistics.parts import TESTED, statistics_of_parts
-from biasgrid.families.underspecified.statistics.sources import effects_of, frames_of_cell, variances_of
+from biasgrid.families.underspecified.statistics.sources import clusters_of_cell, effects_of, variances_of
 from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.families.underspecified.statistics.whole import means_of_groups, statistics_of_whole
 from biasgrid.families.underspecified.stereotypes.agreement import named_sides
@@ -32,12 +32,12 @@ def statistics(
         observations: from `comparisons.compare_subjects`.
         measures: the cell's measures.
         options: see `measure.measure`.
-        settings: frames, level and the like.
+        settings: clusters, level and the like.
     """
     known = answered(observations)
     if known.is_empty():
         return Found(pl.DataFrame())
-    groups = Groups.of(known, settings.frames)
+    groups = Groups.of(known, settings.clusters)
     parts, prior = statistics_of_parts(groups, settings)
     whole, gamma = statistics_of_whole(groups, {name: known[name].to_numpy() for name in OF_GROUPS}, settings)
     effects = effects_of(gamma, prior, q_of_associations(parts))
@@ -50,7 +50,7 @@ def statistics(
     return Found(
         statistics=pl.concat(tables, how="diagonal_relaxed"),
         variances=pl.concat([variances_of(groups, known, gamma), effects], how="diagonal_relaxed"),
-        frames=frames_of_cell(groups, gamma, known["template"].to_numpy()),
+        clusters=clusters_of_cell(groups, gamma, known["template"].to_numpy()),
         by_template=by_template(known),
     )
 
@@ -63,20 +63,20 @@ def statistics_of_agreement(
     Args:
         observations: from `comparisons.compare_subjects`, those that were answered.
         stereotypes: see `agreement.named_sides`.
-        settings: frames, level and the like.
+        settings: clusters, level and the like.
     """
     sides = named_sides(observations, stereotypes)
     asked = observations.filter(pl.Series(sides != 0))
     if asked.is_empty():
         return pl.DataFrame()
-    groups = Groups.of(asked, settings.frames)
+    groups = Groups.of(asked, settings.clusters)
     rows = means_of_groups(groups, AGREEMENT, sides[sides != 0] * groups.comparison, (-1, 1), settings)
     return rows.with_columns(options=pl.lit(""))
 
 
 def q_of_associations(parts: pl.DataFrame) -> FloatArray:
     """Returns the q of all associations over templates, NaN where there is none."""
-    rows = parts.filter(measure=TESTED, over="templates").drop_nulls(["subject", "attribute"])
+    rows = parts.filter(measure=TESTED, generalises_to="templates").drop_nulls(["subject", "attribute"])
     q: FloatArray = rows["q"].fill_null(float("nan")).to_numpy()
     return q
 
@@ -90,7 +90,7 @@ def by_template(observations: pl.DataFrame) -> pl.DataFrame:
     seen = directed(observations).with_columns(
         *(pl.concat([observations[name].cast(pl.Float64)] * 2) for name in OF_GROUPS)
     )
-    keys = ["subject", "other_cluster", "attribute", "template"]
+    keys = ["subject", "other_group", "attribute", "template"]
     means = seen.group_by(keys).agg(
         n=pl.len(),
         comparison=pl.col("comparison").mean(),

@@ -26,19 +26,19 @@ COMPARED = (("subject",), ("subject", "attribute"))
 
 
 class Reduced(NamedTuple):
-    """Sums over all partners and over all frames, of C or of counts.
+    """Sums over all partners and over all clusters, of C or of counts.
 
     Attributes:
-        by_frame: shape (subjects, attributes, frames).
+        by_cluster: shape (subjects, attributes, clusters).
         by_partner: shape (subjects, partners, attributes).
     """
 
-    by_frame: FloatArray
+    by_cluster: FloatArray
     by_partner: FloatArray
 
     @classmethod
     def of(cls, sums: FloatArray, across: BoolArray | None) -> Reduced:
-        """Sums, over partners of other clusters alone where `across` says which these are."""
+        """Sums, over partners of other groups alone where `across` says which these are."""
         if across is not None:
             sums = sums * across[:, :, None, None]
         return cls(sums.sum(axis=1), sums.sum(axis=3))
@@ -62,13 +62,13 @@ class Kind(NamedTuple):
     column_names: pl.Series | None
 
     @property
-    def is_of_clusters(self) -> bool:
-        """Whether rows are clusters of subjects."""
-        return "subject_cluster" in self.keys
+    def is_of_subject_groups(self) -> bool:
+        """Whether rows are groups of subjects."""
+        return "subject_group" in self.keys
 
-    def by_frame(self, sums: Reduced) -> FloatArray:
-        """Returns sums of shape (rows x columns, frames)."""
-        of_rows = np.tensordot(self.rows, sums.by_frame, axes=1)
+    def by_cluster(self, sums: Reduced) -> FloatArray:
+        """Returns sums of shape (rows x columns, clusters)."""
+        of_rows = np.tensordot(self.rows, sums.by_cluster, axes=1)
         return flat(np.einsum("qa,raf->rqf", self.columns, of_rows, optimize=True))
 
     def by_others(self, sums: Reduced) -> FloatArray:
@@ -87,9 +87,9 @@ class Kind(NamedTuple):
         return flat(of_rows[:, None, :] * self.columns[None])
 
     def subject_sources(self, sums: Reduced, counts: Reduced) -> list[Source]:
-        """Returns how much parts vary with partners; those of clusters with their names and those of the others."""
+        """Returns how much parts vary with partners; those of groups with their names and those of the others."""
         found = [jackknifed(self.by_others(sums), self.by_others(counts))]
-        if self.is_of_clusters:
+        if self.is_of_subject_groups:
             found.insert(0, jackknifed(self.by_names(sums), self.by_names(counts)))
         return found
 
@@ -120,7 +120,7 @@ def jackknifed(sums: FloatArray, counts: FloatArray) -> Source:
 
 
 def membership(places: IntArray, count: int) -> FloatArray:
-    """Returns which things belong to which of some clusters, shape (clusters, things)."""
+    """Returns which things belong to which of some groups, shape (groups, things)."""
     return np.asarray(np.arange(count)[:, None] == places[None], dtype=np.float64)
 
 
@@ -128,13 +128,16 @@ def kinds_of(groups: Groups) -> Iterator[Kind]:
     """Yields the kinds of parts that a cell has."""
     subjects = {
         "subject": (np.eye(len(groups.subjects)), groups.subjects),
-        "subject_cluster": (membership(groups.clusters[1], len(groups.clusters[0])), groups.clusters[0]),
+        "subject_group": (
+            membership(groups.subject_groups[1], len(groups.subject_groups[0])),
+            groups.subject_groups[0],
+        ),
     }
-    sorts, sort_of = groups.attribute_clusters
+    sorts, sort_of = groups.attribute_groups
     attributes = {
         None: (np.ones((1, len(groups.attributes))), None),
         "attribute": (np.eye(len(groups.attributes)), groups.attributes),
-        "attribute_cluster": (membership(sort_of, len(sorts)), sorts),
+        "attribute_group": (membership(sort_of, len(sorts)), sorts),
     }
     for keys in PARTS:
         rows, row_names = subjects[keys[0]]
@@ -148,17 +151,19 @@ def statistics_of_parts(groups: Groups, settings: Settings) -> tuple[pl.DataFram
 
     Args:
         groups: the swap groups.
-        settings: level and how discoveries are controlled.
+        settings: level and how false discoveries are controlled.
     """
-    clusters = groups.clusters[1]
-    across = (clusters[:, None] != clusters[None]) & (clusters[:, None] >= 0) & (clusters[None] >= 0)
+    subject_groups = groups.subject_groups[1]
+    across = (
+        (subject_groups[:, None] != subject_groups[None]) & (subject_groups[:, None] >= 0) & (subject_groups[None] >= 0)
+    )
     tables, priors = [], {}
     counts = {is_of: Reduced.of(groups.counts, across if is_of else None) for is_of in (False, True)}
     for measure in RANGES:
         whole = groups.sums_of(measure)
         sums = {is_of: Reduced.of(whole, across if is_of else None) for is_of in (False, True)}
         for kind in kinds_of(groups):
-            of = kind.is_of_clusters
+            of = kind.is_of_subject_groups
             rows, prior = statistics_of_kind(measure, kind, sums[of], counts[of], settings)
             tables.append(rows)
             priors[measure, tuple(kind.keys)] = prior
@@ -168,28 +173,28 @@ def statistics_of_parts(groups: Groups, settings: Settings) -> tuple[pl.DataFram
 def statistics_of_kind(
     measure: str, kind: Kind, sums: Reduced, counts: Reduced, settings: Settings
 ) -> tuple[pl.DataFrame, Prior]:
-    """Returns rows of `STATISTICS` of the parts of a kind, and the prior of their variances over frames."""
-    by_frame, of_frames = kind.by_frame(sums), kind.by_frame(counts)
-    variance, frames = jackknife_of_means(by_frame, of_frames)
-    templates, prior = moderated(variance, frames.astype(np.float64))
+    """Returns rows of `STATISTICS` of the parts of a kind, and the prior of their variances over clusters."""
+    by_cluster, of_clusters = kind.by_cluster(sums), kind.by_cluster(counts)
+    variance, clusters = jackknife_of_means(by_cluster, of_clusters)
+    templates, prior = moderated(variance, clusters.astype(np.float64))
     subjects, attributes = kind.subject_sources(sums, counts), kind.attribute_sources(sums, counts)
-    n = of_frames.sum(axis=1)
+    n = of_clusters.sum(axis=1)
     there = n > 0
     known = kind.names().with_columns(
-        measure=pl.lit(measure), value=ratio(by_frame.sum(axis=1), n), n=n.astype(np.int64), frames=frames
+        measure=pl.lit(measure), value=ratio(by_cluster.sum(axis=1), n), n=n.astype(np.int64), clusters=clusters
     )
     if measure == TESTED and tuple(kind.keys) in COMPARED:
-        known = known.with_columns(**without_columns(left_out(by_frame, of_frames), moderated=True))
+        known = known.with_columns(**without_columns(left_out(by_cluster, of_clusters), moderated=True))
     sources = {"templates": [templates], "subjects": subjects, "all": [templates, *subjects, *attributes]}
     parts = []
-    for over, some in sources.items():
+    for generalises_to, some in sources.items():
         chosen = [Source(each.variance[there], each.df[there]) for each in some]
-        parts.append(with_intervals(known.filter(pl.Series(there)), measure, over, chosen, prior, settings))
+        parts.append(with_intervals(known.filter(pl.Series(there)), measure, generalises_to, chosen, prior, settings))
     return pl.concat(parts, how="diagonal").with_columns(options=pl.lit("")), prior
 
 
 def with_intervals(
-    parts: pl.DataFrame, measure: str, over: str, sources: list[Source], prior: Prior, settings: Settings
+    parts: pl.DataFrame, measure: str, generalises_to: str, sources: list[Source], prior: Prior, settings: Settings
 ) -> pl.DataFrame:
     """Adds intervals and, of the measure that is tested, p, q and Holm's correction of parts of one kind."""
     values, within = parts["value"].to_numpy(), RANGES[measure]
@@ -202,16 +207,16 @@ def with_intervals(
         q = false_discovery_rates(p, settings.fdr)
         chosen = selected_ends(values, q, sources, within, settings.alpha)
         columns |= {"p": p, "q": q, "holm": holm(p), "selected_low": chosen[0], "selected_high": chosen[1]}
-    method = "combined" if len(sources) > 1 else method_of(over, prior)
+    method = "combined" if len(sources) > 1 else method_of(generalises_to, prior)
     return parts.with_columns(
-        over=pl.lit(over),
+        generalises_to=pl.lit(generalises_to),
         method=pl.when(pl.Series(np.isnan(low))).then(pl.lit(UNKNOWN)).otherwise(pl.lit(method)),
         **{name: pl.Series(column) for name, column in columns.items()},
     )
 
 
-def method_of(over: str, prior: Prior) -> str:
+def method_of(generalises_to: str, prior: Prior) -> str:
     """Names how an interval over one thing was found."""
-    if over != "templates":
+    if generalises_to != "templates":
         return "jackknife t"
     return "moderated t" if prior.df > 0 else "t"

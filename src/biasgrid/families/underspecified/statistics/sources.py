@@ -1,4 +1,4 @@
-"""Where the variance of a cell is, what hangs on each of its frames, and which frames say nearly the same."""
+"""Where the variance of a cell is, what hangs on each of its clusters, and which clusters say nearly the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.underspecified.comparisons import scores_in_groups
 from biasgrid.families.underspecified.statistics.sums import Groups
-from biasgrid.families.underspecified.statistics.whole import ByFrame
+from biasgrid.families.underspecified.statistics.whole import ByCluster
 from biasgrid.stats.jackknife import jackknife_of_means
 from biasgrid.stats.moderated import Prior
 from biasgrid.stats.multiplicity import LEVEL
@@ -21,16 +21,16 @@ from biasgrid.stats.permutation import utilities
 from biasgrid.stats.power import minimal_effect
 from biasgrid.stats.variance import components_of, indices_of
 
-NAMES = ("subject", "association", "subject x frame", "association x frame")
+NAMES = ("subject", "association", "subject x cluster", "association x cluster")
 
 
-def variances_of(groups: Groups, observations: pl.DataFrame, gamma: ByFrame) -> pl.DataFrame:
-    """Returns rows of `VARIANCES`: of each block of attributes that are asked in the same frames.
+def variances_of(groups: Groups, observations: pl.DataFrame, gamma: ByCluster) -> pl.DataFrame:
+    """Returns rows of `VARIANCES`: of each block of attributes that are asked in the same clusters.
 
     Args:
         groups: the swap groups.
         observations: the same, from `comparisons.compare_subjects`.
-        gamma: the associations by frame.
+        gamma: the associations by cluster.
     """
     asked = gamma.counts > 0
     patterns, block_of = np.unique(asked.any(axis=0), axis=0, return_inverse=True)
@@ -44,16 +44,16 @@ def variances_of(groups: Groups, observations: pl.DataFrame, gamma: ByFrame) -> 
 
 
 def rows_of_block(
-    groups: Groups, observations: pl.DataFrame, values: FloatArray, attributes: IntArray, frames: Any
+    groups: Groups, observations: pl.DataFrame, values: FloatArray, attributes: IntArray, clusters: Any
 ) -> Iterator[dict[str, Any]]:
     """Yields the sources of variance in a block, and the indices made of them.
 
     Args:
         groups: the swap groups.
         observations: the same.
-        values: shape (subjects, attributes of the block, frames of the block).
+        values: shape (subjects, attributes of the block, clusters of the block).
         attributes: shape (attributes of the block,).
-        frames: shape (frames,), which frames the block has.
+        clusters: shape (clusters,), which clusters the block has.
     """
     scale = utilities(values, groups.firsts)
     components = components_of(scale)
@@ -61,10 +61,10 @@ def rows_of_block(
         return
     place = np.full(len(groups.attributes), -1)
     place[attributes] = np.arange(len(attributes))
-    of_frame = np.cumsum(frames) - 1
+    of_cluster = np.cumsum(clusters) - 1
     chosen = np.flatnonzero(place[groups.attribute] >= 0)
     one, other = (
-        scale[side[chosen], place[groups.attribute[chosen]], of_frame[groups.frame[chosen]]]
+        scale[side[chosen], place[groups.attribute[chosen]], of_cluster[groups.cluster[chosen]]]
         for side in (groups.one, groups.other)
     )
     pair = float(((groups.comparison[chosen] - (one - other) / 2) ** 2).mean())
@@ -86,16 +86,16 @@ def order_effects(observations: pl.DataFrame) -> FloatArray:
     return np.asarray((in_order[:, 0] - in_order[:, 1]) / 2)
 
 
-def effects_of(gamma: ByFrame, prior: Prior, q: FloatArray) -> pl.DataFrame:
+def effects_of(gamma: ByCluster, prior: Prior, q: FloatArray) -> pl.DataFrame:
     """Returns rows of `VARIANCES` that tell what associations are found.
 
     Args:
-        gamma: the associations by frame.
+        gamma: the associations by cluster.
         prior: of their variances.
         q: of their tests over templates.
     """
-    variance, frames = jackknife_of_means(gamma.sums, gamma.counts)
-    own = (frames * variance)[~np.isnan(variance)]
+    variance, clusters = jackknife_of_means(gamma.sums, gamma.counts)
+    own = (clusters * variance)[~np.isnan(variance)]
     if not len(own):
         return pl.DataFrame()
     mean = float(own.mean())
@@ -104,43 +104,43 @@ def effects_of(gamma: ByFrame, prior: Prior, q: FloatArray) -> pl.DataFrame:
     found = {
         "noise_sd": float(np.sqrt(mean)),
         "prior_df": prior.df,
-        "mde": minimal_effect(mean, prior.df, gamma.frames),
-        "mde_fdr": minimal_effect(mean, prior.df, gamma.frames, alpha),
+        "mde": minimal_effect(mean, prior.df, gamma.clusters),
+        "mde_fdr": minimal_effect(mean, prior.df, gamma.clusters, alpha),
     }
     return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
 
 
-def frames_of_cell(groups: Groups, gamma: ByFrame, templates: IntArray) -> pl.DataFrame:
-    """Returns rows of `FRAMES`.
+def clusters_of_cell(groups: Groups, gamma: ByCluster, templates: IntArray) -> pl.DataFrame:
+    """Returns rows of `CLUSTERS`.
 
     Args:
         groups: the swap groups.
-        gamma: the associations by frame.
+        gamma: the associations by cluster.
         templates: shape (groups,), the template of each swap group.
     """
     alike = likeness(gamma)
     rows = []
-    for frame in range(gamma.frames):
-        numbers = np.unique(templates[groups.frame == frame])
-        without = gamma.without(frame) if gamma.frames > 1 else None
-        like = int(np.nanargmax(alike[frame])) if not np.isnan(alike[frame]).all() else None
+    for cluster in range(gamma.clusters):
+        numbers = np.unique(templates[groups.cluster == cluster])
+        without = gamma.without(cluster) if gamma.clusters > 1 else None
+        like = int(np.nanargmax(alike[cluster])) if not np.isnan(alike[cluster]).all() else None
         row = {
-            "frame": frame,
+            "cluster": cluster,
             "templates": ", ".join(map(str, numbers)),
             "mu_without": float(statistic(without.means, "mu")) if without else None,
-            "correlation": correlation(gamma.values[..., frame], without.means) if without else None,
+            "correlation": correlation(gamma.values[..., cluster], without.means) if without else None,
             "like": like,
-            "likeness": float(alike[frame, like]) if like is not None else None,
+            "likeness": float(alike[cluster, like]) if like is not None else None,
         }
         rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def likeness(gamma: ByFrame) -> FloatArray:
-    """Returns how the noise of frames correlates, shape (frames, frames), NaN of a frame with itself."""
+def likeness(gamma: ByCluster) -> FloatArray:
+    """Returns how the noise of clusters correlates, shape (clusters, clusters), NaN of a cluster with itself."""
     noise = gamma.values - gamma.means[..., None]
-    found = np.full((gamma.frames, gamma.frames), np.nan)
-    for one, other in combinations(range(gamma.frames), 2):
+    found = np.full((gamma.clusters, gamma.clusters), np.nan)
+    for one, other in combinations(range(gamma.clusters), 2):
         found[one, other] = found[other, one] = correlation(noise[..., one], noise[..., other])
     return found
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.underspecified.measure import enumerated
-from biasgrid.stats.clusters import frames_of_templates
+from biasgrid.stats.clusters import clusters_of_templates
 
 Names = tuple[pl.Series, IntArray]
 """Names, and of each thing its place among them, -1 where it has none."""
@@ -24,75 +24,75 @@ class Groups:
     Attributes:
         subjects: names of subjects, of two lists those of the first before those of the second.
         attributes: names of attributes.
-        clusters: names of the clusters of subjects, and that of each subject.
-        attribute_clusters: the same of attributes.
+        groups: names of the groups of subjects, and that of each subject.
+        attribute_groups: the same of attributes.
         firsts: of two lists, how many subjects are of the first; None for one list.
         one: shape (groups,), the subject x1.
         other: shape (groups,), the subject x2.
         attribute: shape (groups,).
-        frame: shape (groups,).
+        cluster: shape (groups,).
         comparison: shape (groups,), C(x1, x2).
     """
 
     subjects: pl.Series
     attributes: pl.Series
-    clusters: Names
-    attribute_clusters: Names
+    subject_groups: Names
+    attribute_groups: Names
     firsts: int | None
     one: IntArray
     other: IntArray
     attribute: IntArray
-    frame: IntArray
+    cluster: IntArray
     comparison: FloatArray
 
     @classmethod
-    def of(cls, observations: pl.DataFrame, frames: Sequence[int]) -> Groups:
+    def of(cls, observations: pl.DataFrame, clusters: Sequence[int]) -> Groups:
         """Looks at the observations of a cell.
 
         Args:
             observations: from `comparisons.compare_subjects`, those that were answered.
-            frames: the frame of each template, by number.
+            clusters: the cluster of each template, by number.
         """
         names, codes = coded(observations, "subject1", "subject2")
-        clusters, of_codes = coded(observations, "cluster1", "cluster2")
-        cluster_of = placed(codes, of_codes, len(names))
-        is_second = second_list(codes, cluster_of)
+        subject_groups, of_codes = coded(observations, "group1", "group2")
+        group_of = placed(codes, of_codes, len(names))
+        is_second = second_list(codes, group_of)
         order = np.argsort(is_second, kind="stable")
         one, other = np.split(np.argsort(order)[codes], 2)
         attributes, attribute = coded(observations, "attribute", "attribute")
-        sorts, of_attributes = coded(observations, "attribute_cluster", "attribute_cluster")
+        sorts, of_attributes = coded(observations, "attribute_group", "attribute_group")
         return cls(
             subjects=names.gather(order),
             attributes=attributes,
-            clusters=(clusters, cluster_of[order]),
-            attribute_clusters=(sorts, placed(attribute, of_attributes, len(attributes))),
+            subject_groups=(subject_groups, group_of[order]),
+            attribute_groups=(sorts, placed(attribute, of_attributes, len(attributes))),
             firsts=int((~is_second).sum()) if is_second.any() else None,
             one=one,
             other=other,
             attribute=attribute[: len(observations)],
-            frame=frames_of_templates(observations["template"].to_numpy().astype(np.int64), frames),
+            cluster=clusters_of_templates(observations["template"].to_numpy().astype(np.int64), clusters),
             comparison=observations["comparison"].to_numpy(),
         )
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """How many subjects, partners, attributes and frames there are."""
-        return len(self.subjects), len(self.subjects), len(self.attributes), self.frames
+        """How many subjects, partners, attributes and clusters there are."""
+        return len(self.subjects), len(self.subjects), len(self.attributes), self.clusters
 
     @cached_property
-    def frames(self) -> int:
-        """How many frames there are."""
-        return int(self.frame.max()) + 1
+    def clusters(self) -> int:
+        """How many clusters there are."""
+        return int(self.cluster.max()) + 1
 
     @cached_property
     def _places(self) -> tuple[IntArray, IntArray]:
         return tuple(  # type: ignore[return-value]
-            np.ravel_multi_index((x, y, self.attribute, self.frame), self.shape)
+            np.ravel_multi_index((x, y, self.attribute, self.cluster), self.shape)
             for x, y in ((self.one, self.other), (self.other, self.one))
         )
 
     def sums(self, forward: FloatArray | None, backward: FloatArray | None) -> FloatArray:
-        """Sums what is seen from either subject; shape (subjects, partners, attributes, frames).
+        """Sums what is seen from either subject; shape (subjects, partners, attributes, clusters).
 
         Args:
             forward: shape (groups,), what x1 sees; None to count.
@@ -116,7 +116,7 @@ class Groups:
 
     @cached_property
     def counts(self) -> FloatArray:
-        """How many comparisons there are, shape (subjects, partners, attributes, frames)."""
+        """How many comparisons there are, shape (subjects, partners, attributes, clusters)."""
         return self.sums(None, None)
 
 
@@ -133,7 +133,7 @@ def placed(codes: IntArray, values: IntArray, count: int) -> IntArray:
     return found
 
 
-def second_list(codes: IntArray, cluster_of: IntArray) -> BoolArray:
+def second_list(codes: IntArray, group_of: IntArray) -> BoolArray:
     """Says of each subject whether it is of a second list, whose subjects are compared with those of the first alone.
 
     Args:
@@ -141,10 +141,10 @@ def second_list(codes: IntArray, cluster_of: IntArray) -> BoolArray:
         cluster_of: shape (subjects,).
     """
     one, other = np.split(codes, 2)
-    second = np.zeros(len(cluster_of), dtype=np.bool_)
-    clusters = np.unique(cluster_of)
-    if len(clusters) == 2 and clusters[0] >= 0 and (cluster_of[one] != cluster_of[other]).all():
-        second = cluster_of == clusters[1]
-    elif len(cluster_of) > 2 and not np.isin(one, other).any():
+    second = np.zeros(len(group_of), dtype=np.bool_)
+    subject_groups = np.unique(group_of)
+    if len(subject_groups) == 2 and subject_groups[0] >= 0 and (group_of[one] != group_of[other]).all():
+        second = group_of == subject_groups[1]
+    elif len(group_of) > 2 and not np.isin(one, other).any():
         second[np.unique(other)] = True
     return second

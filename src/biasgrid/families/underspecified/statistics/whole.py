@@ -14,20 +14,20 @@ from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.stats.cell import Settings, without_columns
 from biasgrid.stats.intervals import Source, ends, half_width
 from biasgrid.stats.jackknife import jackknife, left_out
-from biasgrid.stats.null import Statistic, excess_of, floor_of, held_out, statistic, strength_of
-from biasgrid.stats.permutation import relabel, utilities
+from biasgrid.stats.null import Statistic, corrected, held_out, null_mean_of, statistic, strength_of
+from biasgrid.stats.permutation import permute, utilities
 from biasgrid.tables.statistics import UNKNOWN
 
-FEWEST_FRAMES = 3
+FEWEST_CLUSTERS = 3
 """Without one of them two are left, which noise is told by."""
 
 
 @dataclass(frozen=True)
-class ByFrame:
-    """Associations by frame.
+class ByCluster:
+    """Associations by cluster.
 
     Attributes:
-        sums: shape (subjects, attributes, frames), of C or of its sign.
+        sums: shape (subjects, attributes, clusters), of C or of its sign.
         counts: how many comparisons there are.
     """
 
@@ -36,7 +36,7 @@ class ByFrame:
 
     @property
     def values(self) -> FloatArray:
-        """The associations in each frame, NaN where nothing was asked."""
+        """The associations in each cluster, NaN where nothing was asked."""
         return ratio(self.sums, self.counts)
 
     @property
@@ -45,18 +45,18 @@ class ByFrame:
         return ratio(self.sums.sum(axis=-1), self.counts.sum(axis=-1))
 
     @property
-    def frames(self) -> int:
-        """How many frames there are."""
+    def clusters(self) -> int:
+        """How many clusters there are."""
         return int(self.sums.shape[-1])
 
-    def without(self, frame: int) -> ByFrame:
-        """Returns what is left without a frame."""
-        kept = np.arange(self.frames) != frame
-        return ByFrame(self.sums[..., kept], self.counts[..., kept])
+    def without(self, cluster: int) -> ByCluster:
+        """Returns what is left without a cluster."""
+        kept = np.arange(self.clusters) != cluster
+        return ByCluster(self.sums[..., kept], self.counts[..., kept])
 
-    def excess(self, name: Statistic) -> float:
+    def corrected(self, name: Statistic) -> float:
         """Returns mu or eta without what noise adds."""
-        return excess_of(self.means, self.values, name)
+        return corrected(self.means, self.values, name)
 
     def strength(self) -> float:
         """Returns the size of associations without noise."""
@@ -65,8 +65,8 @@ class ByFrame:
 
 def statistics_of_whole(
     groups: Groups, of_groups: Mapping[str, FloatArray], settings: Settings
-) -> tuple[pl.DataFrame, ByFrame]:
-    """Returns rows of `STATISTICS` of the whole cell, and its associations by frame.
+) -> tuple[pl.DataFrame, ByCluster]:
+    """Returns rows of `STATISTICS` of the whole cell, and its associations by cluster.
 
     Args:
         groups: the swap groups.
@@ -74,17 +74,19 @@ def statistics_of_whole(
         settings: level, seed and the like.
     """
     counts = groups.counts.sum(axis=1)
-    gamma, eta = (ByFrame(groups.sums_of(name).sum(axis=1), counts) for name in ("gamma", "eta"))
+    gamma, eta = (ByCluster(groups.sums_of(name).sum(axis=1), counts) for name in ("gamma", "eta"))
     n = len(groups.subjects)
     rows = [
         mu_row(gamma, groups.firsts, settings),
-        excess_row("mu_excess", gamma, lambda part: part.excess("mu"), settings),
+        corrected_row("mu_corrected", gamma, lambda part: part.corrected("mu"), settings),
         {"measure": "mu_held_out", "value": held_out(gamma.sums, gamma.counts)},
-        {"measure": "eta", "value": float(statistic(eta.means, "eta")), "floor": floor_of(eta.values, "eta")},
-        excess_row("eta_excess", eta, lambda part: part.excess("eta"), settings),
-        excess_row("strength", gamma, ByFrame.strength, settings),
+        {"measure": "eta", "value": float(statistic(eta.means, "eta")), "null_mean": null_mean_of(eta.values, "eta")},
+        corrected_row("eta_corrected", eta, lambda part: part.corrected("eta"), settings),
+        corrected_row("strength", gamma, ByCluster.strength, settings),
     ]
-    of_cell = [{"over": "templates", "method": UNKNOWN, **row, "n": n, "frames": groups.frames} for row in rows]
+    of_cell = [
+        {"generalises_to": "templates", "method": UNKNOWN, **row, "n": n, "clusters": groups.clusters} for row in rows
+    ]
     tables = [
         pl.DataFrame(of_cell),
         *(means_of_groups(groups, name, each, (0, 1), settings) for name, each in of_groups.items()),
@@ -92,38 +94,40 @@ def statistics_of_whole(
     return pl.concat(tables, how="diagonal_relaxed").with_columns(options=pl.lit("")), gamma
 
 
-def mu_row(gamma: ByFrame, firsts: int | None, settings: Settings) -> dict[str, Any]:
-    """Returns mu with its floor, and p: whether there is any association at all."""
-    found = relabel(utilities_of(gamma, firsts), gamma.counts, firsts, settings.relabellings, settings.seed)
-    method = f"relabelling ({'exact' if found.exact else found.tried})" if found.tried else UNKNOWN
-    value, floor = float(statistic(gamma.means, "mu")), floor_of(gamma.values, "mu")
-    return {"measure": "mu", "value": value, "floor": floor, "p": found.p, "method": method}
+def mu_row(gamma: ByCluster, firsts: int | None, settings: Settings) -> dict[str, Any]:
+    """Returns mu with its noise floor, and p: whether there is any association at all."""
+    found = permute(utilities_of(gamma, firsts), gamma.counts, firsts, settings.permutations, settings.seed)
+    method = f"permutation ({'exact' if found.exact else found.tried})" if found.tried else UNKNOWN
+    value, null_mean = float(statistic(gamma.means, "mu")), null_mean_of(gamma.values, "mu")
+    return {"measure": "mu", "value": value, "null_mean": null_mean, "p": found.p, "method": method}
 
 
-def utilities_of(gamma: ByFrame, firsts: int | None) -> FloatArray:
-    """Returns what subjects are relabelled by: of one list its associations, of two utilities on one scale."""
+def utilities_of(gamma: ByCluster, firsts: int | None) -> FloatArray:
+    """Returns what subjects are permuted by: of one list its associations, of two utilities on one scale."""
     return gamma.values if firsts is None else utilities(gamma.values, firsts)
 
 
-def excess_row(measure: str, by_frame: ByFrame, find: Callable[[ByFrame], float], settings: Settings) -> dict[str, Any]:
-    """Returns a number of the associations with its interval: jackknife over frames, of three at least."""
-    value, frames = find(by_frame), by_frame.frames
-    without = np.full((1, frames), np.nan)
-    if frames >= FEWEST_FRAMES:
-        without[0] = [find(by_frame.without(frame)) for frame in range(frames)]
+def corrected_row(
+    measure: str, by_cluster: ByCluster, find: Callable[[ByCluster], float], settings: Settings
+) -> dict[str, Any]:
+    """Returns a number of the associations with its interval: jackknife over clusters, of three at least."""
+    value, clusters = find(by_cluster), by_cluster.clusters
+    without = np.full((1, clusters), np.nan)
+    if clusters >= FEWEST_CLUSTERS:
+        without[0] = [find(by_cluster.without(cluster)) for cluster in range(clusters)]
     is_known = not np.isnan(without).any()
     row = {"measure": measure, "value": value, **without_row(without if is_known else np.full_like(without, np.nan))}
     if not is_known:
         return row
     variance, _ = jackknife(without)
-    df = np.array([frames - 1.0])
+    df = np.array([clusters - 1.0])
     half = float(half_width([Source(variance, df)], settings.alpha)[0])
     interval = {"low": value - half, "high": value + half, "se": float(np.sqrt(variance[0])), "df": float(df[0])}
     return row | interval | {"method": "jackknife t"}
 
 
 def without_row(without: FloatArray) -> dict[str, Any]:
-    """Returns what `without_columns` does of a single number, shape (1, frames)."""
+    """Returns what `without_columns` does of a single number, shape (1, clusters)."""
     return {name: column.to_list()[0] for name, column in without_columns(without).items()}
 
 
@@ -132,24 +136,24 @@ def means_of_groups(
 ) -> pl.DataFrame:
     """Returns rows of a mean over all swap groups, whose intervals are cut to a range.
 
-    Frames of which there is no swap group say nothing.
+    Clusters of which there is no swap group say nothing.
     """
-    by_frame = left_out_of(groups.frame, values, groups.frames)
-    asked = np.bincount(groups.frame, minlength=groups.frames) > 0
-    templates = as_source(by_frame[asked])
+    by_cluster = left_out_of(groups.cluster, values, groups.clusters)
+    asked = np.bincount(groups.cluster, minlength=groups.clusters) > 0
+    templates = as_source(by_cluster[asked])
     lists = list(sources_of_lists(groups, values))
     attributes = as_source(left_out_of(groups.attribute, values, len(groups.attributes)))
     sources = {"templates": [templates], "subjects": lists, "all": [templates, *lists, attributes]}
     mean = float(values.mean())
     rows = []
-    for over, some in sources.items():
+    for generalises_to, some in sources.items():
         low, high = ends(np.array([mean]), half_width(some, settings.alpha), within)
         known, method = not np.isnan(low[0]), "combined" if len(some) > 1 else "jackknife t"
-        row = {"measure": measure, "over": over, "value": mean, "low": low[0], "high": high[0]}
+        row = {"measure": measure, "generalises_to": generalises_to, "value": mean, "low": low[0], "high": high[0]}
         if len(some) == 1 and known:
             row |= {"se": float(np.sqrt(some[0].variance[0])), "df": some[0].df[0]}
-        counted = {"n": len(values), "frames": int(asked.sum()), "method": method if known else UNKNOWN}
-        rows.append(row | counted | (without_row(by_frame[None]) if over == "templates" else {}))
+        counted = {"n": len(values), "clusters": int(asked.sum()), "method": method if known else UNKNOWN}
+        rows.append(row | counted | (without_row(by_cluster[None]) if generalises_to == "templates" else {}))
     return pl.DataFrame(rows)
 
 

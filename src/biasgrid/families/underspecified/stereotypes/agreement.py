@@ -16,7 +16,7 @@ def named_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> I
 
     Args:
         observations: from `comparisons.compare_subjects`.
-        stereotypes: the group by attribute: a cluster of subjects or, where subjects have none, a subject.
+        stereotypes: the group by attribute: a group of subjects or, where subjects have none, a subject.
 
     Returns:
         Shape (swap groups,): 1 for x1 alone and -1 for x2 alone, so that times C it is what the named one sees; 0 where
@@ -24,7 +24,7 @@ def named_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> I
     """
     attributes = observations["attribute"].cast(pl.String)
     named = attributes.replace_strict(dict(stereotypes), default=None, return_dtype=pl.String)
-    by = "subject" if observations["cluster1"].is_null().all() else "cluster"
+    by = "subject" if observations["group1"].is_null().all() else "subject_group"
     one, other = (
         (observations[f"{by}{side}"].cast(pl.String) == named).fill_null(False).to_numpy().astype(np.int64)
         for side in (1, 2)

@@ -55,14 +55,16 @@ def unknown_faults(path: Path, lists: WordLists) -> Iterator[Fault]:
         lists: the word lists of a variant of the dataset.
     """
     attributes = {row.name for rows in lists.attributes.values() for row in rows}
-    clusters = {cluster for subjects in lists.subjects for cluster in subjects.clusters if cluster is not None}
+    subject_groups = {
+        subject_group for subjects in lists.subjects for subject_group in subjects.groups if subject_group is not None
+    }
     names = {name for subjects in lists.subjects for name in subjects.forms.get("[subj]", [])}
-    groups = clusters or names
+    groups = subject_groups or names
     for attribute, (number, group) in read_stereotypes(path, []).items():
         where = f"line {number}"
         if attribute not in attributes:
             problem = f"unknown attribute {attribute!r}{nearest(attribute, attributes)}"
             yield Fault(str(path), where, problem, "an attribute as the dataset's list has it")
         if group not in groups:
-            expected = "a cluster of the dataset's subjects" if clusters else "a subject of the dataset"
+            expected = "a group of the dataset's subjects" if subject_groups else "a subject of the dataset"
             yield Fault(str(path), where, f"unknown group {group!r}{nearest(group, groups)}", expected)

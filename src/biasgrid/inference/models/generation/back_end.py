@@ -214,7 +214,7 @@ class TextGeneration(BackEnd):
         return pl.DataFrame(
             [
                 lists_of("probabilities", found, known, pl.Float32),
-                lists_of("pieces", pieces, known, pl.UInt8),
+                lists_of("tokens", pieces, known, pl.UInt8),
                 with_unknown([one.context for one in asked], self.tokenizer),
                 pl.Series("mass", found.sum(axis=1), pl.Float32),
                 pl.repeat(SCORED_BY, len(asked), eager=True).cast(pl.Categorical).alias("scored_by"),

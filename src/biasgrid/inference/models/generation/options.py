@@ -104,7 +104,7 @@ def candidates_of(instances: pl.DataFrame) -> list[tuple[str | None, ...]]:
 
 
 def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[Tokens]]) -> None:
-    """Refuses options that cannot be written, or not told apart.
+    """Refuses options that cannot be written, or not distinguishable.
 
     Raises:
         ModelError: with the first of them.

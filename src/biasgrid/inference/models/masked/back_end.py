@@ -236,7 +236,7 @@ class FillMask(LocalBackEnd):
         values, pieces = products(columns["probabilities"], tokens, part.owner)
         lists = [
             lists_of("probabilities", values, known, pl.Float32),
-            lists_of("pieces", pieces, pieces > 0, pl.UInt8),
+            lists_of("tokens", pieces, pieces > 0, pl.UInt8),
         ]
         if self.choices.ranks:
             first = asked.inputs.is_first[inputs][:, None, None] & (tokens >= 0)

@@ -67,7 +67,7 @@ class TextScores(WholeTextBackEnd):
 
     def table(self, encoded: WholeTexts, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`score`) from what `run` returned."""
-        return pl.DataFrame({"score": columns["score"], "cut": encoded.cut[part.instances]})
+        return pl.DataFrame({"score": columns["score"], "truncated": encoded.cut[part.instances]})
 
 
 def places_of(config: PretrainedConfig, labels: Sequence[str], activation: str) -> list[int]:

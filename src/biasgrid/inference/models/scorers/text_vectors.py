@@ -80,4 +80,4 @@ class TextVectors(WholeTextBackEnd):
     def table(self, encoded: WholeTexts, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`vector`) from what `run` returned."""
         vectors = pl.Series("vector", columns["vector"]).cast(pl.List(pl.Float32))
-        return pl.DataFrame({"vector": vectors, "cut": encoded.cut[part.instances]})
+        return pl.DataFrame({"vector": vectors, "truncated": encoded.cut[part.instances]})

@@ -116,7 +116,7 @@ class Server(BackEnd):
         quiet_libraries()
         with ExitStack() as held:
             access = held.enter_context(reached(record, settings.section, settings.log))
-            if limit := settings.able.get("token_limit"):
+            if limit := settings.capabilities.get("token_limit"):
                 access = replace(access, token_limit=limit)
             back_end = cls(access, settings, record, held)
             most = back_end.generation["max_tokens"] if settings.answer == "text" else 0
@@ -277,7 +277,7 @@ def way_of(settings: Settings) -> str:
     """Names how options are chosen: as the server can, or in texts where the config says so."""
     if generation_of(settings)["options"] == Text.name:
         return Text.name
-    return str(settings.able["scored_by"])
+    return str(settings.capabilities["scored_by"])
 
 
 def writing_of(generation: Mapping[str, Any]) -> dict[str, Any]:

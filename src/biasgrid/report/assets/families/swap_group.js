@@ -58,7 +58,7 @@ function sum(rows, c) {
 export function numbersOf(one, label) {
   if (one.gamma === null) return h("p", {}, "This was not asked.");
   const way = one.gamma > 0 ? "more" : "less";
-  const sure = one.q === null ? "Nothing tells how sure this is" : one.q <= DOUBT ? "This is told from noise" : "This is not told from noise";
+  const sure = one.q === null ? "Nothing tells how sure this is" : one.q <= DOUBT ? "This is significant" : "This is not significant";
   return [h("p", {}, "γ ", h("strong", { "data-gamma": "" }, number(one.gamma)), ` ${interval(one.low, one.high) ? `[${interval(one.low, one.high)}]` : "–"}, q ${chance(one.q)}, η ${number(one.eta)}, n ${count(one.n)}`),
     h("p", {}, name(label), ` gives the attribute ${way} to this subject than to those it is compared with. ${sure}.`)];
 }

@@ -35,12 +35,12 @@ async function cellView(core, model, dataset, rest) {
   draw();
   const filter = h("input", { type: "search", "aria-label": "Show subjects and attributes with", placeholder: "Filter", value: choice.filter, oninput: (event) => change({ filter: event.target.value }) });
   const tools = h("div", { class: "tools" }, select("Order", [["similar", "similar ones together"], ["name", "by name"], ["list", "as in the lists"]], choice.order, (order) => change({ order, row: null, column: null })), filter);
-  return h("div", { class: "beside" }, h("div", {}, tools, legend(), h("div", { class: "scroll" }, held), told, asTable(core, model, dataset, found), clusters(found)), panel);
+  return h("div", { class: "beside" }, h("div", {}, tools, legend(), h("div", { class: "scroll" }, held), told, asTable(core, model, dataset, found), subject_groups(found)), panel);
 }
 
 function legend() {
   return h("p", { class: "soft" }, "Each box is γ: ", h("span", { class: "key towards level-5" }, "red"), " is tied to this subject more than to those it is compared with, ",
-    h("span", { class: "key away level-5" }, "blue"), " less; ", h("span", { class: "key doubtful" }, "hatched"), " is not told from noise (q above 0.05). A dash was not asked.");
+    h("span", { class: "key away level-5" }, "blue"), " less; ", h("span", { class: "key doubtful" }, "hatched"), " is not significant (q above 0.05). A dash was not asked.");
 }
 
 function orders(found) {
@@ -94,14 +94,14 @@ function asTable(core, model, dataset, found) {
   return h("details", { "data-table": "" }, h("summary", {}, "The same as a table"), table("Associations", columns, rows, { most: 300, file: `${model}-${dataset}-associations` }));
 }
 
-function clusters(found) {
-  if (!found.clusters.length) return null;
+function subject_groups(found) {
+  if (!found.subject_groups.length) return null;
   const columns = [
-    { title: "Cluster", head: true, value: (row) => row.cluster }, { title: "Attribute", value: (row) => plain(row.attribute), cell: (row) => veiled(row.attribute) },
+    { title: "Group", head: true, value: (row) => row.subject_group }, { title: "Attribute", value: (row) => plain(row.attribute), cell: (row) => veiled(row.attribute) },
     { title: "γ", numeric: true, value: (row) => real(row.value), cell: (row) => number(real(row.value)) },
     intervals("Interval", (row) => [real(row.low), real(row.high)]), { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) },
   ];
-  return h("details", {}, h("summary", {}, "Clusters of subjects"), table("Associations of clusters of subjects", columns, found.clusters));
+  return h("details", {}, h("summary", {}, "Groups of subjects"), table("Associations of groups of subjects", columns, found.subject_groups));
 }
 
 async function update(rest) {

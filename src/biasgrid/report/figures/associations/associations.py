@@ -19,10 +19,10 @@ from biasgrid.report.figures.drawing.intervals import interval_lines, interval_n
 from biasgrid.report.figures.drawing.layout import columns_of, order_by_value, shorten_text
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import in_order, select_rows
-from biasgrid.tables.statistics import DISCOVERED
+from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
-    f"The pairs of subject and attribute with the largest positive {GAMMA} of each model. Small marks are frames "
+    f"The pairs of subject and attribute with the largest positive {GAMMA} of each model. Small marks are clusters "
     "(templates that do not reword each other), the dot is their mean. It is filled if the association is told from "
     "noise (q at most 0.05); its line is then an interval that allows for having been picked. Hollow dots may be "
     "chance, so they have no interval. Associations describe these models and questions, not people."
@@ -48,24 +48,24 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
         count: how many pairs of each model to pick.
 
     Returns:
-        `model`, `subject`, `attribute`, `value`, `frames`, `low` and `high` (of the selected interval, null of
+        `model`, `subject`, `attribute`, `value`, `clusters`, `low` and `high` (of the selected interval, null of
         what is no discovery) and `found` (whether it is one); strongest pair of each model first.
     """
     gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True).filter(pl.col("value") > 0)
     ranked = gamma.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
-    found = pl.col("q") <= DISCOVERED
+    found = pl.col("q") <= SIGNIFICANT
     picked = ranked.group_by("model", maintain_order=True).head(count)
     ends = {"low": "selected_low", "high": "selected_high"}
-    return picked.select(*ASSOCIATION_KEYS, "value", "frames", **ends, found=found.fill_null(value=False))
+    return picked.select(*ASSOCIATION_KEYS, "value", "clusters", **ends, found=found.fill_null(value=False))
 
 
 def gamma_by_cluster(context: FigureContext) -> pl.DataFrame:
-    """Returns `model`, `subject`, `attribute`, `frame` and `gamma` of each frame."""
-    frames = context.table("frames").select("model", "frame", template=pl.col("templates").str.split(", "))
-    frame_of = frames.explode("template").with_columns(pl.col("template").cast(pl.UInt16))
-    rows = context.table("by_template").join(frame_of, on=["model", "template"])
+    """Returns `model`, `subject`, `attribute`, `cluster` and `gamma` of each cluster."""
+    clusters = context.table("clusters").select("model", "cluster", template=pl.col("templates").str.split(", "))
+    cluster_of = clusters.explode("template").with_columns(pl.col("template").cast(pl.UInt16))
+    rows = context.table("by_template").join(cluster_of, on=["model", "template"])
     weighted = (pl.col("comparison") * pl.col("n")).sum() / pl.col("n").sum()
-    return rows.group_by(*ASSOCIATION_KEYS, "frame").agg(gamma=weighted).sort(*ASSOCIATION_KEYS, "frame")
+    return rows.group_by(*ASSOCIATION_KEYS, "cluster").agg(gamma=weighted).sort(*ASSOCIATION_KEYS, "cluster")
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -92,8 +92,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     short = {name: shorten_text(name.partition(KEY_SEPARATOR)[2], LONGEST_ASSOCIATION) for name in places}
     columns = columns_of(len(panels), ASSOCIATION_PANELS)
     beside = CHARACTER * max(map(len, short.values()))
-    quiet = not rows["found"].any() and rows["frames"].drop_nulls().cast(pl.Int64).gt(1).any()
-    certain = "none is told from noise" if quiet else interval_note(rows, context.level)
+    quiet = not rows["found"].any() and rows["clusters"].drop_nulls().cast(pl.Int64).gt(1).any()
+    certain = "none is significant" if quiet else interval_note(rows, context.level)
     return (
         ggplot(rows, aes("value", "place"))
         + geom_vline(xintercept=0, color=FAINT, size=0.5)
@@ -105,7 +105,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_y_discrete(labels=lambda shown: [short[name] for name in shown])
         + labs(
             title=heading,
-            subtitle="dot: mean of the frames, the small marks; filled: told from noise; line: selected interval, "
+            subtitle="dot: mean of the clusters, the small marks; filled: significant; line: selected interval, "
             f"{certain}",
             x=f"{GAMMA}(subject, attribute): positive = associated more with this subject than others",
             y="subject: attribute",

@@ -1,4 +1,4 @@
-"""What hangs on single frames: mu without each of them, and how each agrees with the others."""
+"""What hangs on single clusters: mu without each of them, and how each agrees with the others."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasg
 from biasgrid.stats.selection import select_rows
 
 CAPTION = (
-    "What depends on single frames (templates that do not reword each other). Left: μ without each frame, a stroke "
-    "each, with a line over their range; the ring is μ of all. A stroke far from the others is of a frame that makes "
-    f"much of μ; noise puts all of them a little right of the ring. Right: how {GAMMA} in each frame correlates with "
-    f"{GAMMA} in the others. Near 1 all say the same; about 0 a frame says something else, or there is nothing to say. "
-    "Lines are ranges of these frames, not intervals."
+    "What depends on single clusters (templates that do not reword each other). Left: μ without each cluster, a stroke "
+    "each, with a line over their range; the ring is μ of all. A stroke far from the others is of a cluster that makes "
+    f"much of μ; noise puts all of them a little right of the ring. Right: how {GAMMA} in each cluster correlates with "
+    f"{GAMMA} in the others. Near 1 all say the same; about 0 a cluster says something else, or there is nothing to say. "
+    "Lines are ranges of these clusters, not intervals."
 )
-WITHOUT, AGREEMENT = "μ without one frame", "correlation with the other frames"
+WITHOUT, AGREEMENT = "μ without one cluster", "correlation with the other clusters"
 AXIS_ENDS = pl.DataFrame({"panel": [WITHOUT, AGREEMENT, AGREEMENT], "value": [0.0, 0.0, 1.0]})
 """What the axes hold at least."""
 CLUSTER_ROW = 0.26
@@ -26,34 +26,34 @@ CLUSTER_ROW = 0.26
 
 
 def cluster_rows(context: FigureContext, measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns what is known of each frame of the cells that are measurable.
+    """Returns what is known of each cluster of the cells that are measurable.
 
     Args:
         context: what has the tables of statistics.
         measures: those of the cells that are measurable.
 
     Returns:
-        `model`, `panel`, `frame`, `templates`, `value` and `frames`, how many there are.
+        `model`, `panel`, `cluster`, `templates`, `value` and `clusters`, how many there are.
     """
     cells = measures.select("model", "dataset").unique()
-    known = context.table("frames").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
-    known = known.with_columns(frames=pl.len().over("model").cast(pl.Int64))
+    known = context.table("clusters").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
+    known = known.with_columns(clusters=pl.len().over("model").cast(pl.Int64))
     columns = {WITHOUT: "mu_without", AGREEMENT: "correlation"}
-    names = ["model", "frame", "templates", "frames"]
+    names = ["model", "cluster", "templates", "clusters"]
     parts = [known.select(*names, panel=pl.lit(panel), value=column) for panel, column in columns.items()]
     return pl.concat(parts).drop_nulls("value")
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws mu without each frame and the agreement of frames: two panels, a row per model.
+    """Draws mu without each cluster and the agreement of clusters: two panels, a row per model.
 
     Args:
         measures: the measures of a dataset's cells.
         context: what the figure says of dataset and models, and the tables of statistics.
     """
-    heading, marks = f"What hangs on single frames: {context.title}", cluster_rows(context, measures)
+    heading, marks = f"What hangs on single clusters: {context.title}", cluster_rows(context, measures)
     if marks.is_empty():
-        return empty_figure(heading, "there are no two frames to compare")
+        return empty_figure(heading, "there are no two clusters to compare")
     names, panels = context.names(marks), [WITHOUT, AGREEMENT]
     whole = select_rows(measures, "mu").drop_nulls("value").select("model", "value", panel=pl.lit(WITHOUT))
     whole = whole.filter(pl.col("model").is_in(list(names)))
@@ -75,7 +75,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + facet_wrap("panel", ncol=2, scales="free_x")
         + labs(
             title=heading,
-            subtitle=f"strokes: {cluster_count_text(marks)}; line: their range; ring: μ of all frames",
+            subtitle=f"strokes: {cluster_count_text(marks)}; line: their range; ring: μ of all clusters",
             x="",
             y="model",
         )

@@ -47,12 +47,12 @@ from biasgrid.report.figures.drawing.theme import (
 from biasgrid.stats.ordering import seriated
 from biasgrid.stats.selection import in_order, select_rows
 from biasgrid.tables.means import means_by
-from biasgrid.tables.statistics import DISCOVERED
+from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
     f"{GAMMA} of each subject (row) and attribute (column): a panel for each model or, if the title says so, the mean "
     "over the models of a kind. Red: associated more with this subject than with its partners, blue: less, grey: not "
-    "asked. A small dot marks what is not told from noise (q above 0.05; in means: in no model). Colours compare "
+    "asked. A small dot marks what is not significant (q above 0.05; in means: in no model). Colours compare "
     "subjects within a column; red does not mean that a model thinks the attribute likely. The 2 % strongest cells "
     "share the end colours. Rows and columns are sorted by similarity (leading singular vectors)."
 )
@@ -96,7 +96,7 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
     gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True)
     gamma = gamma.with_columns(kind=pl.col("model").replace_strict(panels))
     found = gamma.group_by("kind", "subject", "attribute").agg(
-        found=(pl.col("q") <= DISCOVERED).any(ignore_nulls=False)
+        found=(pl.col("q") <= SIGNIFICANT).any(ignore_nulls=False)
     )
     means = means_by(gamma, ["kind", "subject", "attribute"]).rename({"value": "gamma"})
     means = means.join(found, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
@@ -160,7 +160,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(fill=colour_bar())
         + labs(
             title=f"Subjects and attributes{of_means}: {context.title}",
-            subtitle=f"{GAMMA}; small dot: not told from noise; similar subjects and attributes stand together"
+            subtitle=f"{GAMMA}; small dot: not significant; similar subjects and attributes stand together"
             + omitted_text(all_subjects, subjects, "subjects")
             + omitted_text(all_attributes, attributes, "attributes"),
             x="attribute",
@@ -173,7 +173,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
 
 def not_significant_layer(cells: pl.DataFrame) -> list[geom_dots]:
-    """Returns the layer that marks what was tested and is not told from noise."""
+    """Returns the layer that marks what was tested and is not significant."""
     marked = cells.filter(pl.col("found").not_())
     return [geom_dots(data=marked, size=1.1, color=INK, alpha=0.5)] if len(marked) else []
 

@@ -1,4 +1,4 @@
-"""Every association of a dataset by its size and by how surely it is told from noise."""
+"""Every association of a dataset by its size and by how surely it is significant."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from biasgrid.report.figures.drawing.intervals import cluster_count_text
 from biasgrid.report.figures.drawing.layout import columns_of, in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import in_order, select_rows
-from biasgrid.tables.statistics import DISCOVERED
+from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
     f"{GAMMA} of every subject and attribute (right of 0: associated more with this subject than with others) against "
-    "its p: the higher a point, the less likely noise alone would give it. Blue points are discoveries (q at most "
-    "0.05). High points near the middle are sure but small; low ones far out are large in few frames only. Points "
+    "its p: the higher a point, the less likely noise alone would give it. Blue points are significant results (q at most "
+    "0.05). High points near the middle are sure but small; low ones far out are large in few clusters only. Points "
     "that would cover each other are drawn once. What one subject has more of the others have less, so points lie on "
     "both sides."
 )
-SIGNIFICANCE_COLOURS = {"not told from noise": "#B8B8B8", "told from noise": OKABE_ITO[0]}
+SIGNIFICANCE_COLOURS = {"not significant": "#B8B8B8", "significant": OKABE_ITO[0]}
 OTHER, FOUND = SIGNIFICANCE_COLOURS
 VOLCANO_PANELS = 5
 VOLCANO_PANEL = 2.3
@@ -30,7 +30,7 @@ VOLCANO_PANEL = 2.3
 SMALLEST, LARGEST, FEW = 0.9, 2.4, 50
 """Sizes of points: the larger one where a panel has few."""
 ACROSS, UPWARDS = 120, 90
-"""Places of points in a panel: more could not be told apart, and would make huge files."""
+"""Places of points in a panel: more could not be distinguishable, and would make huge files."""
 HIGHEST_LOG_P = 8
 """What is surer than p of ten to the minus this stands at the upper edge, so that the rest has room."""
 
@@ -42,12 +42,12 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `value`, `height` (-log10 p), `frames` and `found`, in words; what is found comes last.
+        `model`, `value`, `height` (-log10 p), `clusters` and `found`, in words; what is found comes last.
     """
     tested = select_rows(measures, "gamma", ["subject", "attribute"], certain=True).drop_nulls(["p", "q"])
     points = tested.with_columns(
         height=pl.col("p").clip(lower_bound=10.0**-HIGHEST_LOG_P).log10().abs(),
-        found=pl.when(pl.col("q") <= DISCOVERED).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),
+        found=pl.when(pl.col("q") <= SIGNIFICANT).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),
     )
     places = [
         (pl.col(name) / pl.col(name).abs().max() * steps).fill_nan(0).round().alias(f"place of {name}")
@@ -56,7 +56,7 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     apart = points.with_columns(places).unique(
         ["model", "found", "place of value", "place of height"], keep="first", maintain_order=True
     )
-    shown = apart.select("model", "value", "height", "frames", "found")
+    shown = apart.select("model", "value", "height", "clusters", "found")
     return order_by_value(shown, found=list(SIGNIFICANCE_COLOURS)).sort("found", maintain_order=True)
 
 
@@ -74,7 +74,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     heading, points = f"Associations and how sure they are: {context.title}", points_of(measures)
     if points.is_empty():
-        return empty_figure(heading, "there are too few frames, or no differences, to test single associations")
+        return empty_figure(heading, "there are too few clusters, or no differences, to test single associations")
     names = context.names(points)
     panels = list(names.values())
     points = order_by_value(points.with_columns(pl.col("model").replace_strict(names)), model=panels)
@@ -89,7 +89,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(color=guide_legend(override_aes={"size": 3}))
         + labs(
             title=heading,
-            subtitle=f"tests over {cluster_count_text(points)}; told from noise: q at most {DISCOVERED:g}; "
+            subtitle=f"tests over {cluster_count_text(points)}; significant: q at most {SIGNIFICANT:g}; "
             f"at {HIGHEST_LOG_P}: p of 1e-{HIGHEST_LOG_P} or less",
             x=f"{GAMMA}(subject, attribute)",
             y="−log10 p",  # noqa: RUF001

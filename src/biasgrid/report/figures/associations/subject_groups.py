@@ -1,4 +1,4 @@
-"""What is associated more with the subjects of one cluster than with those of the other, such as female names."""
+"""What is associated more with the subjects of one group than with those of the other, such as female names."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from biasgrid.report.figures.drawing.theme import GAMMA, empty_figure
 from biasgrid.stats.selection import in_order
 
 CAPTION = (
-    f"{GAMMA} of a cluster of names and each attribute: right of 0 the model gives the attribute more to the cluster "
+    f"{GAMMA} of a group of names and each attribute: right of 0 the model gives the attribute more to the group "
     "that the title names first. The thick line is the interval over templates, with the same names, the thin one "
-    "over other names too. A dot is filled if the attribute is told from noise over both (q at most 0.05)."
+    "over other names too. A dot is filled if the attribute is significant over both (q at most 0.05)."
 )
-CLUSTER_KEYS = ["subject_cluster", "attribute"]
+CLUSTER_KEYS = ["subject_group", "attribute"]
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws gamma of the first of two clusters and each attribute: a panel per model, a row per attribute.
+    """Draws gamma of the first of two groups and each attribute: a panel per model, a row per attribute.
 
     Args:
         measures: the measures of a dataset's cells.
         context: what the figure says of dataset and models, and the tables of statistics.
     """
-    rows = difference_rows(measures, context, "gamma", CLUSTER_KEYS, judged_over="all")
-    clusters = in_order(rows, "subject_cluster")
-    if len(clusters) != 2:
-        return empty_figure(f"Clusters of subjects: {context.title}", "there are no two clusters to compare")
-    one, other = clusters
+    rows = difference_rows(measures, context, "gamma", CLUSTER_KEYS, reported_factor="all")
+    subject_groups = in_order(rows, "subject_group")
+    if len(subject_groups) != 2:
+        return empty_figure(f"Groups of subjects: {context.title}", "there are no two groups to compare")
+    one, other = subject_groups
     words = {
         "title": f"More {one} than {other}",
         "x": f"{GAMMA}({one}, attribute): positive = associated more with {one} than with {other} subjects",
         "y": "attribute",
         "many": "attributes",
     }
-    return draw_differences(rows.filter(subject_cluster=one).with_columns(name="attribute"), context, words)
+    return draw_differences(rows.filter(subject_group=one).with_columns(name="attribute"), context, words)

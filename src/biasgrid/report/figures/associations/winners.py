@@ -10,16 +10,16 @@ from biasgrid.report.figures.drawing.intervals import interval_lines, interval_n
 from biasgrid.report.figures.drawing.layout import columns_of, most_rows, order_by_value, shorten_text
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.selection import select_rows
-from biasgrid.tables.statistics import DISCOVERED
+from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
     "For each attribute the three subjects that win it most often: the share of comparisons that each wins (0.5, the "
-    "grey line: no preference), with its interval. A dot is filled if the association is told from noise (q at most "
-    "0.05). Many attributes or subjects are shown by their clusters, and at most the 12 attributes won most clearly, "
+    "grey line: no preference), with its interval. A dot is filled if the association is significant (q at most "
+    "0.05). Many attributes or subjects are shown by their groups, and at most the 12 attributes won most clearly, "
     "so that intervals are rather too narrow. A win counts whatever its margin."
 )
 READABLE = 12
-"""Of more attributes or subjects than this, their clusters are drawn, where they have some."""
+"""Of more attributes or subjects than this, their groups are drawn, where they have some."""
 WINNERS = 3
 LONGEST_WINNER = 46
 WINNER_PANELS = 3
@@ -29,14 +29,14 @@ WINNER_SEPARATOR = "\N{INFORMATION SEPARATOR ONE}"
 
 
 def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns who wins what how often, by cluster where there are too many subjects or attributes.
+    """Returns who wins what how often, by group where there are too many subjects or attributes.
 
     Args:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `subject` and `attribute` (or clusters of them), `value`, `low`, `high`, `frames` and `found`, whether
-        the association of the two is told from noise.
+        `model`, `subject` and `attribute` (or groups of them), `value`, `low`, `high`, `clusters` and `found`, whether
+        the association of the two is significant.
     """
     single = select_rows(measures, "win_ratio", ["subject", "attribute"])
     many = {key: single[key].n_unique() > READABLE for key in ("subject", "attribute")}
@@ -47,7 +47,7 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
     ]
     tables = ((keys, select_rows(measures, "win_ratio", keys, certain=True)) for keys in wanted)
     keys, rows = next((keys, rows) for keys, rows in tables if rows.height or keys == wanted[-1])
-    found = (pl.col("q") <= DISCOVERED).fill_null(value=False)
+    found = (pl.col("q") <= SIGNIFICANT).fill_null(value=False)
     tests = select_rows(measures, "gamma", keys, certain=True).select("model", *keys, found=found)
     return (
         rows.drop_nulls("value")
@@ -57,7 +57,7 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
             "value",
             "low",
             "high",
-            "frames",
+            "clusters",
             subject=keys[0],
             attribute=keys[1],
             found=pl.col("found").fill_null(value=False),
@@ -120,7 +120,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + labs(
             title=heading,
             subtitle=f"the three highest of each attribute; line: {interval_note(rows, context.level)}; "
-            "filled: told from noise",
+            "filled: significant",
             x="win ratio: share of comparisons that the subject wins (0.5 = no preference)",
             y="attribute: subject",
         )

@@ -1,4 +1,4 @@
-"""How large an association must be to be found, over the number of frames that are asked."""
+"""How large an association must be to be found, over the number of clusters that are asked."""
 
 from __future__ import annotations
 
@@ -31,63 +31,63 @@ from biasgrid.stats.power import POWER, minimal_effect
 from biasgrid.stats.selection import in_order, select_rows
 
 CAPTION = (
-    "How large an association must be to be found in 80 of 100 cells like these, with so many frames (templates that "
-    "do not reword each other): a line per model; the dot is at the frames that it was asked. It is about one "
+    "How large an association must be to be found in 80 of 100 cells like these, with so many clusters (templates that "
+    "do not reword each other): a line per model; the dot is at the clusters that it was asked. It is about one "
     "association by itself (p below 0.05); to be found among many it must be larger. A line says what could be seen, "
     "not what is there."
 )
 MOST_CLUSTERS = 20
-"""Lines go to so many frames."""
+"""Lines go to so many clusters."""
 POWER_PANELS = 2
 BREAKS = [digit * 10.0**power for power in range(-6, 1) for digit in (1, 1.5, 2, 3, 5, 7)]
 """Of sizes of associations."""
 
 
 def detectable_effects(variances: pl.DataFrame) -> pl.DataFrame:
-    """Returns the smallest association that is found, by the number of frames.
+    """Returns the smallest association that is found, by the number of clusters.
 
     Args:
         variances: schema `VARIANCES`.
 
     Returns:
-        `model`, `dataset`, `frames` and `effect`, without cells whose frames do not differ.
+        `model`, `dataset`, `clusters` and `effect`, without cells whose clusters do not differ.
     """
     indices = variances.filter(pl.col("block").is_null(), pl.col("name").is_in(["noise_sd", "prior_df"]))
     cells = indices.drop_nulls("value").pivot("name", index=["model", "dataset"], values="value")
     if not {"noise_sd", "prior_df"} <= set(cells.columns):
         cells = cells.clear().with_columns(noise_sd=pl.lit(0.0), prior_df=pl.lit(0.0))
     rows = [
-        (row["model"], row["dataset"], frames, minimal_effect(row["noise_sd"] ** 2, row["prior_df"], frames))
+        (row["model"], row["dataset"], clusters, minimal_effect(row["noise_sd"] ** 2, row["prior_df"], clusters))
         for row in cells.drop_nulls().filter(pl.col("noise_sd") > 0).to_dicts()
-        for frames in range(2, MOST_CLUSTERS + 1)
+        for clusters in range(2, MOST_CLUSTERS + 1)
     ]
-    schema = {"model": pl.String, "dataset": pl.String, "frames": pl.Int64, "effect": pl.Float64}
+    schema = {"model": pl.String, "dataset": pl.String, "clusters": pl.Int64, "effect": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def clusters_asked(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns `model`, `dataset` and `frames`, how many the associations of a cell are made of at most."""
+    """Returns `model`, `dataset` and `clusters`, how many the associations of a cell are made of at most."""
     gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True)
-    return gamma.group_by("model", "dataset", maintain_order=True).agg(pl.col("frames").cast(pl.Int64).max())
+    return gamma.group_by("model", "dataset", maintain_order=True).agg(pl.col("clusters").cast(pl.Int64).max())
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws the smallest association that is found over the number of frames: a panel per dataset, a line per model.
+    """Draws the smallest association that is found over the number of clusters: a panel per dataset, a line per model.
 
     Args:
         measures: the measures of all cells, with certainty.
         context: what the figure says of datasets and models, and the tables of statistics.
     """
-    heading = "How many frames show how small an association"
+    heading = "How many clusters show how small an association"
     cells = measures.select("model", "dataset").unique()
     lines = detectable_effects(context.table("variances")).join(
         cells, on=["model", "dataset"], how="semi", maintain_order="left"
     )
     if lines.is_empty():
-        return empty_figure(heading, "there are no two frames that differ")
+        return empty_figure(heading, "there are no two clusters that differ")
     names = context.names(lines)
     titles = [title for name, title in context.titles.items() if name in in_order(lines, "dataset")]
-    dots = lines.join(clusters_asked(measures), on=["model", "dataset", "frames"], how="semi", maintain_order="left")
+    dots = lines.join(clusters_asked(measures), on=["model", "dataset", "clusters"], how="semi", maintain_order="left")
     labels = list(names.values())
     lines, dots = (
         order_by_value(
@@ -101,7 +101,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     columns = min(len(titles), POWER_PANELS)
     width = max(7.5, 1 + 3.5 * columns)
     return (
-        ggplot(lines, aes("frames", "effect", color="model", linetype="model"))
+        ggplot(lines, aes("clusters", "effect", color="model", linetype="model"))
         + geom_line(size=0.8)
         + (geom_point(data=dots, size=2, show_legend=False) if len(dots) else [])
         + facet_wrap("dataset", ncol=columns)
@@ -112,9 +112,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + legend_below(labels, width, "color", "linetype")
         + labs(
             title=heading,
-            subtitle=f"what is as large as its line is found in {100 * POWER:g} % of cells (p below 0.05 over frames)\n"
-            "dot: the frames that were asked",
-            x="frames",
+            subtitle=f"what is as large as its line is found in {100 * POWER:g} % of cells (p below 0.05 over clusters)\n"
+            "dot: the clusters that were asked",
+            x="clusters",
             y=f"{GAMMA}(subject, attribute), by size",
             color="model",
             linetype="model",

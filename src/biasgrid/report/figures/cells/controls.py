@@ -63,7 +63,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     statistics = context.table("statistics").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
     bars = histogram(statistics, context)
     if bars.is_empty():
-        return empty_figure(heading, "there are too few frames for tests of single associations")
+        return empty_figure(heading, "there are too few clusters for tests of single associations")
     names = context.names(bars)
     titles = [title for name, title in context.titles.items() if name in in_order(bars, "dataset")]
     models = list(names.values())

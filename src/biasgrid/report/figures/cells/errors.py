@@ -27,7 +27,7 @@ from biasgrid.stats.selection import in_order, select_rows
 CAPTION = (
     "Positional error δ (how much an answer's probability depends on which subject is named first) and attributive "
     "error ε (how much it fails to follow the negation) beside bias intensity μ. Lines are intervals over other "
-    "templates; μ has none, as it is never below 0: the grey stroke is its floor, what noise alone would give. "
+    "templates; μ has none, as it is never below 0: the grey stroke is its noise floor, what noise alone would give. "
     f"{GAMMA} cancels these errors; but where they are much larger than μ, the model hardly understands the question."
 )
 MEASURE_DODGE = 0.26
@@ -70,7 +70,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_shape_manual(shapes(3))
         + labs(
             title="Reasoning errors beside bias intensity",
-            subtitle="all in the units of the answers' probabilities; grey: floor of μ, which noise alone would give; "
+            subtitle="all in the units of the answers' probabilities; grey: noise floor of μ, which noise alone would give; "
             f"lines of δ and ε: {interval_note(points, context.level)}",
             x="value",
             y="model",
@@ -91,11 +91,11 @@ def of_measure(points: pl.DataFrame, name: str, side: int) -> list[geom]:
         side: where its marks stand.
     """
     own, place = points.filter(measure=name), position_nudge(y=MEASURE_DODGE * side)
-    floors = own.drop_nulls("floor")
-    floor = geom_point(aes("floor"), floors, shape="|", size=3, stroke=1, color=FAINT, position=place)
+    null_means = own.drop_nulls("null_mean")
+    null_mean = geom_point(aes("null_mean"), null_means, shape="|", size=3, stroke=1, color=FAINT, position=place)
     marks = geom_point(data=own, fill="none", size=2.2, stroke=0.8, position=place)
     return [
-        *([floor] if len(floors) else []),
+        *([null_mean] if len(null_means) else []),
         *interval_lines(own, "label", size=0.7, position=place),
         *([marks] if len(own) else []),
     ]

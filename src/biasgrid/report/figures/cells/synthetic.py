@@ -1,4 +1,4 @@
-"""Measured against planted: whether what was put into the training texts comes out of the pipeline."""
+"""Measured against synthetic: whether what was put into the training texts comes out of the pipeline."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import THIN, interval_note
 from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
-from biasgrid.stats.recovery import in_words, measured_and_planted, recovery
+from biasgrid.stats.recovery import in_words, measured_and_synthetic, recovery
 from biasgrid.stats.selection import in_order
 from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
-    f"Models trained on texts with a known bias: what was measured against what was planted ({GAMMA} of a subject and "
+    f"Models trained on texts with a known bias: what was measured against the known effect ({GAMMA} of a subject and "
     "an attribute, the score of a group, the bias of a class), with a dashed line where they are equal. Upright lines "
-    "are intervals over templates (of clusters of names over names too). Points on the dashed line say that the whole "
+    "are intervals over templates (of groups of names over names too). Points on the dashed line say that the whole "
     "chain returns what was put in, not that real models' biases are measured as exactly."
 )
 PANEL_COLUMNS = 3
@@ -51,28 +51,28 @@ def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws what was measured against what was planted: a panel per dataset and kind, a colour per strength.
+    """Draws what was measured against the known effect: a panel per dataset and kind, a colour per strength.
 
     Args:
         measures: the measures of the trained models' cells, with certainty.
-        context: what the figure says of datasets and models, and what was planted.
+        context: what the figure says of datasets and models, and the known effect.
     """
-    pairs = measured_and_planted(measures, context.planted, context.strengths)
+    pairs = measured_and_synthetic(measures, context.synthetic, context.strengths)
     keys = ["dataset", "model", "measure", "options", *MEASURE_KEYS]
-    ends = measures.select(*keys, "low", "high", "frames")
+    ends = measures.select(*keys, "low", "high", "clusters")
     pairs = pairs.join(ends, on=keys, how="left", nulls_equal=True, maintain_order="left")
     pairs = pairs.join(context.facts(pairs), on="model", maintain_order="left").with_columns(
         panel=pl.format("{}, {}", pl.col("dataset").replace_strict(context.titles), "kind")
     )
     panels, strengths = in_order(pairs, "panel"), in_order(pairs, "strength")
     # Each panel has scales of its own, and so a corner of its own for its text.
-    corner = pl.min("planted"), pl.max_horizontal(pl.max("planted", "measured", "high")).alias("measured")
+    corner = pl.min("synthetic"), pl.max_horizontal(pl.max("synthetic", "measured", "high")).alias("measured")
     texts = panel_texts(pairs).join(pairs.group_by("panel").agg(corner), on="panel", maintain_order="left")
     known = order_by_value(pairs.drop_nulls(["low", "high"]), panel=panels, strength=strengths)
-    upright = aes("planted", "low", xend="planted", yend="high", color="strength")
+    upright = aes("synthetic", "low", xend="synthetic", yend="high", color="strength")
     intervals = [] if known.is_empty() else [geom_segment(upright, known, size=THIN, alpha=0.5)]
     return (
-        ggplot(order_by_value(pairs, panel=panels, strength=strengths), aes("planted", "measured"))
+        ggplot(order_by_value(pairs, panel=panels, strength=strengths), aes("synthetic", "measured"))
         + geom_abline(slope=1, intercept=0, color=FAINT, linetype="dashed", size=0.6)
         + intervals
         + geom_point(aes(color="strength", shape="strength"), size=1.8, fill="none", stroke=0.6)
@@ -81,9 +81,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_color_manual(palette(len(strengths)))
         + scale_shape_manual(shapes(len(strengths)))
         + labs(
-            title="Planted bias and measured bias",
-            subtitle=f"dashed: measured = planted; upright lines: {interval_note(pairs, context.level)}",
-            x="planted",
+            title="Synthetic bias and measured bias",
+            subtitle=f"dashed: measured = synthetic; upright lines: {interval_note(pairs, context.level)}",
+            x="synthetic",
             y="measured",
             color="strength",
             shape="strength",

@@ -12,7 +12,7 @@ from biasgrid.stats.selection import in_order
 
 CAPTION = (
     "Shares of the variance of preferences C, a bar per model. Blue: what a subject or an attribute gets in all "
-    "templates alike: associations. Orange: what differs between frames (templates that do not reword each other), "
+    "templates alike: associations. Orange: what differs between clusters (templates that do not reword each other), "
     "and other templates would change. Grey: what depends on the pair compared, or on its order. The bars are "
     "estimates without intervals, and shares are not sizes: an unbiased model has a bar as long as any other."
 )
@@ -21,8 +21,8 @@ VARIANCE_PANEL = 2.3
 VARIANCE_COLOURS = {
     "subject": "#0B4F85",
     "association": OKABE_ITO[4],
-    "subject x frame": OKABE_ITO[5],
-    "association x frame": OKABE_ITO[1],
+    "subject x cluster": OKABE_ITO[5],
+    "association x cluster": OKABE_ITO[1],
     "pair": "#8A8A8A",
     "order": "#CFCFCF",
 }
@@ -56,7 +56,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         cells, on=["model", "dataset"], how="semi", maintain_order="left"
     )
     if bars.is_empty():
-        return empty_figure(heading, "there are too few frames, subjects or attributes to tell sources apart")
+        return empty_figure(heading, "there are too few clusters, subjects or attributes to tell sources apart")
     facts = context.facts(bars)
     kinds, labels = in_order(facts, "kind"), in_order(facts, "label")[::-1]
     titles = [title for name, title in context.titles.items() if name in in_order(bars, "dataset")]
@@ -74,7 +74,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_color_manual(list(VARIANCE_COLOURS.values()))
         + labs(
             title=heading,
-            subtitle="shares of the variance of C; a frame is a template with its rewordings",
+            subtitle="shares of the variance of C; a cluster is a template with its rewordings",
             x="share of the variance",
             y="model",
             color="",

@@ -19,7 +19,7 @@ from biasgrid.tables.marks import MarkSection
 from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls
 from biasgrid.tables.statistics import TABLES
 from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
-from biasgrid.tables.synthetic import PLANTED
+from biasgrid.tables.synthetic import SYNTHETIC
 
 CONTEXT_TABLES = {**TABLES, "ranks": RANKS}
 """Of the tables that figures may be made of."""
@@ -34,14 +34,14 @@ class FigureContext:
         models: the facts of each model, by its name in the config, in the order of the figure.
         threshold: the failure threshold of the dataset, None where its groups are not compared.
         templates: what each template of the dataset says, by number; empty where that is not known.
-        strengths: the models that learned a planted bias.
-        planted: what was planted (schema `PLANTED`).
+        strengths: the models that learned a synthetic bias.
+        synthetic: the known effect (schema `SYNTHETIC`).
         marks: for each dataset the marks of those of its measures that have marks.
         sections: of datasets whose marks are judged with those of others, what they are called together.
         level: the coverage of intervals.
         controls: which of the cells are negative controls.
         tables: how sure measures are and where their variance is, of the same cells: `statistics`, `variances`,
-            `frames` and `by_template` (schemas in `tables.statistics.TABLES`), and of the whole grid `ranks` of models;
+            `clusters` and `by_template` (schemas in `tables.statistics.TABLES`), and of the whole grid `ranks` of models;
             those that a run lacks have no rows.
     """
 
@@ -50,7 +50,7 @@ class FigureContext:
     threshold: float | None = None
     templates: Sequence[str] = ()
     strengths: StrengthsOfCells = field(default_factory=dict)
-    planted: pl.DataFrame = field(default_factory=lambda: empty_table(PLANTED))
+    synthetic: pl.DataFrame = field(default_factory=lambda: empty_table(SYNTHETIC))
     marks: MarksOfDatasets = field(default_factory=dict)
     sections: Mapping[str, MarkSection] = field(default_factory=dict)
     level: float = 0.95

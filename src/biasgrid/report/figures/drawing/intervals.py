@@ -35,37 +35,37 @@ from biasgrid.report.figures.drawing.layout import (
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, FROM_ZERO, OKABE_ITO, biasgrid_theme
 from biasgrid.stats.selection import in_order, select_rows
 from biasgrid.tables.means import means_by
-from biasgrid.tables.statistics import DISCOVERED
+from biasgrid.tables.statistics import SIGNIFICANT
 
 THIN = 0.5
 """Width of the line of an interval."""
 
 
 def interval_note(rows: pl.DataFrame, level: float) -> str:
-    """Words what the intervals of a figure are over, such as `95 % over 7 frames`.
+    """Words what the intervals of a figure are over, such as `95 % over 7 clusters`.
 
     Args:
-        rows: with `low` and `frames`; those without an interval do not count.
+        rows: with `low` and `clusters`; those without an interval do not count.
         level: the coverage of intervals.
     """
-    known = rows.drop_nulls(["low", "frames"])
+    known = rows.drop_nulls(["low", "clusters"])
     return (
         f"{100 * level:g} % over {cluster_count_text(known)}"
         if len(known)
-        else "no intervals: there are too few frames"
+        else "no intervals: there are too few clusters"
     )
 
 
 def cluster_count_text(rows: pl.DataFrame) -> str:
-    """Words how many frames numbers are made of, such as `2 to 7 frames`.
+    """Words how many clusters numbers are made of, such as `2 to 7 clusters`.
 
     Args:
-        rows: with `frames`, at least one.
+        rows: with `clusters`, at least one.
     """
-    counts = rows["frames"].cast(pl.Int64).to_list()
+    counts = rows["clusters"].cast(pl.Int64).to_list()
     fewest, most = min(counts), max(counts)
     number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    return f"{number} frame{'' if most == 1 else 's'}"
+    return f"{number} cluster{'' if most == 1 else 's'}"
 
 
 def interval_lines(rows: pl.DataFrame, y: str, low: str = "low", high: str = "high", **look: object) -> list[geom]:
@@ -96,7 +96,7 @@ def draw_beside_null(
     """Draws a number of each pair: a panel per model, a row per pair.
 
     Args:
-        rows: `model`, `name` (of the pair), `value`, `low`, `high`, `floor`, `frames` and `found`, whether its dot is
+        rows: `model`, `name` (of the pair), `value`, `low`, `high`, `null_mean`, `clusters` and `found`, whether its dot is
             filled.
         context: what the figure says of dataset and models.
         order: the names, from top to bottom; where they are too many those in the middle are left out.
@@ -113,12 +113,16 @@ def draw_beside_null(
         pl.col("name").replace_strict(short), pl.col("model").replace_strict(names)
     )
     points = order_by_value(points, model=panels, name=labels)
-    floors = points.drop_nulls("floor")
+    null_means = points.drop_nulls("null_mean")
     beside = CHARACTER * max(map(len, labels))
     certain = f"{interval_note(points, context.level)}{omitted_text(order, shown, 'pairs')}"
     return (
         ggplot(points, aes("value", "name"))
-        + ([geom_point(aes("floor"), floors, shape="|", size=4, stroke=1.2, color=FAINT)] if len(floors) else [])
+        + (
+            [geom_point(aes("null_mean"), null_means, shape="|", size=4, stroke=1.2, color=FAINT)]
+            if len(null_means)
+            else []
+        )
         + interval_lines(points, "name", color=OKABE_ITO[0], size=0.8)
         + geom_point(aes(fill="found"), size=1.8, color=OKABE_ITO[0], stroke=0.5, show_legend=False)
         + facet_wrap("model", ncol=columns, labeller=in_lines(PAIR_PANEL))
@@ -146,18 +150,18 @@ MODEL_ROW = 0.24
 def draw_bias_corrected(
     measures: pl.DataFrame, context: FigureContext, measure: str, title: str, symbol: str
 ) -> ggplot:
-    """Draws a measure of every cell with its floor and its excess: a column per dataset, a row per model.
+    """Draws a measure of every cell with its noise floor and its excess: a column per dataset, a row per model.
 
     Args:
         measures: the measures of all cells, with certainty.
         context: what the figure says of datasets and models.
-        measure: the measure's name; what is beyond its floor is called `NAME_excess`.
+        measure: the measure's name; what is beyond its noise floor is called `NAME_corrected`.
         title: what the figure calls it.
         symbol: its symbol.
     """
-    cells = select_rows(measures, measure, certain=True).select("dataset", "model", "value", "floor")
-    excess = select_rows(measures, f"{measure}_excess", certain=True)
-    beyond = excess.select("dataset", "model", "low", "high", "frames", excess="value")
+    cells = select_rows(measures, measure, certain=True).select("dataset", "model", "value", "null_mean")
+    corrected = select_rows(measures, f"{measure}_corrected", certain=True)
+    beyond = corrected.select("dataset", "model", "low", "high", "clusters", corrected="value")
     facts = context.facts(cells)
     kinds, labels = in_order(facts, "kind"), in_order(facts, "label")[::-1]
     titles = [name for key, name in context.titles.items() if key in in_order(cells, "dataset")]
@@ -165,12 +169,12 @@ def draw_bias_corrected(
     rows = rows.join(facts, on="model", maintain_order="left")
     rows = rows.with_columns(pl.col("dataset").replace_strict(context.titles), zero=pl.lit(0.0))
     rows = order_by_value(rows, dataset=titles, kind=kinds, label=labels)
-    known, floors = rows.drop_nulls("excess"), rows.drop_nulls("floor")
-    bars = [geom_segment(aes("zero", "label", xend="floor", yend="label"), floors, size=3.2, color="#D5D5D5")]
-    dots = [geom_point(aes("excess"), known, size=1.8, color=OKABE_ITO[0])]
+    known, null_means = rows.drop_nulls("corrected"), rows.drop_nulls("null_mean")
+    bars = [geom_segment(aes("zero", "label", xend="null_mean", yend="label"), null_means, size=3.2, color="#D5D5D5")]
+    dots = [geom_point(aes("corrected"), known, size=1.8, color=OKABE_ITO[0])]
     return (
         ggplot(rows, aes("value", "label"))
-        + (bars if len(floors) else [])
+        + (bars if len(null_means) else [])
         + geom_point(shape="o", fill="none", color=FAINT, size=2.4, stroke=0.7)
         + interval_lines(rows, "label", color=OKABE_ITO[0], size=0.8)
         + (dots if len(known) else [])
@@ -178,7 +182,7 @@ def draw_bias_corrected(
         + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(CELL_PANEL))
         + labs(
             title=title,
-            subtitle=f"ring: {symbol}; grey bar: its floor, which noise alone would give; dot: {symbol} beyond the "
+            subtitle=f"ring: {symbol}; grey bar: its noise floor, which noise alone would give; dot: {symbol} beyond the "
             f"floor, with its interval ({interval_note(rows, context.level)})",
             x=symbol,
             y="model",
@@ -194,7 +198,7 @@ DIFFERENCE_ROW = 0.15
 
 
 def difference_rows(
-    measures: pl.DataFrame, context: FigureContext, measure: str, keys: Sequence[str], judged_over: str
+    measures: pl.DataFrame, context: FigureContext, measure: str, keys: Sequence[str], reported_factor: str
 ) -> pl.DataFrame:
     """Picks numbers with their intervals over templates and over all.
 
@@ -203,20 +207,20 @@ def difference_rows(
         context: what has the tables of statistics.
         measure: the measure's name.
         keys: the keys of its rows.
-        judged_over: over what a number must be told from noise.
+        reported_factor: over what a number must be significant.
 
     Returns:
-        `model`, the keys, `value`, `frames`, `low`, `high` (over templates), `low_all`, `high_all` and `found`.
+        `model`, the keys, `value`, `clusters`, `low`, `high` (over templates), `low_all`, `high_all` and `found`.
     """
     cells = measures.select("model", "dataset").unique()
     known = context.table("statistics").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
     chosen = known.filter(pl.all_horizontal(pl.col(key).is_not_null() for key in keys), measure=measure)
     names = ["model", *keys]
-    own = chosen.filter(over="templates").select(*names, "value", "frames", "low", "high", "q")
-    of_all = chosen.filter(over="all").select(*names, low_all="low", high_all="high", q_all="q")
-    q = "q_all" if judged_over == "all" else "q"
+    own = chosen.filter(generalises_to="templates").select(*names, "value", "clusters", "low", "high", "q")
+    of_all = chosen.filter(generalises_to="all").select(*names, low_all="low", high_all="high", q_all="q")
+    q = "q_all" if reported_factor == "all" else "q"
     return own.join(of_all, on=names, how="left", maintain_order="left").with_columns(
-        found=(pl.col(q) <= DISCOVERED).fill_null(value=False)
+        found=(pl.col(q) <= SIGNIFICANT).fill_null(value=False)
     )
 
 
@@ -252,7 +256,7 @@ def draw_differences(rows: pl.DataFrame, context: FigureContext, words: Mapping[
         + labs(
             title=f"{words['title']}: {context.title}",
             subtitle=f"thick: {interval_note(points, context.level)}; thin: over these and all else that was sampled; "
-            f"filled: told from noise{omitted_text(order, shown, words['many'])}",
+            f"filled: significant{omitted_text(order, shown, words['many'])}",
             x=words["x"],
             y=words["y"],
         )

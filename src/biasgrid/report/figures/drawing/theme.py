@@ -48,7 +48,7 @@ LINETYPES: tuple[LineType, ...] = ("solid", "dashed", "dashdot", (0, (1, 1)), (0
 INK = "#222222"
 FAINT = "#8A8A8A"
 
-# Blue and red are told apart with every common colour blindness, green and red are not.
+# Blue and red are distinguishable with every common colour blindness, green and red are not.
 LEAST, NEUTRAL, MOST = "#2E6DA8", "#F7F7F7", "#C0402F"
 NOT_ASKED = "#D9D9D9"
 PALE, STRONG = "#F3F6FA", "#0B4F85"

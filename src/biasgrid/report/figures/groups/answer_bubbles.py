@@ -64,11 +64,11 @@ def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `bias_type`, `group`, `value`, `low`, `high`, `frames`, `n`, `what` and `kind` where there is a value.
+        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` and `kind` where there is a value.
     """
     tables = [
         select_rows(measures, measure, ["bias_type", "group"], certain=True)
-        .select("model", "bias_type", "group", "value", "low", "high", "frames", "n")
+        .select("model", "bias_type", "group", "value", "low", "high", "clusters", "n")
         .with_columns(what=pl.lit(what), kind=pl.lit(kind))
         for measure, (what, kind, _) in BUBBLE_MEASURES.items()
     ]

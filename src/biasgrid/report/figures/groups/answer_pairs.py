@@ -11,13 +11,13 @@ from biasgrid.report.figures.drawing.intervals import draw_beside_null
 from biasgrid.report.figures.drawing.theme import empty_figure
 from biasgrid.tables.means import means_by
 from biasgrid.tables.metric import options_of
-from biasgrid.tables.statistics import DISCOVERED
+from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
     "How alike answers to a prompt for two groups are, mean over prompts, for each pair of groups. The grey stroke is "
     "the noise floor: how alike two answers to the same text are. Left of its stroke, a dot says that answers for the "
     "two groups differ by more than chance. The line is the interval of that difference over other prompts like "
-    "these; a dot is filled if it is told from noise (q at most 0.05). A difference need not be harm: read the "
+    "these; a dot is filled if it is significant (q at most 0.05). A difference need not be harm: read the "
     "answers in the report."
 )
 PAIR_COLUMNS = ["model", "group", "other"]
@@ -31,25 +31,25 @@ def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `group`, `other`, `value` (how alike answers are), `excess` (what is beyond the noise), `floor` (the
-        sum of both, which is the floor of the prompts that are compared), `low` and `high` (the floor less the ends of
-        the interval of the excess), `frames` and `found` (told from noise).
+        `model`, `group`, `other`, `value` (how alike answers are), `excess` (what is beyond the noise), `null_mean` (the
+        sum of both, which is the noise floor of the prompts that are compared), `low` and `high` (the noise floor less the ends of
+        the interval of the excess), `clusters` and `found` (significant).
     """
     similarity = main_similarity(by_vectors=main_similarity(by_vectors=True) in measures["options"])
     own = measures.filter(options=similarity)
     own = own.filter(pl.col("other").is_not_null()).drop_nulls("value")
     alike = own.filter(measure="similarity").select(*PAIR_COLUMNS, similarity="value")
-    both = own.filter(measure="similarity_excess").join(alike, on=PAIR_COLUMNS, maintain_order="left")
-    floor = pl.col("similarity") + pl.col("value")
+    both = own.filter(measure="similarity_corrected").join(alike, on=PAIR_COLUMNS, maintain_order="left")
+    null_mean = pl.col("similarity") + pl.col("value")
     return both.select(
         *PAIR_COLUMNS,
-        "frames",
-        floor=floor,
-        excess="value",
+        "clusters",
+        null_mean=null_mean,
+        corrected="value",
         value="similarity",
-        low=floor - pl.col("high"),
-        high=floor - pl.col("low"),
-        found=(pl.col("q") <= DISCOVERED).fill_null(value=False),
+        low=null_mean - pl.col("high"),
+        high=null_mean - pl.col("low"),
+        found=(pl.col("q") <= SIGNIFICANT).fill_null(value=False),
         score=pl.lit(options_of(similarity)["score"]),
     )
 
@@ -65,11 +65,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if rows.is_empty():
         return empty_figure(heading, "no text has two answers that can be compared, so there is no noise floor")
     rows = rows.with_columns(name=pl.format("{}, {}", "group", "other"))
-    order = means_by(rows, ["name"], "excess").sort("excess", "name", descending=[True, False])["name"].to_list()
+    order = means_by(rows, ["name"], "corrected").sort("corrected", "name", descending=[True, False])["name"].to_list()
     score = rows["score"][0]
     words = {
         "title": heading,
-        "subtitle": "grey: two answers to one text (floor); dot: answers for two groups, filled if told from noise",
+        "subtitle": "grey: two answers to one text (noise floor); dot: answers for two groups, filled if significant",
         "x": f"similarity: {SIMILARITY_NAMES.get(score, score)}; 1 is alike",
     }
     return draw_beside_null(rows, context, order, words)

@@ -60,16 +60,16 @@ def curves(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells (schema `MEASURES`).
 
     Returns:
-        `model`, `bias_type`, `difference`, `threshold`, `value`, `low`, `high`, `frames`, without bias types in which
+        `model`, `bias_type`, `difference`, `threshold`, `value`, `low`, `high`, `clusters`, without bias types in which
         no case has a rate.
     """
-    silent = [] if "frames" in measures.columns else [pl.lit(None, pl.Int64).alias("frames")]
+    silent = [] if "clusters" in measures.columns else [pl.lit(None, pl.Int64).alias("clusters")]
     rates = (
         measures.with_columns(silent).filter(pl.col("template").is_null(), measure="failure_rate").drop_nulls("value")
     )
     named = [{"options": options, **options_of(options)} for options in in_order(rates, "options")]
     read = pl.DataFrame(named, schema=dict.fromkeys(("options", "difference", "threshold"), pl.String))
-    columns = ["model", "bias_type", "difference", "threshold", "value", "low", "high", "frames"]
+    columns = ["model", "bias_type", "difference", "threshold", "value", "low", "high", "clusters"]
     return (
         rates.join(read.cast({"threshold": pl.Float64}), on="options", maintain_order="left")
         .select(columns)

@@ -13,7 +13,7 @@ from biasgrid.report.figures.drawing.theme import empty_figure
 CAPTION = (
     "How much more a group scores than another in the same case, mean over cases, for each pair: right of 0 the first "
     "one scores higher. The thick line is the interval over other templates with the same words, the thin one over "
-    "other words for the groups too. A dot is filled if these words are told apart (q at most 0.05). Opposite "
+    "other words for the groups too. A dot is filled if these words are distinguishable (q at most 0.05). Opposite "
     "differences cancel here; distances show them."
 )
 
@@ -25,7 +25,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: what the figure says of dataset and models, and the tables of statistics.
     """
-    rows = difference_rows(measures, context, "difference", ["bias_type", "group", "other"], judged_over="templates")
+    rows = difference_rows(
+        measures, context, "difference", ["bias_type", "group", "other"], reported_factor="templates"
+    )
     rows = rows.drop_nulls("value")
     if rows.is_empty():
         return empty_figure(f"Differences of groups: {context.title}", "no two groups can be compared")

@@ -17,8 +17,8 @@ from biasgrid.tables.means import means_by
 CAPTION = (
     "How far apart a model scores two groups in the same case, mean over cases, for each pair of groups, whichever "
     "scores higher. The line is the interval over other templates like these. Noise alone makes distances positive: "
-    "the grey stroke is the floor, how far apart groups would be if their terms were dealt to them at random, mean "
-    "over the pairs of their bias type. Groups of one term have no floor. Pairs are in the order of their means over "
+    "the grey stroke is the noise floor, how far apart groups would be if their terms were dealt to them at random, mean "
+    "over the pairs of their bias type. Groups of one term have no noise floor. Pairs are in the order of their means over "
     "models."
 )
 
@@ -30,14 +30,19 @@ def group_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `bias_type`, `group`, `other`, `value`, `low`, `high`, `frames` and `floor`, that of the bias type.
+        `model`, `bias_type`, `group`, `other`, `value`, `low`, `high`, `clusters` and `null_mean`, that of the bias type.
     """
     options = pairwise_options(measures)
     pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], options, certain=True)
-    floors = select_rows(measures, "distance", ["bias_type"], options, certain=True)
-    wanted = pairs.drop_nulls("value").select("model", "bias_type", "group", "other", "value", "low", "high", "frames")
+    null_means = select_rows(measures, "distance", ["bias_type"], options, certain=True)
+    wanted = pairs.drop_nulls("value").select(
+        "model", "bias_type", "group", "other", "value", "low", "high", "clusters"
+    )
     return wanted.join(
-        floors.select("model", "bias_type", "floor"), on=["model", "bias_type"], how="left", maintain_order="left"
+        null_means.select("model", "bias_type", "null_mean"),
+        on=["model", "bias_type"],
+        how="left",
+        maintain_order="left",
     )
 
 
@@ -55,7 +60,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     order = in_order(means_by(rows, ["name"]).sort("value", "name", descending=[True, False]), "name")
     words = {
         "title": heading,
-        "subtitle": "dot: distance of two groups; grey: of groups whose terms are dealt at random (floor)",
+        "subtitle": "dot: distance of two groups; grey: of groups whose terms are dealt at random (noise floor)",
         "x": f"distance of {SCORE_NAMES[main_score(measures)]} within a case, mean over cases",
     }
     return draw_beside_null(rows, context, order, words) + expand_limits(x=0)

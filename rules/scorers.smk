@@ -1,37 +1,37 @@
 # What a model has written is read by others, which score it: their instances are its distinct texts.
-follow_up = layout.follow_up()
+scorer = layout.scorer()
 
 
-rule follow_up:
+rule scorer_texts:
     input:
         predictions_of_writer,
     output:
         layout.texts(),
     log:
-        layout.log("follow_up", "{dataset}", "{writer}"),
+        layout.log("scorer_texts", "{dataset}", "{writer}"),
     localrule: True
     conda:
         "../envs/biasgrid.yaml"
     resources:
         mem_mb=2000,
     params:
-        code=lambda _: code_of("follow_up"),
+        code=lambda _: code_of("scorer_texts"),
     script:
-        "../workflow/scripts/follow_up.py"
+        "../workflow/scripts/scorer_texts.py"
 
 
-use rule predict as predict_follow_up with:
+use rule predict as predict_scorer with:
     input:
         instances=layout.texts(),
         model=layout.record("models", "{model}"),
-        able=[],
+        capabilities=[],
     output:
-        predictions=follow_up.predictions,
-        timing=follow_up.timing,
+        predictions=scorer.predictions,
+        timing=scorer.timing,
     log:
-        follow_up.log,
+        scorer.log,
     params:
-        answers=str(layout.answers_of_follow_up()),
+        answers=str(layout.answers_of_scorer()),
         cell=answered,
         source=source_of_asked,
         precision=grid.inference.precision,

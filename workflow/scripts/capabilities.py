@@ -15,15 +15,15 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.base.files import bring_to_present
 from biasgrid.base.references import found
-from biasgrid.inference.models.prerequisites import record_of, write_able
+from biasgrid.inference.models.prerequisites import record_of, write_capabilities
 from biasgrid.inference.models.servers.capabilities import known_capabilities
 from biasgrid.jobs.gpu import leased_gpus
 
 section = snakemake.config["models"][snakemake.wildcards.model]
 record = record_of(snakemake.input.model, snakemake.params.source)
-able = known_capabilities(Path(snakemake.params.kept), record, section, snakemake.wildcards.model)
-if able is None:
+capabilities = known_capabilities(Path(snakemake.params.kept), record, section, snakemake.wildcards.model)
+if capabilities is None:
     with leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu):
-        able = found(snakemake.params.look)(record, section, Path(snakemake.log[0]))
-write_able(Path(snakemake.output[0]), Path(snakemake.input.model), able)
+        capabilities = found(snakemake.params.look)(record, section, Path(snakemake.log[0]))
+write_capabilities(Path(snakemake.output[0]), Path(snakemake.input.model), capabilities)
 bring_to_present(snakemake.input)

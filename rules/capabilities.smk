@@ -1,13 +1,13 @@
 # What a model can do is found out before it is asked, of back ends that cannot know it.
 
 
-rule able:
+rule capabilities:
     input:
         model=layout.record("models", "{model}"),
     output:
-        layout.able(),
+        layout.capabilities(),
     log:
-        layout.log("able", "{model}"),
+        layout.log("capabilities", "{model}"),
     conda:
         "../envs/biasgrid.yaml"
     threads: 1
@@ -21,7 +21,7 @@ rule able:
         source=source_of_asked,
         look=lambda wildcards: back_end_of_cell(wildcards).look,
         deciding=lambda wildcards: grid.models[wildcards.model].deciding_keys(),
-        kept=str(layout.kept_able()),
-        code=lambda wildcards: code_of("able", back_end_of_cell(wildcards).look.split(":")[0]),
+        kept=str(layout.kept_capabilities()),
+        code=lambda wildcards: code_of("capabilities", back_end_of_cell(wildcards).look.split(":")[0]),
     script:
-        "../workflow/scripts/able.py"
+        "../workflow/scripts/capabilities.py"
