@@ -14,7 +14,7 @@ from biasgrid.stats.cell import Settings, without_columns
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import Cell
 from biasgrid.stats.jackknife import left_out
-from biasgrid.stats.null import corrected, strength_of
+from biasgrid.stats.null import corrected_statistic, strength_of
 from biasgrid.tables.comparison import TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.files import empty_table, write_table
 from biasgrid.tables.metric import Mark
@@ -32,7 +32,7 @@ def numbers_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame
     counts = np.ones_like(values)
 
     def whole(chosen: Array) -> list[float]:
-        return [corrected(chosen.mean(axis=-1), chosen, "mu"), strength_of(chosen, np.ones_like(chosen))]
+        return [corrected_statistic(chosen.mean(axis=-1), chosen, "mu"), strength_of(chosen, np.ones_like(chosen))]
 
     clusters = values.shape[-1]
     each = np.full((2, clusters), np.nan)

@@ -11,7 +11,7 @@ from biasgrid.stats.failures import effective_interval
 from biasgrid.stats.intervals import Source, half_width
 from biasgrid.stats.jackknife import jackknife, jackknife_of_means
 from biasgrid.stats.multiplicity import LEVEL
-from biasgrid.stats.null import corrected, statistic
+from biasgrid.stats.null import corrected_statistic, statistic
 
 
 @pytest.mark.parametrize(("spread", "least"), [(0.0, 0.94), (0.6, 0.93)])
@@ -65,12 +65,12 @@ def corrected_with_interval(values: Array) -> tuple[float, float]:
     """mu excess, and half the width of its interval."""
     clusters = values.shape[-1]
 
-    def corrected(chosen: Array) -> float:
-        return corrected(chosen.mean(axis=-1), chosen, "mu")
+    def of(chosen: Array) -> float:
+        return corrected_statistic(chosen.mean(axis=-1), chosen, "mu")
 
-    without = [corrected(np.delete(values, cluster, axis=-1)) for cluster in range(clusters)]
+    without = [of(np.delete(values, cluster, axis=-1)) for cluster in range(clusters)]
     variance, _ = jackknife(np.array([without]))
-    return corrected(values), float(half_width([Source(variance, np.array([clusters - 1.0]))], 0.05)[0])
+    return of(values), float(half_width([Source(variance, np.array([clusters - 1.0]))], 0.05)[0])
 
 
 @pytest.mark.parametrize("strength", [0.0, 1.0])
@@ -97,7 +97,7 @@ def test_models_without_bias_do_not_differ_because_one_is_noisier() -> None:
     by_corrected, by_mu = [], []
     for _ in range(100):
         one, other = 0.5 * world(random, 7), world(random, 7)
-        for find, rejected in ((lambda v: corrected(v.mean(axis=-1), v, "mu"), by_corrected), (mu_of, by_mu)):
+        for find, rejected in ((lambda v: corrected_statistic(v.mean(axis=-1), v, "mu"), by_corrected), (mu_of, by_mu)):
             without = [find(np.delete(one, f, axis=-1)) - find(np.delete(other, f, axis=-1)) for f in range(7)]
             variance, _ = jackknife(np.array([without]))
             half = half_width([Source(variance, np.array([6.0]))], 0.05)[0]

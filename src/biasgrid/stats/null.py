@@ -119,7 +119,7 @@ def signed_root(square: FloatArray | float) -> FloatArray:
     return np.asarray(np.sign(square) * np.sqrt(np.abs(square)))
 
 
-def corrected(means: FloatArray, values: FloatArray, name: Statistic) -> float:
+def corrected_statistic(means: FloatArray, values: FloatArray, name: Statistic) -> float:
     """Returns a statistic without what noise adds to it: the signed root of its square less that of its noise floor.
 
     Args:

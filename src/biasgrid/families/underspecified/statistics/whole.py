@@ -14,7 +14,7 @@ from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.stats.cell import Settings, without_columns
 from biasgrid.stats.intervals import Source, ends, half_width
 from biasgrid.stats.jackknife import jackknife, left_out
-from biasgrid.stats.null import Statistic, corrected, held_out, null_mean_of, statistic, strength_of
+from biasgrid.stats.null import Statistic, corrected_statistic, held_out, null_mean_of, statistic, strength_of
 from biasgrid.stats.permutation import permute, utilities
 from biasgrid.tables.statistics import UNKNOWN
 
@@ -56,7 +56,7 @@ class ByCluster:
 
     def corrected(self, name: Statistic) -> float:
         """Returns mu or eta without what noise adds."""
-        return corrected(self.means, self.values, name)
+        return corrected_statistic(self.means, self.values, name)
 
     def strength(self) -> float:
         """Returns the size of associations without noise."""
