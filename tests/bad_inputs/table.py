@@ -18,7 +18,7 @@ UNKNOWN = [
     bad("titel", "x", "titel: unknown key (did you mean 'title'?); expected one of"),
     bad("inference.precison", "float32", "inference.precison: unknown key (did you mean 'precision'?)"),
     bad("models.masked.foldr", "x", "models.masked.foldr: unknown key (did you mean 'folder'?)"),
-    bad("models.taught.train.plantd", "x", "models.taught.train.plantd: unknown key (did you mean 'synthetic'?)"),
+    bad("models.taught.train.synthetc", "x", "models.taught.train.synthetc: unknown key (did you mean 'synthetic'?)"),
     bad("models.taught.train.hyperparameters.epoch", 1, "epoch: unknown key (did you mean 'epochs'?)"),
     bad("models.published.predictions.people.fil", "x", "people.fil: unknown key (did you mean 'file'?)"),
     bad("datasets.people.subject", "x", "datasets.people.subject: unknown key (did you mean 'subjects'?)"),

@@ -74,8 +74,8 @@ def gate(results: Path, *arguments: str) -> tuple[int, str]:
         ("two", "mu_corrected=0.05", "interval", 3, "mu_corrected 0.01 has no interval (2 clusters)"),
         ("two", "mu_corrected=0.05", "value", 0, "within         gender/two: mu_corrected 0.01; at most 0.05"),
         ("odd", "mu_corrected=0.05", "value", 3, f"mu_corrected is {UNKNOWN}; at most 0.05"),
-        ("new", "significant_tests=2", "interval", 0, "significant results 2; at most 2"),
-        ("new", "significant_tests=1", "interval", 1, "significant results 2; at most 1"),
+        ("new", "significant_tests=2", "interval", 0, "significant_tests 2; at most 2"),
+        ("new", "significant_tests=1", "interval", 1, "significant_tests 2; at most 1"),
     ],
 )
 def test_a_number_is_judged_by_the_upper_end_of_its_interval(
@@ -97,7 +97,7 @@ def test_what_lies_above_counts_more_than_what_is_not_measurable(results: Path) 
     ("arguments", "message"),
     [
         ((), "there is no threshold; expected --max DATASET.MEASURE=NUMBER"),
-        (("--max", "gender.mu_exces=1"), "unknown measure 'mu_exces' (did you mean 'mu_corrected'?)"),
+        (("--max", "gender.mu_corected=1"), "unknown measure 'mu_corected' (did you mean 'mu_corrected'?)"),
         (("--max", "gende.mu_corrected=1"), "unknown dataset 'gende' (did you mean 'gender'?)"),
         (("--max", "gender.mu_corrected=many"), "'gender.mu_corrected=many'; expected DATASET.MEASURE=NUMBER"),
         (("--max", "gender.mu_corrected=nan"), "expected DATASET.MEASURE=NUMBER"),
@@ -139,13 +139,13 @@ def test_thresholds_of_a_config_name_what_it_has() -> None:
         "mu_corrected": 0.05,
         "significant_tests": 0,
     }
-    wrong = {"gender": {"mu_exces": 1}, "gendre": {"mu": 1}}
+    wrong = {"gender": {"mu_corected": 1}, "gendre": {"mu": 1}}
     with pytest.raises(InputError) as caught:
         parse_config(content | {"thresholds": wrong}, "c.yaml")
     told = [str(fault).split(";")[0] for fault in caught.value.faults]
     assert told == [
         "c.yaml, thresholds: unknown name 'gendre' (did you mean 'gender'?)",
-        "c.yaml, thresholds.gender: unknown name 'mu_exces' (did you mean 'mu_corrected'?)",
+        "c.yaml, thresholds.gender: unknown name 'mu_corected' (did you mean 'mu_corrected'?)",
     ]
 
 

@@ -80,7 +80,7 @@ def test_data_are_exact_for_programs_and_visible_on_a_terminal(capsys: pytest.Ca
     print_units(rows, OutputFormat.jsonl)
     assert json.loads(capsys.readouterr().out)["said"] == rows["said"][0]
     code = "import polars as pl; from biasgrid.cli.commands.explain import *; "
-    code += "print_units(pl.DataFrame({'a': ['\\x1b[31m']}), Format.csv)"
+    code += "print_units(pl.DataFrame({'a': ['\\x1b[31m']}), OutputFormat.csv)"
     told, end = pty.openpty()
     subprocess.run([sys.executable, "-c", code], stdout=end, check=True)
     os.close(end)

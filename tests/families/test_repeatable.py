@@ -58,12 +58,12 @@ def measured():
 
 runs = {
     "expand": lambda: [expanded()],
-    "plant": lambda: [load(stage(family, "synthetic")).plant(instances, strength)],
+    "synthetic": lambda: [load(stage(family, "synthetic")).known_effects(instances, strength)],
     "measure": measured,
 }
 for what, run in runs.items():
     for _ in range(times):
-        bits = [cluster.cast({pl.Categorical: pl.String}).write_ipc(None).getvalue() for cluster in run()]
+        bits = [table.cast({pl.Categorical: pl.String}).write_ipc(None).getvalue() for table in run()]
         print(what, sha256(b"".join(bits)).hexdigest())
 """
 

@@ -149,9 +149,9 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
     assert "(90 %)" in page.text
     assert "cells with 3 clusters only" in page.text
     squad, detailed = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
-    assert squad[2:4] == ["0.123floor 0.050", "0.100\N{MINUS SIGN}0.010 to 0.200"]
+    assert squad[2:4] == ["0.123noise floor 0.050", "0.100\N{MINUS SIGN}0.010 to 0.200"]
     assert squad[-2:] == ["7", "1,200"]
-    assert detailed[2] == "0.123floor 0.050, p 0.002, n 4"
+    assert detailed[2] == "0.123noise floor 0.050, p 0.002, n 4"
     assert detailed[-1] == "7"
 
 

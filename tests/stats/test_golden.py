@@ -108,7 +108,7 @@ def test_measures_of_cells(name: str) -> None:
     for measure in ("mu", "eta"):
         row, corrected = of_cell(name, measure), of_cell(name, f"{measure}_corrected")
         found = {"value": row["value"], "null_mean": row["null_mean"], "corrected": corrected["value"]}
-        found |= {f"excess_{column}": corrected[column] for column in ("se", "low", "high")}
+        found |= {f"corrected_{column}": corrected[column] for column in ("se", "low", "high")}
         for column, number in found.items():
             assert_golden(as_number(number), golden[measure].get(column), f"{measure} {column}")
     assert_golden(as_number(of_cell(name, "mu_held_out")["value"]), golden["mu"]["held_out"], "held out")

@@ -123,7 +123,9 @@ def test_what_was_found_out_of_another_model_is_refused(tmp_path: Path) -> None:
     write_capabilities(capabilities, record, {"scored_by": "top"})
     assert read_capabilities(capabilities, record) == {"scored_by": "top"}
     record.write_text(json.dumps({"keys": {"url": "2"}}))
-    with pytest.raises(UserError, match=r"able.json: found out of another model than that of .*a.json; remove it"):
+    with pytest.raises(
+        UserError, match=r"capabilities.json: found out of another model than that of .*a.json; remove it"
+    ):
         read_capabilities(capabilities, record)
     # As an earlier version wrote it.
     capabilities.write_text(json.dumps({"scored_by": "top"}))

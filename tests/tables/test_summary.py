@@ -100,18 +100,22 @@ def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
     summary = summarise(measures_of("bert", "gender"), MODELS, headlines, statistics=known)
     validate(summary, SUMMARY, "summary")
     (line,) = side_by_side(summary).to_dicts()
-    found = {name: value for name, value in line.items() if name.startswith(("mu", "delta", "disc", "clusters"))}
+    found = {
+        name: value
+        for name, value in line.items()
+        if name.startswith(("mu", "delta", "significant", "tested", "clusters"))
+    }
     assert found == {
         "clusters": 7,
         **{
             "mu": 0.5,
-            "mu_null": 0.2,
+            "mu_null_mean": 0.2,
             "mu_p": 0.001,
             "mu_corrected": 0.45,
             "mu_corrected_low": 0.3,
             "mu_corrected_high": 0.6,
         },
-        **{"significant_tests": 1, "discoveries_of": 2, "delta": 0.1, "delta_low": 0.05, "delta_high": 0.15},
+        **{"significant_tests": 1, "tested": 2, "delta": 0.1, "delta_low": 0.05, "delta_high": 0.15},
     }
     silent = summarise(measures_of("bert", "gender"), MODELS, headlines, statistics=known.clear())
     assert "significant_tests" not in silent["measure"].to_list()

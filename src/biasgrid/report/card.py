@@ -114,7 +114,7 @@ def interval_in_words(row: Mapping[str, Any]) -> str:
     """Words what is known of a number beside its value."""
     if row["low"] is not None:
         return f"{number_format(row['low'])} to {number_format(row['high'])}"
-    return f"floor {number_format(row['null_mean'])}" if row["null_mean"] is not None else "\N{EN DASH}"
+    return f"noise floor {number_format(row['null_mean'])}" if row["null_mean"] is not None else "\N{EN DASH}"
 
 
 def distinct_values(values: Iterator[Any]) -> Sequence[Any]:

@@ -14,12 +14,12 @@ def look_alikes(frames: pl.DataFrame) -> list[str]:
     Args:
         frames: the frames of a cell (schema `CLUSTERS`).
     """
-    templates = dict(frames.select("frame", "templates").iter_rows())
+    templates = dict(frames.select("cluster", "templates").iter_rows())
     rows = frames.filter(pl.col("likeness") > ALIKE).iter_rows(named=True)
     # Two that are most like each other are told once.
-    pairs = {tuple(sorted((row["frame"], row["like"]))): row["likeness"] for row in rows}
+    pairs = {tuple(sorted((row["cluster"], row["like"]))): row["likeness"] for row in rows}
     return [
         f"templates {templates[one]} and {templates[other]} say nearly the same: what is not common to all frames "
-        f"correlates by {likeness:.2f} in them; put them into one frame (`template_clusters` of the dataset)"
+        f"correlates by {likeness:.2f} in them; put them into one cluster (`template_clusters` of the dataset)"
         for (one, other), likeness in pairs.items()
     ]

@@ -135,7 +135,7 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `clusters`, a column for each headline measure,
-        columns such as `mu_low` for what is known of it and `mu mark` for its mark, `discoveries_of` (how many
+        columns such as `mu_low` for what is known of it and `mu mark` for its mark, `tested` (how many
         were tested) and `flag`, why these are withheld. `n` is that of the last measure: how many
         swap groups or cases were measured.
     """
@@ -149,7 +149,7 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
         of_each[name] = pl.col("value").filter(chosen).first()
         of_each |= {f"{name}_{each}": pl.col(each).filter(chosen).first() for each in known[name]}
         if name == "significant_tests":
-            of_each[f"{name}_of"] = pl.col("n").filter(chosen).first()
+            of_each["tested"] = pl.col("n").filter(chosen).first()
         if headlines.filter(measure=name)["mark"].count():
             of_each[f"{name} mark"] = pl.col("mark").filter(chosen).first()
     lines = headlines.group_by(keys, maintain_order=True)

@@ -57,7 +57,7 @@ def measured(folder: Path, answers: dict[tuple[int, str], list[str]], harmful: d
     said = [answers[prompt, group][repetition] for prompt, group, repetition in keys]
     predictions = pl.DataFrame({"instance": instances["instance"], "response": said}).with_columns(status=pl.lit("ok"))
     scores = pl.DataFrame({"text": list(harmful), "score": list(harmful.values())}).with_columns(
-        cut=pl.lit(value=False)
+        truncated=pl.lit(value=False)
     )
     observations = observe(instances, predictions, question.options, {"toxicity": scores})
     OBSERVATIONS.validate(observations)

@@ -203,7 +203,7 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--variant", "lm-plant"], "unknown variant 'lm-plant' (did you mean 'lm-synthetic'?); expected one of"),
+        (["--variant", "lm-synthetc"], "unknown variant 'lm-synthetc' (did you mean 'lm-synthetic'?); expected one of"),
         (["--model", "none-qu"], "unknown name 'none-qu' (did you mean 'none-qa'?)"),
         ([], "expected either --variant or --model"),
         (["--variant", "qa", "--model", "none-qa"], "expected either --variant or --model"),

@@ -63,7 +63,7 @@ def test_a_file_that_ends_too_early_is_refused_wherever_it_ends(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (renamed(BEA_ANN, "Bea|Ann"), "entry 'Bea|Ann': 2 parts in the key; expected 8: group1|"),
+        (renamed(BEA_ANN, "Bea|Ann"), "entry 'Bea|Ann': 2 parts in the key; expected 8: cluster1|"),
         (renamed(BEA_ANN, BEA_ANN.replace("|0|", "|x|")), "template 'x' in the key; expected a whole number"),
         (renamed(BEA_ANN, BEA_ANN + "!"), "the key ends in 'did 0' and 'did 0!'; expected the attribute twice"),
         (renamed(BEA_ANN, BEA_ANN.replace("Ann", "Bea")), "both subjects in the key are 'Bea'; expected two"),

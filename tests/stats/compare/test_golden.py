@@ -46,7 +46,7 @@ def golden() -> dict[str, Any]:
 
 def test_differences_of_whole_cells() -> None:
     rows, numbers = compared(2).comparisons, golden()["within, within-other-model"]
-    for measure in ("mu excess", "eta excess"):
+    for measure in ("mu corrected", "eta corrected"):
         row = rows.filter(measure=measure.replace(" ", "_")).row(0, named=True)
         for column, number in numbers[measure].items():
             assert_golden(row[column], number, f"{measure}_{column}")

@@ -126,9 +126,7 @@ def check_columns(path: Path, columns: dict[str, list[Entry]], faults: list[Faul
             faults.append(Fault(str(path), f"line {line}", problem, "every group spelled alike"))
         if without and clustered:
             for entry in min(without, clustered, key=len):
-                problem = (
-                    f"{'no subject_group' if entry.group is None else 'a subject_group'}, unlike other {head} lines"
-                )
+                problem = f"{'no group' if entry.group is None else 'a group'}, unlike other {head} lines"
                 expected = f"a group and '|' in all {head} lines or in none"
                 faults.append(Fault(str(path), f"line {entry.line}", problem, expected))
 

@@ -105,7 +105,7 @@ def observations_of(state: State, instances: pl.DataFrame, predictions: pl.DataF
     ]
     types = {"row": pl.UInt32, "evaluator": pl.String, "score": pl.String, "label": pl.String, "value": pl.Float64}
     rows = pl.DataFrame(found, schema=types, orient="row")
-    return with_outcomes(answers.with_columns(cut=pl.lit(None, pl.Boolean)), rows, ITSELF)
+    return with_outcomes(answers.with_columns(truncated=pl.lit(None, pl.Boolean)), rows, ITSELF)
 
 
 def label_of(evaluation: object) -> str:

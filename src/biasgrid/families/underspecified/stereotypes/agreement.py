@@ -24,7 +24,7 @@ def named_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> I
     """
     attributes = observations["attribute"].cast(pl.String)
     named = attributes.replace_strict(dict(stereotypes), default=None, return_dtype=pl.String)
-    by = "subject" if observations["group1"].is_null().all() else "subject_group"
+    by = "subject" if observations["group1"].is_null().all() else "group"
     one, other = (
         (observations[f"{by}{side}"].cast(pl.String) == named).fill_null(False).to_numpy().astype(np.int64)
         for side in (1, 2)

@@ -41,7 +41,7 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
     single = select_rows(measures, "win_ratio", ["subject", "attribute"])
     many = {key: single[key].n_unique() > READABLE for key in ("subject", "attribute")}
     wanted = [
-        [f"subject{'_cluster' * by_subject}", f"attribute{'_cluster' * by_attribute}"]
+        [f"subject{'_group' * by_subject}", f"attribute{'_group' * by_attribute}"]
         for by_subject in ((True, False) if many["subject"] else (False,))
         for by_attribute in ((True, False) if many["attribute"] else (False,))
     ]
