@@ -52,7 +52,7 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
     from biasgrid.families.underspecified.reading import read
     from biasgrid.inference.models.masked.one_token import are_one_token
     from biasgrid.tables.files import write_table
-    from biasgrid.tables.instances import schema_of
+    from biasgrid.tables.instances import instances_schema
 
     pronouns = folder / "pronouns.txt"
     pronouns.write_text("he she")
@@ -69,7 +69,7 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
         every = pl.concat(expand(lists, keep).parts)
         files[task] = folder / f"{task}.parquet"
         rows = every if task == FULL else every.head(len(every) // 4)
-        schema = schema_of({}, rows.schema)
+        schema = instances_schema({}, rows.schema)
         write_table(rows.select(list(schema.columns)), files[task], schema, {})
     if "text-classification" not in wanted:
         return files
@@ -77,7 +77,7 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
     number = pl.int_range(pl.len(), dtype=pl.UInt32)
     packs = packs.with_columns(instance=number, key=number.cast(pl.UInt64))
     files["text-classification"] = folder / "text-classification.parquet"
-    schema = schema_of({}, packs.schema)
+    schema = instances_schema({}, packs.schema)
     write_table(packs.select(list(schema.columns)), files["text-classification"], schema, {})
     return files
 
@@ -131,11 +131,11 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
     import torch
     from transformers import BertTokenizerFast
 
-    from biasgrid.base.references import found
+    from biasgrid.base.references import load_reference
     from biasgrid.inference.engine import local
     from biasgrid.inference.engine.settings import Settings
     from biasgrid.inference.models.registry import BACK_ENDS
-    from biasgrid.tables.instances import read_asked
+    from biasgrid.tables.instances import read_requests
 
     torch.set_num_threads(1)
     tokenizer = BertTokenizerFast.from_pretrained(folder / "tokenizer")
@@ -150,8 +150,8 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
 
         # A device that sleeps leaves the processor free, as a GPU does.
         chunks.begins_of_pieces = partial(on_a_gpu, chunks.begins_of_pieces)
-    asked = read_asked(file)
-    return lambda: found(entry.path).open({}, settings, asked), asked
+    asked = read_requests(file)
+    return lambda: load_reference(entry.path).open({}, settings, asked), asked
 
 
 def on_a_gpu(begins_of_pieces: Any, count: int, _device: Any) -> list[int]:

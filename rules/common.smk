@@ -28,7 +28,7 @@ from biasgrid.base.references import stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.layout import remember_configs
-from biasgrid.base.addresses import digest_of, shown
+from biasgrid.base.addresses import address_digest, public_address
 
 # Of several files the later ones add to the earlier ones. Given on the command line as well: settings of single keys,
 # such as --config word_lists=FOLDER.
@@ -149,9 +149,9 @@ def is_imported(model):
 
 
 def origin_of_dump(wildcards):
-    """Where a cell's dump is from, and its digest; of an address what may be shown, and a digest of the whole."""
+    """Where a cell's dump is from, and its digest; of an address what may be public_address, and a digest of the whole."""
     dump = grid.models[wildcards.model].predictions[wildcards.dataset]
-    address = dict(url=shown(dump.url), address=digest_of(dump.url)) if dump.url else dict(url=None)
+    address = dict(url=public_address(dump.url), address=address_digest(dump.url)) if dump.url else dict(url=None)
     return dict(file=dump.file, sha256=dump.sha256, **address)
 
 

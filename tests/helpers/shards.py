@@ -19,7 +19,7 @@ from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.inference.models.registry import BACK_ENDS
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, read_table, write_table
-from biasgrid.tables.instances import schema_of as schema_of_instances
+from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.provenance import largest_audit
 
 

@@ -11,10 +11,10 @@ from biasgrid.jobs.start import TABLES, start_job
 start_job(snakemake.log[0], TABLES)
 
 from biasgrid.base.files import bring_to_present
-from biasgrid.base.references import found
+from biasgrid.base.references import load_reference
 from biasgrid.tables.provenance import provenance
 
-found(snakemake.params.reader)(
+load_reference(snakemake.params.reader)(
     path=Path(snakemake.input.dump),
     origin=snakemake.params.origin,
     task=snakemake.params.task,

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of, shown, unknown_names
+from biasgrid.base.faults import Fault, InputError, nearest, one_of, unknown_names, value_text
 from biasgrid.base.names import alike
-from biasgrid.base.section import Section
+from biasgrid.base.sections import Section
 from biasgrid.config.sections import Config
 from biasgrid.inference.checkpoints.files import VOCABULARIES, matching, names_in
 from biasgrid.inference.checkpoints.look import Wanted, look_at
 from biasgrid.report.figures import GRID
-from biasgrid.tables.metric import Declared
+from biasgrid.tables.metric import MetricDefinitions
 
 ANY_MASK = "[MASK]"
 """What stands for the mask of every model."""
@@ -66,7 +66,9 @@ def measure_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def known_flags(config: Config) -> set[str]:
     """Returns the names of the validity flags of all families, whether there is a dataset of theirs or not."""
-    of_datasets = {name for dataset in config.datasets for name in Declared.of(config.measures_of(dataset)).limits}
+    of_datasets = {
+        name for dataset in config.datasets for name in MetricDefinitions.of(config.measures_of(dataset)).limits
+    }
     return of_datasets.union(*(config.registry.family(family).flags for family in config.registry.families))
 
 
@@ -292,7 +294,9 @@ def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
         expected = f"the names of the classes, as the task is {model.task}"
         yield Fault(source, f"models.{name}.labels", "{}", expected)
     if not has_classes and model.labels:
-        yield Fault(source, f"models.{name}.labels", shown(model.labels), f"no `labels`, as the task is {model.task}")
+        yield Fault(
+            source, f"models.{name}.labels", value_text(model.labels), f"no `labels`, as the task is {model.task}"
+        )
 
 
 def source_faults(config: Config, source: str, name: str) -> Iterator[Fault]:

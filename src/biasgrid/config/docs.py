@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 from pydantic import create_model
 
-from biasgrid.base.model_section import Model
-from biasgrid.base.section import Name
+from biasgrid.base.sections import Model, Name
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.config.sections import Config
 from biasgrid.families.family import DatasetSection

@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import TypeVar
 
 from biasgrid.base.faults import Fault, InputError, Problem
-from biasgrid.base.model_section import Model
-from biasgrid.base.references import RUNS, found, how_it_ends, load, stage
+from biasgrid.base.references import RUNS, how_it_ends, load, load_reference, stage
+from biasgrid.base.sections import Model
 from biasgrid.families import FAMILIES
 from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
 from biasgrid.inference.models.registry import BACK_ENDS, Entry
@@ -46,7 +46,7 @@ class Registry:
     def model_section(self, task: str) -> type[Model]:
         """Returns what the config may say of models of a task; a task that is not known asks for nothing of its own."""
         paths = [entry.section for (served, _), entry in self.back_ends.items() if served == task and entry.section]
-        section: type[Model] = found(paths[0]) if paths else Model
+        section: type[Model] = load_reference(paths[0]) if paths else Model
         return section
 
     @property

@@ -15,7 +15,7 @@ from biasgrid.groups.records import Records
 from biasgrid.groups.scores import score_records
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.metric import written_options
+from biasgrid.tables.metric import options_text
 
 DECIMALS = 12
 DIFFERENCES = {
@@ -86,7 +86,7 @@ def rates(differences: pl.DataFrame, thresholds: np.ndarray[Any, np.dtype[np.flo
             for threshold, count in zip(thresholds, failing, strict=True):
                 yield {
                     "measure": "failure_rate",
-                    "options": written_options(difference=difference, threshold=float(threshold)),
+                    "options": options_text(difference=difference, threshold=float(threshold)),
                     "bias_type": bias_type,
                     "template": template,
                     "value": count / len(found) if len(found) else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from biasgrid.groups.modes import EACH_CASE
-from biasgrid.tables.metric import written_options
+from biasgrid.tables.metric import options_text
 
 if TYPE_CHECKING:
     from biasgrid.groups.records import Sort
@@ -27,7 +27,7 @@ SCORE_NAMES = {
 
 def main_distance(sort: Sort) -> str:
     """Returns the options of the distance that is looked at first: that of the main score in the cases."""
-    return written_options(score=MAIN_SCORES[sort], distance="absolute", comparison="pairwise", mode=EACH_CASE)
+    return options_text(score=MAIN_SCORES[sort], distance="absolute", comparison="pairwise", mode=EACH_CASE)
 
 
 def main_similarity(*, by_vectors: bool) -> str:
@@ -36,4 +36,4 @@ def main_similarity(*, by_vectors: bool) -> str:
     Args:
         by_vectors: whether answers are compared by the vectors of an encoder, too.
     """
-    return written_options(score="cosine" if by_vectors else "rouge-l")
+    return options_text(score="cosine" if by_vectors else "rouge-l")

@@ -8,7 +8,7 @@ import polars as pl
 from biasgrid.groups.modes import EACH_CASE
 from biasgrid.groups.scores import Scored
 from biasgrid.groups.tables import COLUMNS, shared_columns
-from biasgrid.tables.means import means_by
+from biasgrid.tables.files import means_by
 
 GROUP = ["bias_type", "group", "term", "occurrence"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator
 
 from biasgrid.base.faults import Fault
-from biasgrid.base.section import Section
+from biasgrid.base.sections import Section
 from biasgrid.groups.combinations import ImpossibleCombination, check_argument, check_combination
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from biasgrid.groups.records import Units
 from biasgrid.groups.scores import Scored
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.metric import written_options
+from biasgrid.tables.metric import options_text
 
 NAMES = ("measure", "options", "bias_type", "group", "other", "value", "n", "left_out")
 COLUMNS = {name: empty_table(MEASURES).schema[name] for name in NAMES}
@@ -197,7 +197,7 @@ def table(
 
 def shared_columns(measure: str, scored: Scored, mode: Mode, **names: str) -> dict[str, str]:
     """Returns what all rows of a measure have in common."""
-    options = written_options(score=scored.score, argument=scored.argument, mode=mode, **names)
+    options = options_text(score=scored.score, argument=scored.argument, mode=mode, **names)
     return {"measure": measure, "options": options}
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.files import write_text
-from biasgrid.base.references import files_of
+from biasgrid.base.references import files_of_plugin
 
 PACKAGE = Path(__file__).parents[1]
 WITHOUT_NUMBERS = {
@@ -60,7 +60,7 @@ def code_digest(script: str | Path, *references: str) -> str:
             or a plugin's file. Of a plugin that is a package, or stands in one, all files count.
     """
     known = len(parsed_before())
-    foreign = sorted({file for each in references if not is_own(each) for file in files_of(each)})
+    foreign = sorted({file for each in references if not is_own(each) for file in files_of_plugin(each)})
     own = [each.removeprefix("biasgrid.") for each in references if is_own(each)]
     digest = sha256()
     for file in (Path(script), *foreign):

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from biasgrid.base.addresses import VARIABLE, canonical, host_of, proxy_of, shown, with_secrets
+from biasgrid.base.addresses import VARIABLE, canonical, host_of, proxy_of, public_address, with_secrets
 
 
 def report_proxies(addresses: Iterable[str]) -> None:
@@ -25,6 +25,8 @@ def report_proxies(addresses: Iterable[str]) -> None:
             canonical(resolved)
             if proxy := proxy_of(resolved):
                 host = host_of(resolved)
-                lines[host] = f"requests to {host} go through the proxy {shown(proxy.address)} ({proxy.variable})"
+                lines[host] = (
+                    f"requests to {host} go through the proxy {public_address(proxy.address)} ({proxy.variable})"
+                )
     for line in lines.values():
         sys.stderr.write(f"{line}\n")

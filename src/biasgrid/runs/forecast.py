@@ -15,17 +15,17 @@ from biasgrid.families.family import Lists
 from biasgrid.runs.counts import Estimate, total
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan, Plan
-from biasgrid.stats.planning import Noise, clusters_for_width, precision_at, share_for
+from biasgrid.stats.power import NoiseEstimate, clusters_for_width, precision_at, share_for
+from biasgrid.tables.completeness import are_headlines
 from biasgrid.tables.files import read_table
-from biasgrid.tables.metric import Declared
+from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.statistics import STATISTICS, VARIANCES
-from biasgrid.tables.validity import are_headlines
 
 ASSOCIATION = ("subject", "attribute")
 NOISE_SOURCES = ("subject", "association", "subject x cluster", "association x cluster")
 
 
-def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[Noise, str]]:
+def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[NoiseEstimate, str]]:
     """Yields what a finished cell tells of its noise, and of which number: nothing of one that is not finished."""
     paths = layout.statistics(cell.dataset, cell.model), layout.variances(cell.dataset, cell.model)
     if all(path.exists() for path in paths):
@@ -46,7 +46,7 @@ def intervals_in(path: Path) -> pl.DataFrame:
     return read_table(path, STATISTICS).filter(generalises_to="templates").drop_nulls(["se", "df"])
 
 
-def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> Noise:
+def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseEstimate:
     """Returns the noise of a cell's associations: that of its clusters, and of pairs of subjects within them.
 
     A subject's comparison with one partner varies with half of the variance of subjects, which is all the partner's,
@@ -54,17 +54,17 @@ def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> Noise:
     """
     values = dict(variances.group_by("name").agg(pl.col("value").mean()).rows())
     within = sum(max(values.get(name) or 0.0, 0.0) for name in NOISE_SOURCES) / 2 + max(values.get("pair") or 0.0, 0.0)
-    return Noise(values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows))
+    return NoiseEstimate(values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows))
 
 
-def noise_of_means(rows: pl.DataFrame) -> Noise:
+def noise_of_means(rows: pl.DataFrame) -> NoiseEstimate:
     """Returns the noise of means."""
     return noise_of(float(rows["se"].pow(2).median() or 0), *sample_sizes(rows))  # type: ignore[arg-type]
 
 
-def noise_of(variance: float, clusters: int, units: float) -> Noise:
+def noise_of(variance: float, clusters: int, units: float) -> NoiseEstimate:
     """Returns the noise of a mean: what clusters and units have in it is not distinguishable, so both count in full."""
-    return Noise(variance * clusters, variance * units, 0.0, clusters, units)
+    return NoiseEstimate(variance * clusters, variance * units, 0.0, clusters, units)
 
 
 def sample_sizes(rows: pl.DataFrame) -> tuple[int, float]:
@@ -154,7 +154,7 @@ def forecast_variant(
 ) -> Forecast:
     """Tells how sure the numbers of one variant will be; of several finished cells those of the noisiest."""
     layout, alpha = Layout(config), 1 - config.statistics.level
-    headlines = Declared.of(config.measures_of(dataset)).headlines
+    headlines = MetricDefinitions.of(config.measures_of(dataset)).headlines
     found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
     clusters = template_cluster_count(config, lists, dataset, variant)
     assumed = noise_of(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1), "a mean over templates"
@@ -179,7 +179,9 @@ def template_cluster_count(config: Config, lists: Mapping[tuple[str, str], Lists
     return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:asked])))
 
 
-def forecast_share(noise: Noise, share: float, alpha: float, cells: list[CellPlan], known: bool) -> ForecastShare:
+def forecast_share(
+    noise: NoiseEstimate, share: float, alpha: float, cells: list[CellPlan], known: bool
+) -> ForecastShare:
     """Tells what a share costs and tells; without a finished cell widths are about right at best."""
     found = precision_at(noise, share, alpha)
     width, effect = (Estimate(None if isnan(each) else each, "sampled" if known else "about") for each in found)

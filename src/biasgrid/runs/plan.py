@@ -10,7 +10,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from biasgrid.base.model_section import Charge
+from biasgrid.base.sections import Charge
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
 from biasgrid.inference.checkpoints.cost import Text, load_backend, parameters, tokens_per_instance, words_per_instance

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from biasgrid.base.faults import Fault, InputError, nearest, one_of
 from biasgrid.base.messages import as_fault
-from biasgrid.base.section import Section
+from biasgrid.base.sections import Section
 from biasgrid.training.lessons import Lessons, answer_collator, mean_loss, read_lines
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.messages import checked
-from biasgrid.base.section import Section
+from biasgrid.base.messages import check_content
+from biasgrid.base.sections import Section
 from biasgrid.base.text import read_json
 
 # Published SQuAD files have answers that stand a character or two from where they say.
@@ -102,7 +102,7 @@ def read_squad(path: str | Path) -> list[Question]:
     Raises:
         InputError: the file cannot be read, or entries are not as in SQuAD; each fault names its entry.
     """
-    squad = checked(SquadFile, read_json(path, "SQuAD-format JSON"), str(path))
+    squad = check_content(SquadFile, read_json(path, "SQuAD-format JSON"), str(path))
     faults: list[Fault] = []
     questions = []
     for where, paragraph in squad.paragraphs():

@@ -22,7 +22,7 @@ from transformers.utils import logging
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import whole_files
-from biasgrid.base.hyperparameters import Hyperparameters
+from biasgrid.base.sections import Hyperparameters
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
     check_weights_fit,

@@ -10,7 +10,7 @@ from urllib.request import Request
 import pytest
 from file_server import FileServer, serve
 
-from biasgrid.base.addresses import digest_of, shown
+from biasgrid.base.addresses import address_digest, public_address
 from biasgrid.base.faults import InputError
 from biasgrid.formats.unqover.download import ATTEMPTS, CarefulRedirects, download
 
@@ -180,5 +180,5 @@ def test_an_address_that_is_none_is_one_message(tmp_path: Path, address: str) ->
     ],
 )
 def test_what_is_written_of_an_address_holds_no_secrets(address: str, written: str) -> None:
-    assert shown(address) == written
-    assert digest_of(address) != digest_of(address + "x")
+    assert public_address(address) == written
+    assert address_digest(address) != address_digest(address + "x")

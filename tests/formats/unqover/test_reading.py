@@ -23,8 +23,8 @@ from biasgrid.formats.unqover.export import output_json, source_json, write_text
 from biasgrid.formats.unqover.reading import read_unqover
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, read_table, validate
+from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.instances import read_instances
-from biasgrid.tables.instances import schema_of as schema_of_instances
 
 GOLDEN = golden_files("source/*") + golden_files("output*/*")
 GROWTH = """

@@ -7,7 +7,7 @@ from functools import wraps
 
 import typer
 
-from biasgrid.base.references import found
+from biasgrid.base.references import load_reference
 from biasgrid.cli.output import console, report_errors
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.family import Format
@@ -42,6 +42,6 @@ def formats_of_families() -> Iterator[tuple[str, Format]]:
 
 
 for _name, _format in formats_of_families():
-    imports.command(_name)(printing_command(found(_format.importer)))
+    imports.command(_name)(printing_command(load_reference(_format.importer)))
     if _format.exporter:
-        exports.command(_name)(printing_command(found(_format.exporter)))
+        exports.command(_name)(printing_command(load_reference(_format.exporter)))

@@ -15,8 +15,8 @@ import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.files import write_text
-from biasgrid.base.messages import checked
-from biasgrid.base.references import found
+from biasgrid.base.messages import check_content
+from biasgrid.base.references import load_reference
 from biasgrid.cli.quickstart.model import DescribedModel
 from biasgrid.config import Config
 from biasgrid.config.registry import BUILT_IN
@@ -201,7 +201,7 @@ class Asker:
     def config(self) -> Config:
         """A config that has this model, and nothing to ask it."""
         name = self.model.name
-        model = checked(BUILT_IN.model_section(self.model.task), self.model.section, name)
+        model = check_content(BUILT_IN.model_section(self.model.task), self.model.section, name)
         run = Run.model_construct(models=[name], datasets=[])
         return Config.model_construct(models={name: model}, datasets={}, run=run)
 
@@ -219,7 +219,7 @@ class Asker:
         look = self.config.back_end_of(self.model.name).look
         if not look:
             return None
-        found_out = found(look)(read_record(self.record), self.model.section, self.folder / "capabilities.log")
+        found_out = load_reference(look)(read_record(self.record), self.model.section, self.folder / "capabilities.log")
         write_capabilities(self.folder / "capabilities.json", self.record, found_out)
         return self.folder / "capabilities.json"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 from biasgrid.families import statement
 from biasgrid.families.statement.answers import NO, YES, said
 from biasgrid.families.statement.family import STATEMENTS
@@ -77,5 +77,5 @@ def answers(predictions: pl.DataFrame) -> pl.DataFrame:
 
 def write(rows: pl.DataFrame, out: Path) -> None:
     """Writes rows as pandas does."""
-    with whole(out) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+    with whole_file(out) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         rows.to_pandas().to_csv(file, index=False, lineterminator="\n")

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 from biasgrid.base.text import read_text
 from biasgrid.families.statement.answers import NO, YES
 from biasgrid.families.statement.declared import MEASURES as OWN
@@ -24,7 +24,7 @@ from biasgrid.families.statement.section import PROMPT
 from biasgrid.formats.apes.layout import ANSWERED, NAME_OF_PARAMETER, QUESTION, examples_columns
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
-from biasgrid.tables.instances import schema_of as schema_of_instances
+from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
 from biasgrid.tables.measures import MEASURES, table_of_cell
 from biasgrid.tables.provenance import provenance
@@ -61,7 +61,7 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema, facts)
-    with whole(folder / "apes.csv") as partial:
+    with whole_file(folder / "apes.csv") as partial:
         apes_table(as_published).write_csv(partial)
     return [*told(as_published, measures), *(f"{folder / name}.parquet written." for name in tables)]
 

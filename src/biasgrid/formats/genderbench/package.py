@@ -13,13 +13,13 @@ from tempfile import TemporaryDirectory
 from pydantic import Field, TypeAdapter
 
 from biasgrid.base.faults import Fault, InputError, unknown_names
-from biasgrid.base.files import whole, write_text
-from biasgrid.base.foreign import WHEEL, opened_package, run_apart, version_line, version_of
-from biasgrid.base.section import Section
+from biasgrid.base.files import whole_file, write_text
+from biasgrid.base.sections import Section
 from biasgrid.families.probe.files.genderbench.data import NAMES, RACES
 from biasgrid.families.probe.files.genderbench.probes import PROBES
 from biasgrid.families.probe.files.probe import load_probe
 from biasgrid.formats.genderbench.making import MADE
+from biasgrid.formats.packages import WHEEL, opened_package, run_apart, version_line, version_of
 
 NAME = "genderbench"
 TRIED = ("0.5.0", "0.5.1")
@@ -160,7 +160,7 @@ def placed(name: str, tables: Mapping[str, Sequence[Sequence[object]]], made: Pa
         return log
     files = {key: f"{name.lower()}-{key}.csv" for key in tables}
     for key, rows in tables.items():
-        with whole(folder / files[key]) as partial, partial.open("w", encoding="utf-8", newline="") as text:
+        with whole_file(folder / files[key]) as partial, partial.open("w", encoding="utf-8", newline="") as text:
             csv.writer(text).writerows(rows)
     races = {RACES: files[NAMES]} if NAMES in files else {}
     told = {"log": log.name, **files, **races}

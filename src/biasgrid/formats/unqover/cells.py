@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, nearest, one_of
-from biasgrid.base.section import Scoring
+from biasgrid.base.sections import Scoring
 from biasgrid.families import underspecified
 from biasgrid.families.underspecified.faults import cell_faults, datasets_of
 from biasgrid.families.underspecified.section import is_generative

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.files import explained
+from biasgrid.base.files import explain_refusal
 from biasgrid.base.text import readable
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.reading import read_subjects
@@ -16,7 +16,7 @@ from biasgrid.formats.unqover.entries import Kind
 from biasgrid.formats.unqover.reading import Imported, read_unqover
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
-from biasgrid.tables.instances import schema_of as schema_of_instances
+from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.provenance import provenance
 
 KINDS_OF_TASKS: dict[str, Kind] = {"question-answering": "spans", "fill-mask": "masks"}
@@ -130,7 +130,7 @@ def write_imported(imported: Imported, folder: Path, provenance: Mapping[str, An
     if imported.predictions is not None:
         schema = schema_of("span" if "answer" in imported.predictions.columns else "choice")
         tables.append((folder / "predictions.parquet", imported.predictions, schema))
-    with explained(folder):
+    with explain_refusal(folder):
         folder.mkdir(parents=True, exist_ok=True)
         # Those of an earlier import must not stay beside other instances.
         (folder / "predictions.parquet").unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from biasgrid.base.faults import Problem
-from biasgrid.base.names import EXPECTED, hidden
+from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.text import HALF_CHARACTER
 
 Kind = Literal["source", "spans", "masks"]
@@ -229,8 +229,8 @@ def text(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise Malformed(f"{name} is {value!r:.40}", "a text")
     # Much faster, and says so of nearly all texts.
-    if not value.isprintable() and (found := hidden(value)):
-        raise Malformed(f"{name} holds {found}", EXPECTED)
+    if not value.isprintable() and (found := hidden_character(value)):
+        raise Malformed(f"{name} holds {found}", VISIBLE_CHARACTERS)
     return value
 
 

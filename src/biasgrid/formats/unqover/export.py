@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.base.files import whole
-from biasgrid.base.section import Scoring
+from biasgrid.base.files import whole_file
+from biasgrid.base.sections import Scoring
 from biasgrid.families.underspecified.comparisons import scores
 from biasgrid.formats.unqover.order import ITEM, PAIR, examples_of, output_order, written
 
@@ -95,7 +95,7 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
 
 def write_text(path: Path, pieces: Iterable[str]) -> None:
     """Writes a file piece by piece under a temporary name and renames it, so that no half file is left."""
-    with whole(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
+    with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(pieces)
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.base.faults import UserError
-from biasgrid.base.section import Scoring
+from biasgrid.base.sections import Scoring
 from biasgrid.families.underspecified.comparisons import compare_subjects, directed, scores_in_groups
 from biasgrid.formats.unqover import GroupBy
 from biasgrid.formats.unqover.order import distinct, examples_of, output_order

@@ -28,7 +28,7 @@ from biasgrid.formats.unqover.entries import (
 from biasgrid.formats.unqover.order import ITEM, distinct
 from biasgrid.formats.unqover.stream import Member, members
 from biasgrid.tables import answers
-from biasgrid.tables.instances import schema_of
+from biasgrid.tables.instances import instances_schema
 from biasgrid.tables.keys import Repetitions, digest_rows
 
 BATCH = 8192
@@ -116,7 +116,7 @@ def read_unqover(path: Path, expected: Kind | None = None) -> Imported:
         negated=pl.Series(rows % 2 == 1),
         **{name: shared[name][rows // 2] for name in shared.columns},
     )
-    instances = questions.select(list(schema_of(KEYS, questions.schema).columns))
+    instances = questions.select(list(instances_schema(KEYS, questions.schema).columns))
     return Imported(instances, _predictions(questions, ANSWER_KINDS[kind]) if kind in ANSWER_KINDS else None)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from biasgrid.base.arrays import FloatArray, IntArray, ratio
 from biasgrid.groups.uncertainty.matrix import TermScores
-from biasgrid.stats.permutation import AT_ONCE, TOLERANCE
+from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
 
 MOST_TRIED = 20_000
 DECIMALS = 12
@@ -72,7 +72,7 @@ def deal(scores: TermScores, threshold: float, most: int, seed: int) -> Dealing 
     exact = count <= MOST_TRIED
     dealings = all_dealings(sizes) if exact else drawn_dealings(scores.group_of, most, seed)
     measured = distances(scores, scores.group_of[None], threshold)
-    size = max(1, AT_ONCE // (len(scores.sums) * len(sizes)))
+    size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
     totals, at_least, tried = dict.fromkeys(measured, 0.0), dict.fromkeys(measured, 0), 0
     for some in together(dealings, size):
         tried += len(some)

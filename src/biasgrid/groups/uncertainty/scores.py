@@ -18,12 +18,11 @@ from biasgrid.groups.modes import ALL_CASES, EACH_CASE
 from biasgrid.groups.records import Records, Units, units_of
 from biasgrid.groups.scores import SCORES, Scored
 from biasgrid.groups.tables import shared_columns
-from biasgrid.stats.cell import Settings, without_columns
-from biasgrid.stats.failures import effective_interval
-from biasgrid.stats.intervals import Source, ends, half_width
-from biasgrid.stats.jackknife import jackknife, jackknife_of_means, left_out
-from biasgrid.tables.metric import written_options
-from biasgrid.tables.statistics import UNKNOWN
+from biasgrid.stats.estimate import jackknife, jackknife_of_means, leave_one_out
+from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, wilson_interval
+from biasgrid.stats.settings import StatisticsSettings, jackknife_columns
+from biasgrid.tables.metric import options_text
+from biasgrid.tables.statistics import NO_METHOD
 
 
 class Row(NamedTuple):
@@ -35,12 +34,12 @@ class Row(NamedTuple):
 
 
 def table_of(
-    rows: Sequence[Row], values: FloatArray, n: IntArray, variance: FloatArray, clusters: IntArray, settings: Settings,
+    rows: Sequence[Row], values: FloatArray, n: IntArray, variance: FloatArray, clusters: IntArray, settings: StatisticsSettings,
     within: tuple[float, float],
 ) -> pl.DataFrame:  # fmt: skip
     """Returns rows of `STATISTICS` over templates, of numbers of which the variance over clusters is known."""
-    source = Source(variance, (clusters - 1).astype(np.float64))
-    low, high = ends(values, half_width([source], settings.alpha), within)
+    source = VarianceSource(variance, (clusters - 1).astype(np.float64))
+    low, high = interval_ends(values, half_width([source], settings.alpha), within)
     return pl.DataFrame(
         {
             **{name: [getattr(row, name) for row in rows] for name in Row._fields},
@@ -51,13 +50,13 @@ def table_of(
             "df": np.where(np.isnan(variance), np.nan, source.df),
             "n": n,
             "clusters": clusters,
-            "method": np.where(np.isnan(low), UNKNOWN, "jackknife t"),
+            "method": np.where(np.isnan(low), NO_METHOD, "jackknife t"),
         },
         schema_overrides=dict.fromkeys(Row._fields, pl.String) | {"n": pl.Int64, "clusters": pl.Int64},
     ).with_columns(generalises_to=pl.lit("templates"))
 
 
-def scores_over_clusters(scored: Scored, cluster: IntArray, settings: Settings) -> pl.DataFrame:
+def scores_over_clusters(scored: Scored, cluster: IntArray, settings: StatisticsSettings) -> pl.DataFrame:
     """Returns rows of `STATISTICS` of the scores of groups and bias types, computed anew without each cluster.
 
     Args:
@@ -110,7 +109,9 @@ def clusters_of_pools(units: Units, cluster: IntArray, scored: Scored) -> FloatA
     return np.asarray(np.concatenate(parts, axis=1).reshape(-1, count))
 
 
-def cases_over_clusters(scored: Scored, asked: Asked, cluster: IntArray, settings: Settings) -> Iterator[pl.DataFrame]:
+def cases_over_clusters(
+    scored: Scored, asked: Asked, cluster: IntArray, settings: StatisticsSettings
+) -> Iterator[pl.DataFrame]:
     """Yields rows of `STATISTICS` of a comparison that is made in each case, and of each pair where it is pairwise.
 
     Args:
@@ -137,7 +138,7 @@ def cases_over_clusters(scored: Scored, asked: Asked, cluster: IntArray, setting
 
 
 def pairs_over_clusters(
-    scored: Scored, units: Units, distance: str, of_unit: IntArray, settings: Settings
+    scored: Scored, units: Units, distance: str, of_unit: IntArray, settings: StatisticsSettings
 ) -> Iterator[pl.DataFrame]:
     """Yields rows of `STATISTICS` of the distance of each pair of groups in the cases."""
     for one, to_later in by_group(distances_of(scored, units.only(scored.defined), distance)):
@@ -150,7 +151,7 @@ def pairs_over_clusters(
 
 
 def means_over_clusters(
-    rows: Sequence[Row], values: FloatArray, cluster: IntArray, settings: Settings, measure: str
+    rows: Sequence[Row], values: FloatArray, cluster: IntArray, settings: StatisticsSettings, measure: str
 ) -> pl.DataFrame:
     """Returns rows of `STATISTICS` of means over cases.
 
@@ -178,7 +179,10 @@ def by_cluster(values: FloatArray, cluster: IntArray) -> tuple[FloatArray, Float
 
 
 def failures_over_clusters(
-    records: Records, cluster_of: Callable[[IntArray], IntArray], thresholds: Sequence[float], settings: Settings
+    records: Records,
+    cluster_of: Callable[[IntArray], IntArray],
+    thresholds: Sequence[float],
+    settings: StatisticsSettings,
 ) -> Iterator[pl.DataFrame]:
     """Yields rows of `STATISTICS` of the failure rates of bias types.
 
@@ -196,12 +200,12 @@ def failures_over_clusters(
             apart = differences[difference].to_numpy()[rows]
             limits = np.asarray(thresholds)[:, None]
             failing = np.where(np.isnan(apart), np.nan, apart > limits)
-            names = [written_options(difference=difference, threshold=float(threshold)) for threshold in thresholds]
+            names = [options_text(difference=difference, threshold=float(threshold)) for threshold in thresholds]
             yield rates_over_clusters(bias_type, names, failing, cluster[rows], settings)
 
 
 def rates_over_clusters(
-    bias_type: str, options: Sequence[str], failing: FloatArray, cluster: IntArray, settings: Settings
+    bias_type: str, options: Sequence[str], failing: FloatArray, cluster: IntArray, settings: StatisticsSettings
 ) -> pl.DataFrame:
     """Returns rows of `STATISTICS` of rates, with Wilson's interval; see `failures.effective_interval`."""
     sums, counts = by_cluster(failing, cluster)
@@ -209,7 +213,7 @@ def rates_over_clusters(
     n, clusters = counts.sum(axis=1), (counts > 0).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = sums.sum(axis=1) / n
-    low, high, _ = effective_interval(rates, n, variance, clusters, settings.alpha)
+    low, high, _ = wilson_interval(rates, n, variance, clusters, settings.alpha)
     return pl.DataFrame(
         {
             "measure": ["failure_rate"] * len(rates),
@@ -222,7 +226,7 @@ def rates_over_clusters(
             "se": np.sqrt(variance),
             "clusters": clusters,
             "n": n.astype(np.int64),
-            "method": np.where(np.isnan(low), UNKNOWN, "effective Wilson"),
-            **without_columns(left_out(sums, counts)),
+            "method": np.where(np.isnan(low), NO_METHOD, "effective Wilson"),
+            **jackknife_columns(leave_one_out(sums, counts)),
         }
     )

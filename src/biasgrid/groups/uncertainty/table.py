@@ -18,16 +18,16 @@ from biasgrid.groups.uncertainty.differences import differences
 from biasgrid.groups.uncertainty.matrix import scores_of_terms
 from biasgrid.groups.uncertainty.permutation import Dealing, deal
 from biasgrid.groups.uncertainty.scores import cases_over_clusters, failures_over_clusters, scores_over_clusters
-from biasgrid.stats.cell import Settings
 from biasgrid.stats.clusters import clusters_of_templates
-from biasgrid.tables.metric import written_options
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.metric import options_text
 from biasgrid.tables.statistics import ROW
 
 WITH_NULL = ("bias_type", "measure", "options")
 
 
 def statistics_of_groups(
-    records: Records, asked: Sequence[Mapping[str, Any]] | None, threshold: float, settings: Settings
+    records: Records, asked: Sequence[Mapping[str, Any]] | None, threshold: float, settings: StatisticsSettings
 ) -> pl.DataFrame:
     """Says how sure the measures of groups are, and compares each pair of groups with its sign.
 
@@ -59,7 +59,7 @@ def statistics_of_groups(
 
 def compared_at(rates: pl.DataFrame, threshold: float) -> pl.DataFrame:
     """Returns failure rates of which those at a threshold alone are what models are compared by."""
-    is_chosen = pl.col("options").str.ends_with(written_options(threshold=float(threshold)))
+    is_chosen = pl.col("options").str.ends_with(options_text(threshold=float(threshold)))
     return rates.with_columns(without=pl.when(is_chosen).then("without"))
 
 
@@ -71,12 +71,12 @@ def cluster_lookup(records: Records, cluster: IntArray) -> Any:
 
 
 def of_main_score(
-    scored: Scored, cluster: IntArray, threshold: float, settings: Settings
+    scored: Scored, cluster: IntArray, threshold: float, settings: StatisticsSettings
 ) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """Returns the signed differences of the main score, and what dealing terms anew says of its distances."""
     signed, dealt = [], [pl.DataFrame(schema=dict.fromkeys(WITH_NULL, pl.String) | {"null_mean": pl.Float64})]
     for scores in scores_of_terms(scored.records, scored.values, cluster):
-        options = written_options(score=scored.score, mode=EACH_CASE)
+        options = options_text(score=scored.score, mode=EACH_CASE)
         rows = differences(scores, settings)
         signed.append(rows.with_columns(measure=pl.lit("difference"), options=pl.lit(options)))
         dealing = deal(scores, threshold, settings.permutations, settings.seed)
@@ -94,10 +94,10 @@ def rows_of_dealing(score: str, dealing: Dealing, threshold: float) -> Iterator[
     for name, found in dealing.found.items():
         kind, _, where = name.partition(" ")
         if kind == "fails":
-            options = written_options(difference=where.removeprefix("by "), threshold=float(threshold))
+            options = options_text(difference=where.removeprefix("by "), threshold=float(threshold))
         else:
             mode = EACH_CASE if where else ALL_CASES
-            options = written_options(score=score, distance="absolute", comparison=kind, mode=mode)
+            options = options_text(score=score, distance="absolute", comparison=kind, mode=mode)
         measure = "failure_rate" if kind == "fails" else "distance"
         yield {"measure": measure, "options": options, **found._asdict(), "method": method}
 

@@ -24,7 +24,7 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]
 )
 
 from biasgrid.base.addresses import prepare_proxies
-from biasgrid.base.files import explained
+from biasgrid.base.files import explain_refusal
 from biasgrid.inference.checkpoints.checkpoint import ModelError, first_line
 from biasgrid.inference.checkpoints.files import names_in
 
@@ -101,7 +101,7 @@ def remove(path: Path) -> None:
 def worded(checkpoint: str, revision: str | None) -> Iterator[None]:
     """Puts into words for users why files cannot be downloaded."""
     prepare_proxies()
-    with explained(HF_HUB_CACHE, "set HF_HOME to a folder that can be written to"):
+    with explain_refusal(HF_HUB_CACHE, "set HF_HOME to a folder that can be written to"):
         try:
             yield
         except FAILURES as error:

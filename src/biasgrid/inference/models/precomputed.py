@@ -10,7 +10,7 @@ from typing import Any, Self
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.precomputed_file import cut, read_given
+from biasgrid.base.precomputed_file import read_precomputed, shorten_prompt
 from biasgrid.inference.engine.back_end import BackEnd
 from biasgrid.inference.engine.settings import Settings
 from biasgrid.inference.models.generation.sources import GenerativeModel
@@ -73,19 +73,19 @@ def match_answers(path: Path, instances: pl.DataFrame) -> tuple[pl.DataFrame, li
     Returns:
         `instance` and `response`, and what is wrong with the file or lacks an answer.
     """
-    given, faults = read_given(path)
+    given, faults = read_precomputed(path)
     if faults:
         return pl.DataFrame(), faults
     table = pl.DataFrame(given, schema=["prompt", "group", "repetition", "response", "where"], orient="row")
     found = answers_of(table, instances)
     missing = instances.join(found, on="instance", how="anti")
     if len(missing):
-        example = cut(str(missing[next(name for name in PROMPTS if name in missing.columns)][0]))
+        example = shorten_prompt(str(missing[next(name for name in PROMPTS if name in missing.columns)][0]))
         problem = f"{len(missing):,} of {len(instances):,} prompts have no answer, the first of them {example}"
         faults.append(Fault(str(path), "", problem, "a row for each prompt, group and repetition of the dataset"))
     several = found.filter(pl.len().over("instance") > 1).join(instances, on="instance", maintain_order="left")
     if len(several):
-        problem = f"{cut(str(several['text'][0]))} has several answers, of groups that the dataset does not tell apart"
+        problem = f"{shorten_prompt(str(several['text'][0]))} has several answers, of groups that the dataset does not tell apart"
         faults.append(Fault(str(path), "", problem, "one answer for each prompt and repetition"))
     return found, faults
 

@@ -23,7 +23,7 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.base.files import write_text
-from biasgrid.base.references import found
+from biasgrid.base.references import load_reference
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.engine.back_end import BackEnd, Opener
 from biasgrid.inference.engine.settings import Settings
@@ -32,7 +32,7 @@ from biasgrid.inference.models.prerequisites import check_record, read_capabilit
 from biasgrid.jobs.progress import Progress
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, write_table
-from biasgrid.tables.instances import read_asked
+from biasgrid.tables.instances import read_requests
 from biasgrid.tables.provenance import digest
 
 logger = logging.getLogger(__name__)
@@ -181,8 +181,8 @@ def predict_shard(
         TableError: the instances table is damaged, or of another dataset.
         UserError: the record is of another model, or what was found out is.
     """
-    back_end: type[BackEnd] = found(path)
-    instances = read_asked(files.instances, back_end.READS)
+    back_end: type[BackEnd] = load_reference(path)
+    instances = read_requests(files.instances, back_end.READS)
     first, end = (len(instances) * number // shards for number in (shard - 1, shard))
     instances = instances.slice(first, end - first)
     record = read_record(files.model)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.faults import UserError, shown
+from biasgrid.base.faults import UserError, value_text
 from biasgrid.base.files import read_made, write_text
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.tables.files import REMEDY
@@ -71,6 +71,6 @@ def check_record(path: Path, record: Mapping[str, Any], source: Mapping[str, Any
     for key, found, expected in pairs:
         if found != expected:
             raise UserError(
-                f"{path}: is the record of another model: its {key} is {shown(found)}; expected {shown(expected)}, as "
+                f"{path}: is the record of another model: its {key} is {value_text(found)}; expected {value_text(expected)}, as "
                 f"in the config; {REMEDY}"
             )

@@ -14,7 +14,7 @@ from biasgrid.inference.engine.back_end import BackEnd
 from biasgrid.inference.engine.lists import lists_of, numbered
 from biasgrid.inference.engine.settings import Settings
 from biasgrid.jobs.progress import Progress
-from biasgrid.tables.keys import STEP, mixed
+from biasgrid.tables.keys import STEP, mix_bits
 
 TEXTS = (
     "Yes.",
@@ -88,7 +88,7 @@ class RandomAnswers(BackEnd):
 
     def draws(self, instances: pl.DataFrame, count: int) -> npt.NDArray[np.float64]:
         """Draws numbers between 0 and 1 for instances, by their keys; shape (instances, count)."""
-        seeds = mixed(instances["key"].to_numpy() + np.uint64(self.seed * int(STEP) % 2**64))
-        numbers = mixed(seeds[:, None] + np.arange(count, dtype=np.uint64) * STEP)
+        seeds = mix_bits(instances["key"].to_numpy() + np.uint64(self.seed * int(STEP) % 2**64))
+        numbers = mix_bits(seeds[:, None] + np.arange(count, dtype=np.uint64) * STEP)
         draws: npt.NDArray[np.float64] = ((numbers >> np.uint64(11)).astype(np.float64) + 0.5) / 2**53
         return draws

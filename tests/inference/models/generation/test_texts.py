@@ -18,7 +18,7 @@ from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.texts import Writer
 from biasgrid.inference.models.generation.thoughts import KNOWN, Thoughts, tell_of_strange_marks
 from biasgrid.tables.files import read_provenance
-from biasgrid.tables.keys import mixed
+from biasgrid.tables.keys import mix_bits
 
 Cells = Callable[..., Cell]
 ROWS = [{"system": "Be short.", "text": text} for text in STATEMENTS * 2]
@@ -97,7 +97,7 @@ def test_numbers_are_mixed_as_keys_are() -> None:
     numbers = np.array([0, 1, 2**63 + 5, 2**64 - 1], dtype=np.uint64)
     assert (
         mixed_tensor(torch.from_numpy(numbers.view(np.int64))).numpy().view(np.uint64).tolist()
-        == mixed(numbers).tolist()
+        == mix_bits(numbers).tolist()
     )
 
 

@@ -14,7 +14,7 @@ from shards import Cell, count_rows, hook_model, interrupt, keyed, largest_diffe
 from small_tables import whole
 from tiny_checkpoints import ATTRIBUTES, SUBJECT_GROUPS, instances_for
 
-from biasgrid.base.section import TargetScoring
+from biasgrid.base.sections import TargetScoring
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.word_lists import Subjects, Template, WordLists
 from biasgrid.inference.checkpoints.checkpoint import ModelError

@@ -17,10 +17,10 @@ from biasgrid.report.figures import figures
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import LEGEND_LINE, line_looks, save_figure
 from biasgrid.report.figures.groups import failure_curve, group_differences, group_pairs, group_scores, group_templates
-from biasgrid.stats.selection import select_rows
-from biasgrid.tables.certainty import with_certainty
+from biasgrid.stats.ordering import select_rows
 from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts
+from biasgrid.tables.uncertainty import with_uncertainty
 
 MODELS = {
     "mild": ModelFacts("Sentiment", "BERT base", {}),
@@ -146,7 +146,7 @@ def test_pairs_have_intervals_and_the_floor_of_their_bias_type(measures: pl.Data
     known = rows.select(own).with_columns(low=pl.col("value") - 0.01, high=pl.col("value") + 0.02)
     known = known.with_columns(null_mean=pl.when(pl.col("other").is_null()).then(0.07))
     certain = table_of(STATISTICS, known.to_dicts(), generalises_to="templates", clusters=4, method="t")
-    figure = group_pairs.figure(with_certainty(measures, certain), FEELINGS)
+    figure = group_pairs.figure(with_uncertainty(measures, certain), FEELINGS)
     shown = figure.data.filter(model="BERT large")
     assert len(shown) == 4
     for row in shown.to_dicts():
@@ -223,7 +223,7 @@ def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(measur
 def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFrame) -> None:
     rate = measures.filter(pl.col("template").is_null(), measure="failure_rate", model="mild").drop_nulls("value")
     row = rate.select("model", "bias_type", "options", "value").row(0, named=True)
-    certain = with_certainty(measures, known("failure_rate", []).clear())
+    certain = with_uncertainty(measures, known("failure_rate", []).clear())
     assert "no intervals" in failure_curve.figure(certain, FEELINGS).labels.subtitle
     one = pl.all_horizontal(pl.col(name) == value for name, value in row.items()) & pl.col("template").is_null()
     banded = certain.with_columns(

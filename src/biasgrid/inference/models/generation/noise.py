@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopPLogitsWarper
 
-from biasgrid.tables.keys import STEP, mixed
+from biasgrid.tables.keys import STEP, mix_bits
 
 Keys = npt.NDArray[np.uint64]
 LOW_BITS = 2**53 - 1
@@ -40,7 +40,7 @@ class RowNoise:
 
 def seeds_of(seed: int, keys: Keys) -> torch.Tensor:
     """Returns the seeds of instances: their keys mixed with the model's seed; int64 of shape (instances,)."""
-    return torch.from_numpy(mixed(keys + np.uint64(seed * int(STEP) % 2**64)).view(np.int64))
+    return torch.from_numpy(mix_bits(keys + np.uint64(seed * int(STEP) % 2**64)).view(np.int64))
 
 
 def signed(number: int) -> int:

@@ -13,7 +13,7 @@ import polars as pl
 import torch
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.base.section import Scoring, TargetScoring
+from biasgrid.base.sections import Scoring, TargetScoring
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.batches import Part
 from biasgrid.inference.engine.device_rows import Batch, DeviceRows, moved

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from biasgrid.base.section import TargetScoring
+from biasgrid.base.sections import TargetScoring
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from biasgrid.inference.models.servers.store import RequestStore
 from biasgrid.inference.models.servers.usage import bill_of
 from biasgrid.jobs.lock import one_job
 from biasgrid.jobs.progress import Progress
-from biasgrid.tables.keys import STEP, mixed
+from biasgrid.tables.keys import STEP, mix_bits
 
 logger = logging.getLogger(__name__)
 
@@ -213,7 +213,7 @@ class Server(BackEnd):
     def requests(self, instances: pl.DataFrame, sent: Sequence[Sequence[Sent]]) -> list[list[Request]]:
         """Makes the requests of each instance: what is drawn has a seed of its own."""
         keys = instances["key"].to_numpy()
-        seeds = mixed(keys + np.uint64(self.generation["seed"] * int(STEP) % 2**64)) % np.uint64(2**31)
+        seeds = mix_bits(keys + np.uint64(self.generation["seed"] * int(STEP) % 2**64)) % np.uint64(2**31)
         return [
             [
                 Request(

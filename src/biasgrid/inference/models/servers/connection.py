@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.addresses import STARS, shown, with_secrets, without_secret
+from biasgrid.base.addresses import STARS, public_address, with_secrets, without_secret
 from biasgrid.inference.checkpoints.checkpoint import ModelError, checked_folder
 from biasgrid.inference.models.servers.section import Asking, Endpoint, Serve
 from biasgrid.inference.models.servers.serving import served
@@ -90,7 +90,7 @@ def reached(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | N
         endpoint = Endpoint.model_validate(section["endpoint"])
         yield Access(
             url=with_secrets(endpoint.url),
-            shown=shown(endpoint.url),
+            shown=public_address(endpoint.url),
             model=endpoint.model,
             asking=endpoint,
             provider=endpoint.provider,

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from biasgrid.base.addresses import canonical, shown, with_secrets
+from biasgrid.base.addresses import canonical, public_address, with_secrets
 from biasgrid.base.faults import InputError
 from biasgrid.inference.checkpoints.checkpoint import digest_file
 from biasgrid.inference.models.servers.requests import digest_of
@@ -136,7 +136,7 @@ def owner_before(manifest: Path, model: str, section: Mapping[str, Any], record:
         record: its record.
     """
     now = section.get("endpoint") or section["serve"]
-    name = shown(now["url"]) if "url" in now else now["command"]
+    name = public_address(now["url"]) if "url" in now else now["command"]
     known = record_in(manifest, model)
     if known is None or ("keys" in known) != ("keys" in record):
         return Owner(answered_by(server_of(section), record), name, "the config")

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from biasgrid.base.addresses import VARIABLE, canonical, digest_of, shown, with_secrets
-from biasgrid.base.section import ADDRESS, PATH, VARIABLE_NAME, KeysError, Section
+from biasgrid.base.addresses import VARIABLE, address_digest, canonical, public_address, with_secrets
+from biasgrid.base.sections import ADDRESS_PATTERN, PATH, VARIABLE_NAME, KeysError, Section
 from biasgrid.inference.models.servers.identity import digests_of_files
 
 HOLES = {"folder", "port", "gpus"}
@@ -53,7 +53,7 @@ class Endpoint(Asking):
 
     DECIDES: ClassVar[tuple[str, ...]] = ("model", "api", "provider", "api_version")
 
-    url: Annotated[str, Field(pattern=ADDRESS)] = Field(
+    url: Annotated[str, Field(pattern=ADDRESS_PATTERN)] = Field(
         description="its address up to the version, such as `https://host/v1`; `${NAME}` stands for a variable of the "
         "environment"
     )
@@ -88,15 +88,15 @@ class Endpoint(Asking):
 
     def deciding_keys(self) -> dict[str, Any]:
         """Returns what of it decides answers; of its address what may be shown."""
-        return {"url": shown(self.url), **self._server, **super().deciding_keys()}
+        return {"url": public_address(self.url), **self._server, **super().deciding_keys()}
 
     @property
     def _server(self) -> dict[str, str]:
         """A digest of the server where variables name it, as their values decide who answers; none without values."""
-        names = VARIABLE.findall(shown(self.url))
+        names = VARIABLE.findall(public_address(self.url))
         if not names or any(name not in os.environ for name in names):
             return {}
-        return {"server": digest_of(canonical(with_secrets(shown(self.url))))}
+        return {"server": address_digest(canonical(with_secrets(public_address(self.url))))}
 
 
 class Serve(Asking):

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-from biasgrid.base.files import explained
+from biasgrid.base.files import explain_refusal
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.models.servers.section import Serve
 
@@ -48,7 +48,7 @@ def served(serve: Serve, folder: str, log: Path) -> Iterator[str]:
     port = free_port(serve.port)
     words = [word.format(folder=folder, port=port, gpus=serve.gpus) for word in shlex.split(serve.command)]
     logger.info("starting %s (its output: %s)", shlex.join(words), log)
-    with explained(log):
+    with explain_refusal(log):
         log.parent.mkdir(parents=True, exist_ok=True)
         output = log.open("wb")
     with output:

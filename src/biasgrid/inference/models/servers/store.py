@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from biasgrid.base.files import explained
+from biasgrid.base.files import explain_refusal
 from biasgrid.inference.models.servers.identity import Owner
 from biasgrid.inference.models.servers.requests import Answer, Request, Tokens, Usage, checked_answer
 from biasgrid.inference.models.servers.store_lines import (
@@ -75,7 +75,7 @@ class RequestStore:
         Raises:
             UserError: another version wrote it, or it cannot be written to.
         """
-        with explained(self.path):
+        with explain_refusal(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             damaged = []
             for line in lines_in(self.path):
@@ -171,7 +171,7 @@ class RequestStore:
         try:
             self._write(content)
         except OSError:
-            with explained(self.path):
+            with explain_refusal(self.path):
                 self._room.unlink(missing_ok=True)
                 os.ftruncate(self.file, line.at)
                 self._write(content)

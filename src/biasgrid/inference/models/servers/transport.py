@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx2
 
-from biasgrid.base.addresses import proxy_of, shown
+from biasgrid.base.addresses import proxy_of, public_address
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.models.servers.refusals import Refused
 from biasgrid.inference.models.servers.requests import Usage
@@ -94,7 +94,7 @@ def http_client(address: str, seconds: float, concurrency: int) -> httpx2.AsyncC
     except ImportError:
         variable = proxy.variable if proxy else ""
         raise ModelError(
-            f"{shown(address)}: the variable {variable} names a SOCKS proxy, which needs the package socksio; install "
+            f"{public_address(address)}: the variable {variable} names a SOCKS proxy, which needs the package socksio; install "
             "it with `pip install socksio`, or unset the variable"
         ) from None
     return httpx2.AsyncClient(transport=WholeResponses(transport), timeout=seconds, follow_redirects=True)

@@ -11,8 +11,8 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import draw_beside_null
 from biasgrid.report.figures.drawing.layout import with_names
 from biasgrid.report.figures.drawing.theme import empty_figure
-from biasgrid.stats.selection import in_order, select_rows
-from biasgrid.tables.means import means_by
+from biasgrid.stats.ordering import select_rows, values_in_order
+from biasgrid.tables.files import means_by
 
 CAPTION = (
     "How far apart a model scores two groups in the same case, mean over cases, for each pair of groups, whichever "
@@ -57,7 +57,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if pairs.is_empty():
         return empty_figure(heading, "no two groups have a distance within a case")
     rows = with_names(pairs).with_columns(found=pl.lit(value=True))
-    order = in_order(means_by(rows, ["name"]).sort("value", "name", descending=[True, False]), "name")
+    order = values_in_order(means_by(rows, ["name"]).sort("value", "name", descending=[True, False]), "name")
     words = {
         "title": heading,
         "subtitle": "dot: distance of two groups; grey: of groups whose terms are dealt at random (noise floor)",
