@@ -133,7 +133,7 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
 
     from biasgrid.base.references import load_reference
     from biasgrid.inference.engine import local
-    from biasgrid.inference.engine.settings import Settings
+    from biasgrid.inference.engine.settings import InferenceSettings
     from biasgrid.inference.models.registry import BACK_ENDS
     from biasgrid.tables.instances import read_requests
 
@@ -141,7 +141,7 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
     tokenizer = BertTokenizerFast.from_pretrained(folder / "tokenizer")
     choices = {"labels": ["a", "b", "c"]} if task == "text-classification" else {}
     entry = BACK_ENDS[task, "weights"]
-    settings = Settings("stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices)
+    settings = InferenceSettings("stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices)
     patched: Any = local
     patched.load_model = lambda *_: stub(task, len(tokenizer), rows_per_second)
     patched.load_tokenizer = lambda _: tokenizer
@@ -149,7 +149,7 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
         from biasgrid.inference.engine import chunks
 
         # A device that sleeps leaves the processor free, as a GPU does.
-        chunks.begins_of_pieces = partial(on_a_gpu, chunks.begins_of_pieces)
+        chunks.chunk_beginnings = partial(on_a_gpu, chunks.chunk_beginnings)
     asked = read_requests(file)
     return lambda: load_reference(entry.path).open({}, settings, asked), asked
 
@@ -201,7 +201,7 @@ def in_process(source: str, what: str, *arguments: Any) -> dict[str, float]:
 
 def shard(folder: str, file: str) -> dict[str, float]:
     """Answers a whole shard as the rule does, with its table; returns the peak memory."""
-    from biasgrid.inference.engine.settings import Settings
+    from biasgrid.inference.engine.settings import InferenceSettings
     from biasgrid.inference.models import predict
     from biasgrid.inference.models.registry import BACK_ENDS
 
@@ -210,7 +210,7 @@ def shard(folder: str, file: str) -> dict[str, float]:
         record = Path(out, "model.json")
         record.write_text("{}")
         entry = BACK_ENDS["fill-mask", "weights"]
-        settings = Settings("stub", "fill-mask", "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, {})
+        settings = InferenceSettings("stub", "fill-mask", "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, {})
         files = predict.ShardFiles(
             Path(file), record, Path(out, "out.parquet"), Path(out, "timing.json"), Path(out, "answers"),
             Path(out, "progress.json"),

@@ -16,14 +16,14 @@ from biasgrid.base.faults import UserError
 from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.interruption import end_jobs_at_sigterm
-from biasgrid.jobs.kept_capabilities import keep_capabilities
+from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.runs.upgrade import upgrade_notice
 from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.proxies import report_proxies
 from biasgrid.jobs.resubmission import tries
 from biasgrid.jobs.fork_server import begin_starter, forget_starter
-from biasgrid.inference.models.registry import modules_of
+from biasgrid.inference.models.registry import modules_of_entry
 from biasgrid.base.references import stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
@@ -181,7 +181,7 @@ def answered(wildcards):
         task=task_of_model(wildcards),
         answer=question.answer,
         choices=choices_of_cell(wildcards),
-        code=code_of("predict", *modules_of(back_end, question.answer)),
+        code=code_of("predict", *modules_of_entry(back_end, question.answer)),
     )
 
 

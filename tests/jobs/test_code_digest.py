@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.inference.models.registry import BACK_ENDS, modules_of
+from biasgrid.inference.models.registry import BACK_ENDS, modules_of_entry
 from biasgrid.jobs import code_digest as digests
 
 WEIGHTS = {
-    task: modules_of(entry, entry.answers[0]) for (task, source), entry in BACK_ENDS.items() if source == "weights"
+    task: modules_of_entry(entry, entry.answers[0])
+    for (task, source), entry in BACK_ENDS.items()
+    if source == "weights"
 }
 """The modules that answer each task."""
 OF_ANSWERS = WEIGHTS["question-answering"]

@@ -17,11 +17,11 @@ from biasgrid.tables.provenance import provenance
 
 filters = {}
 if snakemake.input.tokenizer:
-    from biasgrid.inference.checkpoints.checkpoint import load_tokenizer
+    from biasgrid.inference.checkpoints.checkpoint import load_recorded_tokenizer
     from biasgrid.inference.models.masked.one_token import are_one_token
     from biasgrid.inference.models.prerequisites import record_of
 
-    tokenizer = load_tokenizer(record_of(snakemake.input.tokenizer, snakemake.params.source))
+    tokenizer = load_recorded_tokenizer(record_of(snakemake.input.tokenizer, snakemake.params.source))
     filters["one_token"] = partial(are_one_token, tokenizer)
 
 family = snakemake.params.family

@@ -11,8 +11,8 @@ from biasgrid.base.faults import Fault, InputError, nearest, one_of, unknown_nam
 from biasgrid.base.names import alike
 from biasgrid.base.sections import Section
 from biasgrid.config.sections import Config
-from biasgrid.inference.checkpoints.files import VOCABULARIES, matching, names_in
-from biasgrid.inference.checkpoints.look import Wanted, look_at
+from biasgrid.inference.checkpoints.files import VOCABULARIES, file_names, matching
+from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
 from biasgrid.report.figures import GRID
 from biasgrid.tables.metric import MetricDefinitions
 
@@ -171,10 +171,10 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
             folders["train.base.folder"] = (model.train.base.folder, [])
-        wanted = Wanted(model.allow_pickle, model.allow_remote_code, model.source == "serve")
+        wanted = CheckpointUse(model.allow_pickle, model.allow_remote_code, model.source == "serve")
         for key, (folder, classes) in folders.items():
             of_classes = wanted._replace(classes=classes, scored=model.scored, activation=model.activation)
-            problems = look_at(folder, of_classes) if folder is not None else ()
+            problems = inspect_folder(folder, of_classes) if folder is not None else ()
             for problem, expected in problems:
                 yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
 
@@ -231,7 +231,7 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields folders that hold no tokenizer, where one filters the subjects that a selected model is asked about."""
     for name in filtering_tokenizers(config):
         folder = config.tokenizers[name].folder
-        if folder is not None and not matching(names_in(folder), VOCABULARIES):
+        if folder is not None and not matching(file_names(folder), VOCABULARIES):
             problem = "holds no tokenizer" if Path(folder).is_dir() else "is not a folder"
             expected = f"a folder with one of {', '.join(VOCABULARIES)}"
             yield Fault(source, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)

@@ -13,7 +13,7 @@ from biasgrid.base.sections import Model, Name
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.config.sections import Config
 from biasgrid.families.family import DatasetSection
-from biasgrid.inference.models.servers.section import Asking
+from biasgrid.inference.models.servers.section import ServerSettings
 from biasgrid.tables.docs import markdown
 
 
@@ -48,7 +48,7 @@ def key_tables() -> str:
     What several sections have stands in a table of its own, which theirs name.
     """
     schema = whole_config().model_json_schema()
-    common = {each.__name__: each.model_json_schema() for each in (Asking, DatasetSection, Model)}
+    common = {each.__name__: each.model_json_schema() for each in (ServerSettings, DatasetSection, Model)}
     sections = {"The top level": schema, **dict(sorted((common | schema["$defs"]).items()))}
     return "\n".join(key_table(title, own_keys(title, section, common)) for title, section in sections.items())
 

@@ -15,7 +15,7 @@ from biasgrid.base.references import RUNS, how_it_ends, load, load_reference, st
 from biasgrid.base.sections import Model
 from biasgrid.families import FAMILIES
 from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
-from biasgrid.inference.models.registry import BACK_ENDS, Entry
+from biasgrid.inference.models.registry import BACK_ENDS, RegistryEntry
 from biasgrid.report.figures import figures
 
 Key = TypeVar("Key")
@@ -35,7 +35,7 @@ class Registry:
     """
 
     families: Mapping[str, str]
-    back_ends: Mapping[tuple[str, str], Entry]
+    back_ends: Mapping[tuple[str, str], RegistryEntry]
     figures: Mapping[str, str]
 
     def family(self, name: str) -> Family:
@@ -151,9 +151,9 @@ class Plugin:
         family = getattr(self.module, "FAMILY", None)
         return {family.name: self.reference} if isinstance(family, Family) else {}
 
-    def back_ends(self) -> dict[tuple[str, str], Entry]:
+    def back_ends(self) -> dict[tuple[str, str], RegistryEntry]:
         """Returns its back ends, by task and source."""
-        entries: Mapping[tuple[str, str], Entry] = getattr(self.module, "BACK_ENDS", {})
+        entries: Mapping[tuple[str, str], RegistryEntry] = getattr(self.module, "BACK_ENDS", {})
         return {key: entry.within(self.reference) for key, entry in entries.items()}
 
     def figures(self) -> dict[str, str]:

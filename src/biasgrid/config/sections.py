@@ -27,7 +27,7 @@ from biasgrid.base.sections import FOLDER_PATTERN, KeysError, Model, Name, Scori
 from biasgrid.base.yaml import Document
 from biasgrid.config.registry import BUILT_IN, Registry
 from biasgrid.families.family import DatasetSection, Family, Question
-from biasgrid.inference.models.registry import Entry
+from biasgrid.inference.models.registry import RegistryEntry
 from biasgrid.stats.section import StatisticsSection
 from biasgrid.tables.metric import Measure
 
@@ -233,7 +233,7 @@ class Config(Section):
         """Returns where the family of a dataset is."""
         return self.registry.families[self.datasets[dataset].family]
 
-    def back_end_of(self, model: str) -> Entry:
+    def back_end_of(self, model: str) -> RegistryEntry:
         """Returns where the back end of a model is."""
         entry = self.models[model]
         return self.registry.back_ends[entry.task, entry.source]

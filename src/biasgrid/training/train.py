@@ -30,8 +30,8 @@ from biasgrid.inference.checkpoints.checkpoint import (
     refusals,
     without_load_report,
 )
-from biasgrid.inference.checkpoints.files import names_in
-from biasgrid.inference.checkpoints.unread import quantisation
+from biasgrid.inference.checkpoints.files import file_names
+from biasgrid.inference.checkpoints.unsupported import quantisation
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.hardware import choose_device, name_of_device
 from biasgrid.training.class_lessons import class_lessons, class_names
@@ -146,7 +146,7 @@ def load_model(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
             "label2id": {name: number for number, name in enumerate(names)},
             "problem_type": "single_label_classification",
         }
-    if quantised := quantisation(str(checkpoint), names_in(checkpoint), Path(checkpoint)):
+    if quantised := quantisation(str(checkpoint), file_names(checkpoint), Path(checkpoint)):
         raise ModelError(f"{checkpoint} {quantised.problem}; expected {quantised.expected}")
     with refusals(str(checkpoint)), without_load_report():
         model, info = HEADS[task].from_pretrained(

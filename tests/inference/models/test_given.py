@@ -14,7 +14,7 @@ from shards import Cell, asked
 from biasgrid.base.faults import InputError
 from biasgrid.base.precomputed_file import RESPONSE_COLUMNS, precomputed_faults, read_precomputed
 from biasgrid.config import parse_config
-from biasgrid.inference.models.precomputed import answers_of
+from biasgrid.inference.models.precomputed import answers_to_instances
 
 PROMPTS = ["Write about her day.", "What does he do?"]
 GROUPS = ["female", "male"]
@@ -137,7 +137,7 @@ def instances() -> pl.DataFrame:
 
 def test_answers_are_found_by_the_original_prompt_its_group_and_its_repetition() -> None:
     given = pl.DataFrame(ROWS).reverse()
-    found = answers_of(given, instances()).sort("instance")
+    found = answers_to_instances(given, instances()).sort("instance")
     assert found["response"].to_list() == [row["response"] for row in ROWS]
 
 

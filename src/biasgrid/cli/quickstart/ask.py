@@ -25,7 +25,7 @@ from biasgrid.families.expansion import expand_rows
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
 from biasgrid.inference.engine.back_end import Opener
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.inference.models.prerequisites import write_capabilities
 from biasgrid.tables.answers import schema_of
@@ -261,12 +261,12 @@ class Asker:
         for row in said.iter_rows(named=True):
             yield {name: value for name, value in row.items() if value is not None}
 
-    def _settings(self, kind: str) -> Settings:
+    def _settings(self, kind: str) -> InferenceSettings:
         entry, inference = self.config.models[self.model.name], self.config.inference
         # The record of a model without a checkpoint has its own.
         own = entry.deciding_keys() if entry.has_checkpoint else {}
         classes = {"labels": list(entry.labels.values())} if entry.labels else {}
-        return Settings(
+        return InferenceSettings(
             model=self.model.name,
             task=self.model.task,
             precision=inference.precision,

@@ -16,7 +16,7 @@ from biasgrid.inference.models.generation.noise import RowNoise, mixed_tensor, s
 from biasgrid.inference.models.generation.prompts import Prompter
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.texts import Writer
-from biasgrid.inference.models.generation.thoughts import KNOWN, Thoughts, tell_of_strange_marks
+from biasgrid.inference.models.generation.thoughts import KNOWN, Thoughts, warn_of_strange_marks
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.keys import mix_bits
 
@@ -169,10 +169,10 @@ def test_options_are_read_behind_thoughts_that_a_template_opens(begin: str, end:
 
 
 def test_marks_that_nobody_has_named_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    tell_of_strange_marks("tiny", ["<mull> Ann?", "<reasoning> Ann?", "[Thinking] Bob? [/Thinking] Ann", "Ann", ""])
+    warn_of_strange_marks("tiny", ["<mull> Ann?", "<reasoning> Ann?", "[Thinking] Bob? [/Thinking] Ann", "Ann", ""])
     assert "tiny: 2 of 5 responses begin with '<reasoning>', and are taken for answers" in caplog.text
     caplog.clear()
-    tell_of_strange_marks("tiny", ["<Ann> thinks", "Ann reasons"])
+    warn_of_strange_marks("tiny", ["<Ann> thinks", "Ann reasons"])
     assert not caplog.text
 
 

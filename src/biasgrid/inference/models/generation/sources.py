@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from biasgrid.base.addresses import address_digest
 from biasgrid.base.sections import Charge, KeysError, Model, Section
 from biasgrid.inference.models.generation.section import DATE, Day, Generation
-from biasgrid.inference.models.generation.spellings import spellings
+from biasgrid.inference.models.generation.spellings import option_spellings
 from biasgrid.inference.models.servers.section import Endpoint, Serve
 
 
@@ -86,7 +86,7 @@ class GenerativeModel(Model):
         a_text = 1, self.generation.max_tokens
         if answer != "choice" or self.generation.options == "parsed":
             return Charge(*a_text, *prices)
-        spelled = fmean(sum(map(len, spellings(each))) for each in options) if options else 1
+        spelled = fmean(sum(map(len, option_spellings(each))) for each in options) if options else 1
         ways = {"echo": (spelled, spelled), "top": (1, 1), "choice": a_text, "parsed": a_text}
         most = ways["echo"] if self.endpoint.api == "completions" else a_text
         requests, tokens_out = ways[scored_by] if scored_by else map(max, a_text, most)

@@ -24,7 +24,7 @@ class Price(Section):
     output: float = Field(ge=0, allow_inf_nan=False, strict=False, description="for tokens that are written")
 
 
-class Asking(Section):
+class ServerSettings(Section):
     """How a server is asked; what of it decides answers is named in `DECIDES`."""
 
     DECIDES: ClassVar[tuple[str, ...]] = ("model", "api")
@@ -48,7 +48,7 @@ class Asking(Section):
         return self.model_dump(mode="json", include=set(self.DECIDES))
 
 
-class Endpoint(Asking):
+class Endpoint(ServerSettings):
     """A server that is there already."""
 
     DECIDES: ClassVar[tuple[str, ...]] = ("model", "api", "provider", "api_version")
@@ -99,7 +99,7 @@ class Endpoint(Asking):
         return {"server": address_digest(canonical(with_secrets(public_address(self.url))))}
 
 
-class Serve(Asking):
+class Serve(ServerSettings):
     """A server that is started for a job, and ended with it."""
 
     DECIDES: ClassVar[tuple[str, ...]] = ("command", "model", "api")
@@ -119,8 +119,8 @@ class Serve(Asking):
 
     @model_validator(mode="after")
     def _can_be_started(self) -> Serve:
-        holes = {name for _, name, _, _ in parsed(self.command, "command")} - {None}
-        if not holes <= HOLES or {name for _, name, _, _ in parsed(self.model, "model")} - {None, "folder"}:
+        holes = {name for _, name, _, _ in split_command(self.command, "command")} - {None}
+        if not holes <= HOLES or {name for _, name, _, _ in split_command(self.model, "model")} - {None, "folder"}:
             raise KeysError("expected no holes but {folder}, {port} and {gpus} in `command`, {folder} in `model`")
         if "folder" not in holes or ("port" in holes) == (self.port is not None):
             raise KeysError("expected {folder} in `command`, and either {port} or the key `port`")
@@ -134,7 +134,7 @@ class Serve(Asking):
         return {**super().deciding_keys(), **({"files": files} if files else {})}
 
 
-def parsed(text: str, key: str) -> list[tuple[str, str | None, str | None, str | None]]:
+def split_command(text: str, key: str) -> list[tuple[str, str | None, str | None, str | None]]:
     """Takes a text with holes apart, as `str.format` does and a shell would.
 
     Raises:
