@@ -20,9 +20,9 @@ from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.runs.upgrade import upgrade_notice
 from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results
-from biasgrid.jobs.proxies import report_proxies
-from biasgrid.jobs.resubmission import tries
-from biasgrid.jobs.fork_server import begin_starter, forget_starter
+from biasgrid.base.addresses import report_proxies
+from biasgrid.jobs.interruption import tries
+from biasgrid.jobs.fork_server import start_fork_server, forget_fork_server
 from biasgrid.inference.models.registry import modules_of_entry
 from biasgrid.base.references import stage
 from biasgrid.runs.audit import refuse_empty
@@ -67,7 +67,7 @@ if workflow.is_main_process:
     except UserError as error:
         raise WorkflowError(str(error)) from None
 else:
-    forget_starter()
+    forget_fork_server()
 
 
 wildcard_constraints:
@@ -265,7 +265,7 @@ onstart:
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))
-    begin_starter()
+    start_fork_server()
 
 
 onsuccess:

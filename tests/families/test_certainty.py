@@ -18,7 +18,7 @@ from biasgrid.families.certainty import fitted, statistics_of_cell, with_all, wi
 from biasgrid.families.statement.measure import observe
 from biasgrid.families.statement.statistics import IN_CASES, statistics
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.groups.measure import CURVE
+from biasgrid.groups.tables import CURVE
 from biasgrid.stats.settings import Found, StatisticsSettings
 from biasgrid.tables.files import validate
 from biasgrid.tables.metric import NOT_MEASURABLE

@@ -8,8 +8,8 @@ import polars as pl
 from small_measures import table_of
 from small_records import records_of
 
-from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
+from biasgrid.groups.tables import measure_groups
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import MEASURES, SYNTHETIC, table_of_cell
 from biasgrid.tables.metric import options_text

@@ -27,7 +27,7 @@ EVERY_FAMILY = [
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the package, to be added to."""
-    copy = shutil.copytree(digests.PACKAGE, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
+    copy = shutil.copytree(digests.PACKAGE_FOLDER, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(digests, "PACKAGE", Path(copy))
     yield Path(copy)
     digests.read_code.cache_clear()

@@ -12,8 +12,7 @@ from small_measures import measures_of
 
 from biasgrid.families.shown import examples_of
 from biasgrid.families.underspecified.declared import ABOUT, MEASURES
-from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
-from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
 from biasgrid.groups.selection import pairwise_options
 from biasgrid.report.content import MeasureTable, dataset_section
 from biasgrid.report.published import read_published

@@ -11,11 +11,11 @@ import pytest
 from golden_statistics import FOLDER, all_of, assert_golden, frames_of_golden, numbers_of, observations_of
 
 from biasgrid.families.underspecified.statistics import statistics
-from biasgrid.groups.keyed import records_of
 from biasgrid.groups.records import SubjectOutputs
-from biasgrid.groups.uncertainty.differences import differences
+from biasgrid.groups.tables import records_of
+from biasgrid.groups.uncertainty.differences import difference_rows
 from biasgrid.groups.uncertainty.matrix import TermScores, scores_of_terms
-from biasgrid.groups.uncertainty.permutation import deal
+from biasgrid.groups.uncertainty.permutation import permute_groups
 from biasgrid.groups.uncertainty.scores import failures_over_clusters
 from biasgrid.stats import estimate
 from biasgrid.stats.estimate import jackknife_of_means
@@ -231,7 +231,7 @@ def golden_groups() -> tuple[dict[str, Any], TermScores]:
 @pytest.mark.parametrize("generalises_to", ["templates", "all"])
 def test_differences_of_groups(generalises_to: str) -> None:
     numbers, scores = golden_groups()
-    golden, rows = numbers["pairs"], differences(scores, StatisticsSettings()).filter(generalises_to=generalises_to)
+    golden, rows = numbers["pairs"], difference_rows(scores, StatisticsSettings()).filter(generalises_to=generalises_to)
     assert rows.select("group", "other").to_dict(as_series=False) == {n: golden[n] for n in ("group", "other")}
     assert_golden(rows["value"], golden["value"], "value")
     for column in ("low", "high", "p", "q"):
@@ -240,7 +240,7 @@ def test_differences_of_groups(generalises_to: str) -> None:
 
 def test_dealing_terms() -> None:
     numbers, scores = golden_groups()
-    golden, dealing = numbers["calibrated"], deal(scores, 0.1, 1999, 0)
+    golden, dealing = numbers["calibrated"], permute_groups(scores, 0.1, 1999, 0)
     assert dealing is not None
     assert (dealing.exact, dealing.tried) == (True, golden["regroupings"])
     names = {

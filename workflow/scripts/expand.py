@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import MODELS, TABLES, start_job
+from biasgrid.jobs.start import MODEL_MODULES, TABLE_MODULES, start_job
 
-start_job(snakemake.log[0], MODELS if snakemake.input.tokenizer else TABLES)
+start_job(snakemake.log[0], MODEL_MODULES if snakemake.input.tokenizer else TABLE_MODULES)
 
 from biasgrid.base.faults import InputError
 from biasgrid.base.references import load, stage

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import FIGURES, start_job
+from biasgrid.jobs.start import FIGURE_MODULES, start_job
 
-start_job(snakemake.log[0], FIGURES)
+start_job(snakemake.log[0], FIGURE_MODULES)
 
 import polars as pl
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import STATISTICS, start_job
+from biasgrid.jobs.start import STATISTICS_MODULES, start_job
 
-start_job(snakemake.log[0], STATISTICS)
+start_job(snakemake.log[0], STATISTICS_MODULES)
 
 from biasgrid.families.certainty import statistics_of_cell
 from biasgrid.families.scorers import read_scorers

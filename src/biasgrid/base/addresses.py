@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -249,3 +250,26 @@ def cores(data: bytes) -> Iterator[str]:
         whole = b64encode(bytes(before) + data).decode()
         core = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
         yield from {core, core.replace("+", "-").replace("/", "_")}
+
+
+def report_proxies(addresses: Iterable[str]) -> None:
+    """Prints a line for each host that is reached through a proxy, if any is.
+
+    Args:
+        addresses: those of the servers; one with a variable that the environment lacks is left to the job that asks it.
+
+    Raises:
+        InputError: the environment names a proxy that cannot be used, or its variables make no address.
+    """
+    lines = {}
+    for address in addresses:
+        if all(name in os.environ for name in VARIABLE.findall(address)):
+            resolved = with_secrets(address)
+            canonical(resolved)
+            if proxy := proxy_of(resolved):
+                host = host_of(resolved)
+                lines[host] = (
+                    f"requests to {host} go through the proxy {public_address(proxy.address)} ({proxy.variable})"
+                )
+    for line in lines.values():
+        sys.stderr.write(f"{line}\n")

@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.tabled import Columns, of_keys, tabled
-from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.modes import ALL_CASES, EACH_CASE
+from biasgrid.groups.combinations import ALL_CASES, EACH_CASE, SCORE_NAMES
 from biasgrid.tables.metric import options_of, options_text
 
 KIND: Columns = {"Bias type": ("name", "bias_type")}

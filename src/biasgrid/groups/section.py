@@ -52,3 +52,6 @@ def combination_faults(
                 raise ImpossibleCombination(f"{measure.argument!r}, but a record has one subject", "no argument")
         except ImpossibleCombination as error:
             yield Fault(source, f"datasets.{dataset}.measures[{place}]", error.problem, error.expected)
+
+
+GROUP_FIGURES = ("group_scores", "group_pairs", "group_differences", "failure_curve", "group_templates")

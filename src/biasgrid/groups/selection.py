@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.modes import EACH_CASE
+from biasgrid.groups.combinations import EACH_CASE, SCORE_NAMES
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_of, options_text
 
 
-def main_score(measures: pl.DataFrame) -> str:
+def main_score_of_measures(measures: pl.DataFrame) -> str:
     """Returns the score of a dataset that is looked at first: the one by which cases fail.
 
     Args:
@@ -30,15 +29,17 @@ def main_score(measures: pl.DataFrame) -> str:
 
 def score_options(measures: pl.DataFrame) -> str:
     """Returns the options of the scores of groups, by the main score, all classes or targets taken together."""
-    return options_text(score=main_score(measures), mode="group")
+    return options_text(score=main_score_of_measures(measures), mode="group")
 
 
 def pairwise_options(measures: pl.DataFrame) -> str:
     """Returns the options of the distances of pairs of groups within cases, by the main score."""
-    return options_text(score=main_score(measures), distance="absolute", comparison="pairwise", mode=EACH_CASE)
+    return options_text(
+        score=main_score_of_measures(measures), distance="absolute", comparison="pairwise", mode=EACH_CASE
+    )
 
 
-def scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
+def main_scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the main score of each group over all templates, with its quartiles over cases.
 
     Args:

@@ -18,7 +18,7 @@ DRIFT = 2
 
 
 @dataclass(frozen=True)
-class Question:
+class TrainingQuestion:
     """A question about a context.
 
     Attributes:
@@ -96,7 +96,7 @@ class SquadFile(SquadPart):
                 yield f"data[{number}].paragraphs[{place}]", paragraph
 
 
-def read_squad(path: str | Path) -> list[Question]:
+def read_squad(path: str | Path) -> list[TrainingQuestion]:
     """Reads the questions of a SQuAD file.
 
     Raises:
@@ -108,9 +108,9 @@ def read_squad(path: str | Path) -> list[Question]:
     for where, paragraph in squad.paragraphs():
         for number, asked in enumerate(paragraph.qas):
             places = [answer.place_in(paragraph.context) for answer in asked.answers]
-            questions.append(Question(paragraph.context, asked.question, tuple(filter(None, places))))
+            questions.append(TrainingQuestion(paragraph.context, asked.question, tuple(filter(None, places))))
             faults += [
-                misplaced(str(path), f"{where}.qas[{number}].answers[{one}]", answer, paragraph.context)
+                misplaced_answer(str(path), f"{where}.qas[{number}].answers[{one}]", answer, paragraph.context)
                 for one, (answer, place) in enumerate(zip(asked.answers, places, strict=True))
                 if place is None
             ]
@@ -121,7 +121,7 @@ def read_squad(path: str | Path) -> list[Question]:
     return questions
 
 
-def misplaced(file: str, where: str, answer: SquadAnswer, context: str) -> Fault:
+def misplaced_answer(file: str, where: str, answer: SquadAnswer, context: str) -> Fault:
     """Words that an answer does not stand where it says."""
     start = answer.answer_start
     there = context[start : start + len(answer.text)] if start >= 0 else ""

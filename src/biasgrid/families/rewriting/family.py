@@ -16,7 +16,7 @@ from biasgrid.families.rewriting.files.groups import groups_digest
 from biasgrid.families.rewriting.files.targets import stop_words_of, targets_of
 from biasgrid.families.rewriting.section import VADER, RewritingDataset
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
-from biasgrid.groups.main_scores import main_similarity
+from biasgrid.groups.combinations import main_similarity
 from biasgrid.tables.metric import Measure, options_text
 
 PROMPTS = "prompts"
@@ -34,7 +34,7 @@ class Rewriting(Family):
     instance_bytes = 60.0
     own_measures: ClassVar = {**MEASURES, **{name: each for some in FURTHER.values() for name, each in some.items()}}
     flags = FLAGS
-    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair.commands:import_words")}
+    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair_words:import_words")}
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

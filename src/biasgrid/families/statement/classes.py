@@ -10,11 +10,9 @@ import polars as pl
 
 from biasgrid.families.statement.answers import YES
 from biasgrid.families.statement.expand import OPTIONS
-from biasgrid.groups.keyed import records_of
-from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
-from biasgrid.groups.measure import measure_groups
-from biasgrid.groups.modes import ALL_CASES
+from biasgrid.groups.combinations import ALL_CASES, MAIN_SCORES, main_distance
 from biasgrid.groups.records import ClassOutputs, Records, Sort
+from biasgrid.groups.tables import measure_groups, records_of
 from biasgrid.tables.metric import options_text
 
 SORT: Sort = "classes"

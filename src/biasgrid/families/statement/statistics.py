@@ -12,7 +12,7 @@ from biasgrid.families.statement.classes import answered_in_several, records
 from biasgrid.families.statement.measure import OF_CLASSES, measures_of_parts, numbers, pairs_of
 from biasgrid.families.statement.observe import by_class
 from biasgrid.families.statement.parts import Parts
-from biasgrid.groups.uncertainty.differences import differences
+from biasgrid.groups.uncertainty.differences import difference_rows
 from biasgrid.groups.uncertainty.matrix import scores_of_terms
 from biasgrid.groups.uncertainty.table import statistics_of_groups
 from biasgrid.stats.clusters import clusters_of_templates
@@ -80,5 +80,5 @@ def differences_of_classes(answered: pl.DataFrame, settings: StatisticsSettings)
     values = (numbers(pairs, "share") - numbers(pairs, "share negated")) / 2
     cluster = clusters_of_templates(asked.template.astype(np.int64), settings.clusters)
     for scores in scores_of_terms(asked, values, cluster):
-        rows = differences(scores, settings)
+        rows = difference_rows(scores, settings)
         yield rows.with_columns(measure=pl.lit("difference"), options=pl.lit(IN_CASES))

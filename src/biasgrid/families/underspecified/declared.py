@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from biasgrid.families.flags import FLAGS as COMMON_FLAGS
 from biasgrid.families.flags import flag
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
-from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
-from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT, Limit, Measure
 
 DESIGN = ("template", "subject", "attribute")

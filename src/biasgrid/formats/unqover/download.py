@@ -72,7 +72,7 @@ def opener_for(address: str) -> OpenerDirector:
     return build_opener(CarefulRedirects, ProxyHandler(proxies))
 
 
-def download(url: str, sha256: str, out: Path) -> None:
+def download_dump(url: str, sha256: str, out: Path) -> None:
     """Downloads a file; under its name there is never a part of it, nor one with another digest.
 
     What an interrupted call has got is kept beside it, under a name that holds the digest, and continued where the

@@ -19,7 +19,7 @@ from biasgrid.tables.statistics import NO_METHOD
 WITHIN = (-1.0, 1.0)
 
 
-class Pairs(NamedTuple):
+class GroupPairs(NamedTuple):
     """Pairs of groups, arrays of shape (pairs,).
 
     Attributes:
@@ -43,23 +43,23 @@ class Pairs(NamedTuple):
     terms: VarianceSource
 
 
-def pairs_of(scores: TermScores) -> Pairs:
+def group_pairs(scores: TermScores) -> GroupPairs:
     """Compares all pairs of groups, each in the cases that have both."""
     pairs = list(combinations(range(len(scores.groups)), 2))
     of_groups, clusters = scores.scores, int(scores.cluster.max()) + 1
-    found = [compared(scores, of_groups, clusters, one, other) for one, other in pairs]
+    found = [compare_two_groups(scores, of_groups, clusters, one, other) for one, other in pairs]
     sums, counts, terms, df = (np.stack(each) for each in zip(*found, strict=True))
     variance, _ = jackknife_of_means(sums, counts)
     units = (counts > 0).sum(axis=1).astype(np.float64)
     names = [[scores.groups[pair[side]] for pair in pairs] for side in (0, 1)]
     value, cases = ratio(sums.sum(axis=1), counts.sum(axis=1)), counts.sum(axis=1)
     without = leave_one_out(sums, counts)
-    return Pairs(
+    return GroupPairs(
         names[0], names[1], value, cases, units, without, VarianceSource(variance, units - 1), VarianceSource(terms, df)
     )
 
 
-def compared(
+def compare_two_groups(
     scores: TermScores, of_groups: FloatArray, clusters: int, one: int, other: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Compares two groups.
@@ -85,12 +85,12 @@ def compared(
     return sums, counts, parts.sum(), df
 
 
-def differences(scores: TermScores, settings: StatisticsSettings) -> pl.DataFrame:
+def difference_rows(scores: TermScores, settings: StatisticsSettings) -> pl.DataFrame:
     """Returns rows of `STATISTICS` of the differences of all pairs of groups, without measure and options.
 
     Tests are corrected for all pairs of the bias type.
     """
-    pairs = pairs_of(scores)
+    pairs = group_pairs(scores)
     sources = {
         "templates": ([pairs.templates], "jackknife t"),
         "subjects": ([pairs.terms], "Welch t"),
@@ -106,7 +106,7 @@ def differences(scores: TermScores, settings: StatisticsSettings) -> pl.DataFram
 
 def rows_over(
     bias_type: str,
-    pairs: Pairs,
+    pairs: GroupPairs,
     generalises_to: str,
     sources: list[VarianceSource],
     method: str,

@@ -11,8 +11,8 @@ from small_groups import THRESHOLD, measured_groups
 from small_measures import table_of
 
 from biasgrid.base.references import load
-from biasgrid.groups.figures import FIGURES
-from biasgrid.groups.selection import main_score, order_groups, pairwise_options, scores_of_groups
+from biasgrid.groups.section import GROUP_FIGURES
+from biasgrid.groups.selection import main_score_of_measures, main_scores_of_groups, order_groups, pairwise_options
 from biasgrid.report.figures import figures
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import LEGEND_LINE, line_looks, save_figure
@@ -44,9 +44,9 @@ def measures() -> pl.DataFrame:
 
 
 def test_the_main_score_is_that_by_which_cases_fail(measures: pl.DataFrame) -> None:
-    assert main_score(measures) == "mean_class_probability"
+    assert main_score_of_measures(measures) == "mean_class_probability"
     with pytest.raises(ValueError, match=r"'feelings' has the scores f1; expected one of mean_class_probability, "):
-        main_score(measures.with_columns(options=pl.lit("score=f1, mode=group")))
+        main_score_of_measures(measures.with_columns(options=pl.lit("score=f1, mode=group")))
 
 
 def test_models_with_the_same_label_are_told_apart_by_their_kind(measures: pl.DataFrame) -> None:
@@ -59,7 +59,7 @@ def test_models_with_the_same_label_are_told_apart_by_their_kind(measures: pl.Da
 
 
 def test_groups_stand_in_the_order_of_their_scores(measures: pl.DataFrame) -> None:
-    assert order_groups(scores_of_groups(measures)) == {
+    assert order_groups(main_scores_of_groups(measures)) == {
         "faith": ["other", "muslim", "jewish"],
         "land": ["other", "danish"],
     }
@@ -240,12 +240,12 @@ def draw(name: str, measures: pl.DataFrame, folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in paths]
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", GROUP_FIGURES)
 def test_all_figures_are_drawn_and_the_same_each_time(name: str, tmp_path: Path, measures: pl.DataFrame) -> None:
     assert draw(name, measures, tmp_path / "first") == draw(name, measures, tmp_path / "second")
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", GROUP_FIGURES)
 @pytest.mark.parametrize("missing", ["values", "pairs"])
 def test_figures_of_nothing_say_so(name: str, missing: str, tmp_path: Path, measures: pl.DataFrame) -> None:
     if missing == "pairs":
@@ -257,7 +257,7 @@ def test_figures_of_nothing_say_so(name: str, missing: str, tmp_path: Path, meas
     assert pairs.labels.subtitle == "no two groups have a distance within a case"
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", GROUP_FIGURES)
 def test_the_smallest_dataset_is_drawn(name: str, tmp_path: Path) -> None:
     measures = measured_groups({"mild": 0}, {"land": ["danish", "other"]}, cases=1, templates=1)
     assert draw(name, measures, tmp_path)

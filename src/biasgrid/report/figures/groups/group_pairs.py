@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 from plotnine import expand_limits, ggplot
 
-from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.selection import main_score, pairwise_options
+from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.selection import main_score_of_measures, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import draw_beside_null
 from biasgrid.report.figures.drawing.layout import with_names
@@ -61,6 +61,6 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     words = {
         "title": heading,
         "subtitle": "dot: distance of two groups; grey: of groups whose terms are dealt at random (noise floor)",
-        "x": f"distance of {SCORE_NAMES[main_score(measures)]} within a case, mean over cases",
+        "x": f"distance of {SCORE_NAMES[main_score_of_measures(measures)]} within a case, mean over cases",
     }
     return draw_beside_null(rows, context, order, words) + expand_limits(x=0)

@@ -16,8 +16,8 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.selection import main_score, pairwise_options
+from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.selection import main_score_of_measures, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import (
     both_ends,
@@ -99,7 +99,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(fill=colour_bar())
         + labs(
             title=heading,
-            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score(measures)]} within a case; the template "
+            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score_of_measures(measures)]} within a case; the template "
             "with the largest mean is at the top" + omitted_text(order, shown, "templates"),
             x="model",
             y="template, with its number",
