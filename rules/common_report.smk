@@ -1,7 +1,7 @@
 # What the rules of plot.smk and report.smk share: figures, and what they say of models and datasets.
 
 from biasgrid.config import texts_of_templates
-from biasgrid.report.figures import GRID
+from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of
 from biasgrid.tables.metric import CONTROLS, NO_CONTROLS
 

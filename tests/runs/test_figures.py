@@ -4,7 +4,7 @@ import pytest
 from project import ROOT
 
 from biasgrid.config import Config, load_config
-from biasgrid.report.figures import GRID
+from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.layout import CONTROLS_FIGURE, SYNTHETIC_FIGURE, datasets_of_figure, figures_of
 
 

@@ -189,7 +189,7 @@ def schema(
     """Prints the config's JSON schema; --write writes it, the figures' captions and the tables in the docs."""
     from biasgrid.cli.docs import DOCUMENTS, generate_document
     from biasgrid.config.docs import config_schema
-    from biasgrid.report.captions import captions_file
+    from biasgrid.report.figures.registry import captions_file
 
     text = json.dumps(config_schema(), indent=2) + "\n"
     if write is None:

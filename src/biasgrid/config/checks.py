@@ -13,7 +13,7 @@ from biasgrid.base.section import Section
 from biasgrid.config.sections import Config
 from biasgrid.inference.checkpoints.files import VOCABULARIES, matching, names_in
 from biasgrid.inference.checkpoints.look import Wanted, look_at
-from biasgrid.report.figures import GRID
+from biasgrid.report.figures.registry import GRID
 from biasgrid.tables.metric import Declared
 
 ANY_MASK = "[MASK]"

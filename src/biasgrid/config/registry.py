@@ -16,7 +16,7 @@ from biasgrid.base.references import RUNS, found, how_it_ends, load, stage
 from biasgrid.families import FAMILIES
 from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
 from biasgrid.inference.models.registry import BACK_ENDS, Entry
-from biasgrid.report.figures import figures
+from biasgrid.report.figures.registry import figures
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -31,7 +31,7 @@ class Registry:
     Attributes:
         families: the references of families, by name.
         back_ends: where back ends are, by task and source.
-        figures: the references of figures of plugins, by name; others are those of `biasgrid.report.figures`.
+        figures: the references of figures of plugins, by name; others are those of `biasgrid.report.figures.registry`.
     """
 
     families: Mapping[str, str]

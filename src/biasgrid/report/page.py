@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from biasgrid.report.assets import content_security_policy, page_script, page_style
+from biasgrid.report import bundle
 from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, synthetic_rows
 from biasgrid.report.markdown import code, code_line, escape_markdown, shell
 from biasgrid.report.payload import blocks, blocks_within_limit, packed_block
@@ -60,10 +60,10 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
     headline_columns = {name: headlines(measures) for name, measures in declared.items()}
     return {
         "run": run,
-        "policy": content_security_policy(),
+        "policy": bundle.content_security_policy(),
         # Made by this package alone; what others wrote is within blocks, in letters and digits.
-        "script": Markup(page_script()),
-        "style": Markup(page_style()),
+        "script": Markup(bundle.page_script()),
+        "style": Markup(bundle.page_style()),
         "figures": by_caption(figures),
         "models": {model.name: model for model in run.models},
         "titles": {dataset.name: dataset.title for dataset in run.datasets},

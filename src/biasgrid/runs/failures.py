@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from biasgrid.report.figures import GRID
+from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.layout import RECORDS, Layout
 
 PREDICTS = ("predict", "predict_scorer")

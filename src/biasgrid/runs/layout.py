@@ -11,7 +11,7 @@ from pathlib import Path
 from biasgrid.base.faults import UserError
 from biasgrid.base.files import read_made, write_text
 from biasgrid.config import Config
-from biasgrid.report.figures import GRID
+from biasgrid.report.figures.registry import GRID
 from biasgrid.tables.metric import Controls
 
 RECORDS = ("models", "bases", "tokenizers")

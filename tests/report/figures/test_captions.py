@@ -16,7 +16,7 @@ from biasgrid.families.statement.family import FIGURES as FIGURES_OF_STATEMENTS
 from biasgrid.families.underspecified.family import FAMILY, SUBJECT_GROUPS
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
-from biasgrid.report.captions import captions, captions_file
+from biasgrid.report.figures.registry import captions, captions_file
 from biasgrid.runs.layout import CONTROLS_FIGURE, SYNTHETIC_FIGURE
 
 FIGURES = (

@@ -13,10 +13,10 @@ from small_measures import table_of
 from biasgrid.base.references import load
 from biasgrid.groups.figures import FIGURES
 from biasgrid.groups.selection import main_score, order_groups, pairwise_options, scores_of_groups
-from biasgrid.report.figures import figures
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import LEGEND_LINE, line_looks, save_figure
 from biasgrid.report.figures.groups import failure_curve, group_differences, group_pairs, group_scores, group_templates
+from biasgrid.report.figures.registry import figures
 from biasgrid.stats.selection import select_rows
 from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.statistics import STATISTICS
