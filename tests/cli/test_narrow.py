@@ -10,8 +10,10 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from small_grid import read_grid, write_grid
 
+from biasgrid.cli.commands.plan import plan_table
+from biasgrid.cli.commands.status import status_table
 from biasgrid.cli.commands.summary import summary_tables
-from biasgrid.cli.tables import column_widths, fit_to_width, plan_table, status_table, terminal_table
+from biasgrid.cli.tables import column_widths, fit_to_width, terminal_table
 from biasgrid.config import load_word_lists
 from biasgrid.runs import plan, status
 from biasgrid.runs.counts import Estimate

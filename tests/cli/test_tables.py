@@ -8,7 +8,9 @@ import pytest
 from rich.console import Console, RenderableType
 from small_grid import read_grid, write_grid
 
-from biasgrid.cli.tables import estimate_text, number_text, plan_table, status_table, time_text
+from biasgrid.cli.commands.plan import plan_table
+from biasgrid.cli.commands.status import status_table
+from biasgrid.cli.tables import estimate_text, number_text, time_text
 from biasgrid.config import load_word_lists
 from biasgrid.jobs.progress import Beat
 from biasgrid.runs.counts import UNKNOWN, Estimate

@@ -19,6 +19,9 @@ from biasgrid.base.names import visible
 from biasgrid.base.references import plugin_faults
 from biasgrid.base.text import HALF_CHARACTER
 
+BAD_INPUT = 2
+"""The exit code where what was given is wrong."""
+
 
 class PlainConsole(Console):
     """A console that shows texts as they are, whoever wrote them: it obeys nothing in them, and hides nothing."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import message_of, print_text, report_errors
-from biasgrid.cli.quickstart.commands import BAD_INPUT, ApiKey, Labels, ServedName, describe_models
+from biasgrid.cli.output import BAD_INPUT, message_of, print_text, report_errors
+from biasgrid.cli.quickstart.commands import ApiKey, Labels, ServedName, describe_models
 
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.ask import Asker, TypedText

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import print_text, report_errors
 
 
 def card(
-    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    results: ResultsFolder,
     model: Annotated[str, typer.Option(help="name of the model")],
     out: Annotated[Path | None, typer.Option(help="file to write to, in place of the terminal")] = None,
 ) -> None:

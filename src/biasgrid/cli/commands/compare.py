@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import console, report_errors
 from biasgrid.stats.compare.sentences import number
 
@@ -25,7 +26,7 @@ LONGEST_SENTENCE = 16
 
 
 def compare(
-    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    results: ResultsFolder,
     one: Annotated[str, typer.Argument(help="name of a model; or another folder of results, to compare both runs")],
     other: Annotated[str | None, typer.Argument(help="name of the model to subtract")] = None,
     dataset: Annotated[str | None, typer.Option(help="name of a dataset, in place of all")] = None,

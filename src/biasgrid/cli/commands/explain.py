@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from biasgrid.base.faults import InputError
+from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import console, print_data, print_text, report_errors
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class OutputFormat(Enum):
 
 
 def explain(
-    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    results: ResultsFolder,
     model: Annotated[str, typer.Option(help="a model of the run")],
     dataset: Annotated[str, typer.Option(help="a dataset of the run")],
     subject: Annotated[str | None, typer.Option(help="with --attribute: explains how both are associated")] = None,

@@ -8,13 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import print_text, report_errors
-
-BAD_INPUT = 2
+from biasgrid.cli.options import ResultsFolder
+from biasgrid.cli.output import BAD_INPUT, print_text, report_errors
 
 
 def gate(
-    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    results: ResultsFolder,
     largest: Annotated[
         list[str] | None, typer.Option("--max", help="DATASET.MEASURE=NUMBER, the largest value; may be repeated")
     ] = None,

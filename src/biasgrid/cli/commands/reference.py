@@ -53,8 +53,8 @@ def list_references(folder: Folder = OWN_REFERENCES) -> None:
         console.print(f"{file}: {labels}; {datasets}", soft_wrap=True, highlight=False)
 
 
-@reference.command()
-def beside(
+@reference.command("beside")
+def compare_with_references(
     results: ResultsFolder,
     label: Annotated[list[str] | None, typer.Argument(help="labels of references, in place of all")] = None,
     folder: Folder = OWN_REFERENCES,

@@ -11,16 +11,24 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import console
+from biasgrid.cli.options import ResultsFolder
+from biasgrid.cli.output import console, report_errors
 from biasgrid.cli.tables import fit_to_width, terminal_table
-from biasgrid.report.findings import Finding
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from biasgrid.report.findings import Finding
+
 SUMMARY_TABLE = "summary.parquet"
 SummaryRow = Mapping[str, Any]
 HEADLINE_NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
+
+
+def summary(results: ResultsFolder) -> None:
+    """Prints the measures of each cell and bias type, what was found, and where the report is."""
+    with report_errors():
+        print_summary(results)
 
 
 def summary_tables(rows: Iterable[SummaryRow], width: int, level: float = 0.95) -> RenderableType:

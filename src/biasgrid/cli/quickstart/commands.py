@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import console, print_text, report_errors
+from biasgrid.cli.output import BAD_INPUT, console, print_text, report_errors
 
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.model import DescribedModel
 
-BAD_INPUT = 2
 SECONDS_AROUND = 45
 """What a run takes besides the model's answers: questions, measures, intervals, figures and the report."""
 NOTES = {

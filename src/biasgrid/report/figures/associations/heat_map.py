@@ -21,7 +21,6 @@ from plotnine import (
 )
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.dots import geom_dots
 from biasgrid.report.figures.drawing.layout import (
     MOST_FIGURE_ROWS,
     both_ends,
@@ -42,6 +41,7 @@ from biasgrid.report.figures.drawing.theme import (
     colour_bar,
     colour_limit,
     empty_figure,
+    geom_dots,
     heat_map_theme,
 )
 from biasgrid.stats.ordering import seriated

@@ -8,10 +8,9 @@ import polars as pl
 from plotnine import aes, expand_limits, facet_wrap, geom_vline, ggplot, guide_legend, guides, labs, scale_color_manual
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.dots import geom_dots
 from biasgrid.report.figures.drawing.intervals import cluster_count_text
 from biasgrid.report.figures.drawing.layout import columns_of, in_lines, order_by_value
-from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure, geom_dots
 from biasgrid.stats.selection import in_order, select_rows
 from biasgrid.tables.statistics import SIGNIFICANT
 

@@ -1,4 +1,4 @@
-"""What a figure is told beside the numbers."""
+"""What a figure is given beside the numbers, and how it is drawn without the cells that are not measurable."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from biasgrid.tables.synthetic import SYNTHETIC
 
 CONTEXT_TABLES = {**TABLES, "ranks": RANKS}
 """Of the tables that figures may be made of."""
+LINE_CHARACTERS = 110
+"""Characters in a line below a figure."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,8 @@ class FigureContext:
         return dict(facts.select("model", name).iter_rows())
 
 
-LINE_CHARACTERS = 110
-"""Characters in a line below a figure."""
-
-
 def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws a figure of the cells that are measurable; which are not stands below it.
+    """Draws a figure of the cells that are measurable; a note below it names those that are not.
 
     Args:
         reference: where the figure is.
@@ -106,26 +104,19 @@ def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) 
             (`with_certainty`).
         context: what the figure says of datasets and models.
     """
-    withheld = unmeasurable_cells(measures)
+    flagged = measures.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
+    withheld = flagged.select("model", "dataset").unique(maintain_order=True)
+    shown, statistics = (
+        table.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
+        for table in (measures, context.table("statistics"))
+    )
     note = textwrap.fill(
         f"Left out, because not measurable: {', '.join(cell_names(withheld, context))}.", LINE_CHARACTERS
     )
-    shown = measures.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
     if shown.is_empty():
         return empty_figure(context.title, note)
-    figure: ggplot = load(reference).figure(with_certainty(shown, measurable_statistics(context, withheld)), context)
+    figure: ggplot = load(reference).figure(with_certainty(shown, statistics), context)
     return figure if withheld.is_empty() else figure + labs(caption=note)
-
-
-def measurable_statistics(context: FigureContext, withheld: pl.DataFrame) -> pl.DataFrame:
-    """Returns the statistics of cells that are measurable."""
-    return context.table("statistics").join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
-
-
-def unmeasurable_cells(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns `model` and `dataset` of the cells whose headlines are withheld."""
-    flagged = measures.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
-    return flagged.select("model", "dataset").unique(maintain_order=True)
 
 
 def cell_names(cells: pl.DataFrame, context: FigureContext) -> list[str]:
