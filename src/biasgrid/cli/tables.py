@@ -40,7 +40,7 @@ def column_gap(width: int) -> int:
 
 
 def fit_to_width(table: Table, first_to_go: Sequence[str], width: int, names: int = 1) -> RenderableType:
-    """Leaves out columns of a table from `empty_table` until all others can be shown whole, but for names.
+    """Leaves out columns of a table from `terminal_table` until all others can be shown whole, but for names.
 
     Args:
         table: the table with all its rows.

@@ -133,7 +133,7 @@ def measure_tables(
 
 
 def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]:
-    """Returns the rows of a part, a row per model; see `Part`."""
+    """Returns the rows of a part, a row per model; see `TablePart`."""
     found = {(row["model"], row["measure"], row["options"]): row for row in rows.to_dicts()}
     table = []
     for model in in_order(rows, "model"):
@@ -172,7 +172,7 @@ def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str
         tables: `summary` and `measures`, of all datasets.
 
     Returns:
-        `headlines`, `further` and `checks` (tables of measures), `few_clusters`, from `few_clusters`, and `flags`, from
+        `headlines`, `other_columns` and `checks` (tables of measures), `few_clusters`, from `few_clusters`, and `flags`, from
         `flags_with_remedies`.
     """
     summary, measures = (tables[table].filter(dataset=name) for table in ("summary", "measures"))

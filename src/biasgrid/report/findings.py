@@ -30,7 +30,7 @@ class Finding(NamedTuple):
     Attributes:
         model: its name in the config.
         parts: what is said of it, each a part of the sentence.
-        strongest: of each sort of discovery the row of the strongest, as `strongest_discovery` has it.
+        strongest: of each sort of discovery the row of the strongest, as `strongest_significant` has it.
     """
 
     model: str
@@ -114,7 +114,7 @@ def significant_findings(
 
     Args:
         counts: from `significant_tests`.
-        strongest: of each sort, from `strongest_discovery`.
+        strongest: of each sort, from `strongest_significant`.
         verb: what the model does with them.
     """
     for (of_groups, name), best in zip(TESTED_TYPES, strongest, strict=True):

@@ -31,7 +31,7 @@ def check_inputs(config: Config) -> list[str]:
     """Refuses dumps and training data of selected models that their jobs would refuse.
 
     Returns:
-        Those that were not read: files that are larger than `LARGEST`. What is downloaded is not there yet.
+        Those that were not read: files that are larger than `LARGEST_INPUT`. What is downloaded is not there yet.
 
     Raises:
         InputError: with the faults of each file.

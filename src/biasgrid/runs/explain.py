@@ -93,10 +93,13 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     observations = stages.observe(asked, said, options, *([scorers] if scorers else []))
     named = {name: about[name] for name in way.EXPLAINED}
     again = row_of_number(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
+    value = again.get("value")
+    if value is not None and math.isnan(value):
+        value = None
     before = row_of_number(measures, measure, chosen, named)
     cell = MeasuredCell(asked.lazy(), said.lazy(), observations, measures, options)
     return Explanation(
-        measure, chosen, before.get("value"), before.get("flag"), known_value(again.get("value")), again.get("n", 0),
+        measure, chosen, before.get("value"), before.get("flag"), value, again.get("n", 0),
         way.units(cell, about),
     )  # fmt: skip
 
@@ -184,8 +187,3 @@ def row_of_number(measures: pl.DataFrame, measure: str, options: str, about: Map
     others = [pl.col(key).is_null() for key in keys if key not in wanted and key != "bias_type"]
     rows = measures.filter(*others, *(pl.col(key) == name for key, name in wanted.items()), measure=measure)
     return next(iter(rows.filter(options=options).to_dicts()), {})
-
-
-def known_value(value: float | None) -> float | None:
-    """Returns a number, None in place of NaN."""
-    return None if value is None or math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""How noisy the numbers of finished cells are."""
+"""How wide intervals will be by how much of a grid is asked: from the noise of finished cells, or of an assumed one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from math import isnan
-from pathlib import Path
 
 import polars as pl
 
@@ -24,12 +23,17 @@ from biasgrid.tables.validity import are_headlines
 ASSOCIATION = ("subject", "attribute")
 NOISE_SOURCES = ("subject", "association", "subject x cluster", "association x cluster")
 
+SAMPLED_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
+ASSUMED = 0.1
+"""Standard deviation between clusters where no cell is finished: about that of a model whose strongest associations are
+0.2 and as much the cluster's as the subject's."""
+
 
 def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[Noise, str]]:
     """Yields what a finished cell tells of its noise, and of which number: nothing of one that is not finished."""
     paths = layout.statistics(cell.dataset, cell.model), layout.variances(cell.dataset, cell.model)
     if all(path.exists() for path in paths):
-        rows = intervals_in(paths[0])
+        rows = read_table(paths[0], STATISTICS).filter(generalises_to="templates").drop_nulls(["se", "df"])
         variances = read_table(paths[1], VARIANCES)
         associations = rows.filter(measure="gamma").drop_nulls(ASSOCIATION)
         if len(associations):
@@ -38,12 +42,9 @@ def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) 
             some = rows.filter(are_headlines(headlines))
             rows = some if len(some) else rows
             name = rows["measure"][0]
-            yield noise_of_means(rows.filter(measure=name)), name
-
-
-def intervals_in(path: Path) -> pl.DataFrame:
-    """Returns the numbers of a cell whose standard error over templates is known."""
-    return read_table(path, STATISTICS).filter(generalises_to="templates").drop_nulls(["se", "df"])
+            rows = rows.filter(measure=name)
+            variance = float(rows["se"].pow(2).median() or 0)  # type: ignore[arg-type]
+            yield noise_of_mean(variance, *sample_sizes(rows)), name
 
 
 def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> Noise:
@@ -57,25 +58,14 @@ def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> Noise:
     return Noise(values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows))
 
 
-def noise_of_means(rows: pl.DataFrame) -> Noise:
-    """Returns the noise of means."""
-    return noise_of(float(rows["se"].pow(2).median() or 0), *sample_sizes(rows))  # type: ignore[arg-type]
-
-
-def noise_of(variance: float, clusters: int, units: float) -> Noise:
-    """Returns the noise of a mean: what clusters and units have in it is not distinguishable, so both count in full."""
+def noise_of_mean(variance: float, clusters: int, units: float) -> Noise:
+    """Returns the noise of a mean, whose parts of clusters and of units are unknown: both count in full."""
     return Noise(variance * clusters, variance * units, 0.0, clusters, units)
 
 
 def sample_sizes(rows: pl.DataFrame) -> tuple[int, float]:
     """Returns how many clusters and units a number has."""
     return int(rows["clusters"].max() or 0), float(rows["n"].median() or 0)  # type: ignore[arg-type]
-
-
-SAMPLED_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
-ASSUMED = 0.1
-"""Standard deviation between clusters where no cell is finished: about that of a model whose strongest associations are
-0.2 and as much the cluster's as the subject's."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +147,7 @@ def forecast_variant(
     headlines = Declared.of(config.measures_of(dataset)).headlines
     found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
     clusters = template_cluster_count(config, lists, dataset, variant)
-    assumed = noise_of(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1), "a mean over templates"
+    assumed = noise_of_mean(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1), "a mean over templates"
     noise, number = max(found, key=lambda each: precision_at(each[0], 1, alpha).width) if found else assumed
     wanted = share_for(noise, width, alpha) if width is not None else None
     missed = width is not None and wanted is None

@@ -37,7 +37,7 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
 
     Returns:
         The facts of `tables.provenance.provenance`, and `title`, `results` (the folder), `datasets` (see
-        `asked_of`), `word_lists` (digests by dataset and variant), `models` (records by name), `same_models` (which of
+        `description_of_dataset`), `word_lists` (digests by dataset and variant), `models` (records by name), `same_models` (which of
         them are one, in words), `cells` (see `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all
         outputs, by their paths below the folder of results).
 
@@ -174,12 +174,11 @@ def make_failed_manifest(
         config_file=config_file,
         cells=json_data(status.cells),
         totals=json_data(status.totals),
-        failures=[json_data(failure_of_job(job)) for job in jobs if job.failed],
+        failures=[
+            json_data(failure_of(job.rule, Path(job.log)) or Failure(job.rule, job.log, NO_ERROR_LOGGED))
+            for job in jobs
+            if job.failed
+        ],
         missing=sorted(str(Path(output).relative_to(layout.results)) for job in jobs for output in job.outputs),
         files=digests_of_results(layout.results, layout.made),
     )
-
-
-def failure_of_job(job: UnfinishedJob) -> Failure:
-    """Returns why a job failed: as its log tells, or that this tells nothing."""
-    return failure_of(job.rule, Path(job.log)) or Failure(job.rule, job.log, NO_ERROR_LOGGED)

@@ -1,4 +1,4 @@
-"""What a grid will cost, cell by cell, and what of it is done: told without running or loading anything."""
+"""What a grid will cost, cell by cell, and what of it is done, without running or loading anything."""
 
 from __future__ import annotations
 
@@ -31,8 +31,12 @@ from biasgrid.runs.layout import SCORERS, Layout
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-
 TABLE_BYTES = 6000
+"""About how many bytes a table has without its rows."""
+TEXT_BYTES = 100.0
+"""About how many bytes a text takes in a table of instances, which is compressed."""
+INSTANCES_TOKENIZED = 128
+"""How many instances are tokenized; on the standard grid their mean is within 1 % of that of all."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,23 @@ class Totals(Costs):
         return total([self.instances_bytes, self.predictions_bytes])
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What a grid costs.
+
+    Attributes:
+        cells: its cells, dataset by dataset.
+        scorers: what models are asked of the texts of cells, dataset by dataset.
+        totals: the sums of both.
+        faster: by model what `precision: auto` would do, where a job has found that it is at least twice as fast.
+    """
+
+    cells: list[CellPlan]
+    scorers: list[CellPlan]
+    totals: Totals
+    faster: dict[str, str]
+
+
 def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Estimate:
     """Returns the size of tables together: as they are if all are there, else estimated from their rows."""
     if all(table.exists() for table in tables):
@@ -166,9 +187,6 @@ def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> To
     )
 
 
-NO_CHARGES = dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Estimate(0))
-
-
 def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: Estimate) -> dict[str, Estimate]:
     """Says what a cell's server is asked and charges.
 
@@ -182,7 +200,7 @@ def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: E
         `requests`, `tokens_out`, `cost` and `spent`, as in `Costs`; zeros where no server is asked.
     """
     if charge is None:
-        return NO_CHARGES
+        return dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Estimate(0))
     written = instances.times(charge.tokens_out, "at most")
     cost = Estimate(charge.cost(tokens.value, written.value), loosest([tokens.kind, written.kind]))
     held = holdings_of(answers, [])
@@ -190,19 +208,13 @@ def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: E
     return {"requests": server_requests(charge, instances), "tokens_out": written, "cost": cost, "spent": spent}
 
 
-def server_requests(charge: Charge, figure: Estimate) -> Estimate:
+def server_requests(charge: Charge, estimate: Estimate) -> Estimate:
     """Multiplies what is asked once of each instance with the requests that each takes."""
-    return figure.times(charge.requests, "exact" if charge.is_known else "at most")
-
-
-INSTANCES_TOKENIZED = 128
-"""How many instances are tokenized; on the standard grid their mean is within 1 % of that of all."""
-TEXT_BYTES = 100.0
-"""About how many bytes a text takes in a table of instances, which is compressed."""
+    return estimate.times(charge.requests, "exact" if charge.is_known else "at most")
 
 
 class Planner:
-    """Plans cells; what several of them share is told once."""
+    """Plans cells; what several of them share is computed once."""
 
     def __init__(self, config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate):
         """Counts the instances of all variants and takes samples of them."""
@@ -341,26 +353,6 @@ class Planner:
         return self.lengths.get((digest, *key))
 
 
-__all__ = ["CellPlan", "Costs", "Plan", "Rate", "Totals", "make_plan", "totals_of"]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a grid costs.
-
-    Attributes:
-        cells: its cells, dataset by dataset.
-        scorers: what models are asked of the texts of cells, dataset by dataset.
-        totals: the sums of both.
-        faster: by model what `precision: auto` would do, where a job has found that it is at least twice as fast.
-    """
-
-    cells: list[CellPlan]
-    scorers: list[CellPlan]
-    totals: Totals
-    faster: dict[str, str]
-
-
 def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate) -> Plan:
     """Plans a grid.
 
@@ -386,5 +378,5 @@ def faster_models(config: Config) -> dict[str, str]:
         for each in found_on_processors(layout.answers(dataset, model))
         if "drift" in each
     ]
-    # Of several cells the one with the largest gain stands for the model.
+    # The cell with the largest gain counts for its model.
     return {model: words for _, model, words in sorted(found)}

@@ -176,7 +176,7 @@ def print_summary(results: Path) -> None:
 
 
 def print_findings(results: Path) -> None:
-    """Prints what was found, and where numbers and report are; see `tell_summary`."""
+    """Prints what was found, and where numbers and report are; see `print_summary`."""
     console.print(findings_of_run(results, read_summary(results)))
     console.print(f"Numbers: biasgrid summary {results}", soft_wrap=True)
     print_report_path(results)

@@ -82,7 +82,7 @@ def typed_line(task: str, line: str) -> TypedText:
     """Reads a line for models of a task.
 
     Raises:
-        TypedError: its parts are not those of the task's form.
+        TypedTextError: its parts are not those of the task's form.
     """
     form = TEXT_FORMS[task]
     parts = [part.strip().replace(LINE_BREAK, "\n") for part in PART_SEPARATOR.split(line.strip())]
@@ -97,7 +97,7 @@ def read_question(parts: Sequence[str]) -> TypedText:
     """Reads a context, a question and names, whose first places in the context count.
 
     Raises:
-        TypedError: the context lacks a name.
+        TypedTextError: the context lacks a name.
     """
     context, question, *names = parts
     row: dict[str, Any] = {"text": question, "text_pair": context}
