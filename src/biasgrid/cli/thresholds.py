@@ -45,19 +45,19 @@ class ThresholdCheck(NamedTuple):
         measure: the measure.
         largest: the threshold.
         state: whether the number is within or above it, or cannot be judged.
-        told: the number, or why there is none to judge, behind the measure's name.
+        text: the number, or why there is none to judge, behind the measure's name.
     """
 
     cell: str
     measure: str
     largest: float
     state: ThresholdResult
-    told: str
+    text: str
 
     @property
     def line(self) -> str:
         """The verdict in a line."""
-        return f"{self.state:14} {self.cell}: {self.measure} {self.told}; at most {self.largest:g}"
+        return f"{self.state:14} {self.cell}: {self.measure} {self.text}; at most {self.largest:g}"
 
 
 def parse_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
@@ -149,13 +149,13 @@ def check_row(row: Mapping[str, Any], threshold: Threshold, on: On) -> Threshold
     judged = value if on == "value" or row["measure"] in COUNTS else high
     state: ThresholdResult = "not measurable"
     if row["flag"] is not None or value is None:
-        told = "is " + (row["flag"] or "null: nothing was measured")
+        text = "is " + (row["flag"] or "null: nothing was measured")
     elif judged is None:
-        told = f"{value:.4g} has no interval ({row['clusters'] or 0} clusters)"
+        text = f"{value:.4g} has no interval ({row['clusters'] or 0} clusters)"
     else:
         state = "above" if judged > threshold.largest else "within"
-        told = f"{value:.4g}" if low is None else f"{value:.4g} ({low:.4g} to {high:.4g})"
-    return ThresholdCheck(cell, row["measure"], threshold.largest, state, told)
+        text = f"{value:.4g}" if low is None else f"{value:.4g} ({low:.4g} to {high:.4g})"
+    return ThresholdCheck(cell, row["measure"], threshold.largest, state, text)
 
 
 def exit_code(verdicts: Iterable[ThresholdCheck]) -> int:
@@ -184,12 +184,12 @@ def count_results(verdicts: Iterable[ThresholdCheck]) -> Iterator[tuple[Threshol
     yield from ((state, states.count(state)) for state in ("within", "above", "not measurable") if state in states)
 
 
-def junit_report(verdicts: Sequence[ThresholdCheck], told: str) -> str:
+def junit_report(verdicts: Sequence[ThresholdCheck], summary: str) -> str:
     """Writes verdicts as a JUnit file: what is above failed, what is not measurable is an error.
 
     Args:
         verdicts: the verdicts.
-        told: how they were made.
+        summary: how they were made.
     """
     counts = dict(count_results(verdicts))
     of_suite = {"failures": counts.get("above", 0), "errors": counts.get("not measurable", 0), "tests": len(verdicts)}
@@ -200,8 +200,8 @@ def junit_report(verdicts: Sequence[ThresholdCheck], told: str) -> str:
         case = ElementTree.SubElement(suite, "testcase", {"classname": verdict.cell.replace("/", "."), "name": name})
         kind = {"above": "failure", "not measurable": "error"}.get(verdict.state)
         if kind:
-            ElementTree.SubElement(case, kind, {"message": f"{verdict.state}: {verdict.told}"}).text = verdict.line
-    ElementTree.SubElement(suite, "system-out").text = told
+            ElementTree.SubElement(case, kind, {"message": f"{verdict.state}: {verdict.text}"}).text = verdict.line
+    ElementTree.SubElement(suite, "system-out").text = summary
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 

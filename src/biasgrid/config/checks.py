@@ -106,8 +106,8 @@ def kind_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields models that read the texts of others, and are not there or give other answers than a dataset needs."""
-    asked = {(cell[1], *each) for cell in config.cells() for each in config.question(*cell).scorers.items()}
-    for dataset, name, answer in sorted(asked):
+    scorers = {(cell[1], *each) for cell in config.cells() for each in config.question(*cell).scorers.items()}
+    for dataset, name, answer in sorted(scorers):
         capabilities = [other for other in config.models if answer in config.back_end_of(other).answers]
         if name not in capabilities:
             problem = f"asks {name!r}{nearest(name, capabilities)}, which gives no `{answer}` of texts"
@@ -118,17 +118,17 @@ def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     """Yields a control of what is no dataset, or none that could have it as a control."""
-    about, where = config.datasets[name].control_of, f"datasets.{name}.control_of"
-    if about is None:
+    controlled, where = config.datasets[name].control_of, f"datasets.{name}.control_of"
+    if controlled is None:
         return
-    yield from unknown_names(source, where, [about], config.datasets)
-    other, expected = config.datasets.get(about), "another dataset that is not a control"
-    if about == name:
-        yield Fault(source, where, f"{about!r} is the dataset itself", expected)
+    yield from unknown_names(source, where, [controlled], config.datasets)
+    other, expected = config.datasets.get(controlled), "another dataset that is not a control"
+    if controlled == name:
+        yield Fault(source, where, f"{controlled!r} is the dataset itself", expected)
     elif other and other.control_of is not None:
-        yield Fault(source, where, f"{about!r} is a control of {other.control_of!r} itself", expected)
+        yield Fault(source, where, f"{controlled!r} is a control of {other.control_of!r} itself", expected)
     if other and other.family != config.datasets[name].family:
-        yield Fault(source, where, f"{about!r} is of the family {other.family!r}", "a dataset of the same family")
+        yield Fault(source, where, f"{controlled!r} is of the family {other.family!r}", "a dataset of the same family")
 
 
 def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -246,8 +246,8 @@ def tokenizer_mask(folder: str) -> str | None:
     """Returns the mask token of the tokenizer in a folder, None where its files do not tell."""
     for name in ("tokenizer_config.json", "special_tokens_map.json"):
         try:
-            told = json.loads(Path(folder, name).read_text("utf-8"))["mask_token"]
-            mask = told["content"] if isinstance(told, dict) else told
+            token = json.loads(Path(folder, name).read_text("utf-8"))["mask_token"]
+            mask = token["content"] if isinstance(token, dict) else token
         except (OSError, ValueError, KeyError, TypeError):
             continue
         if isinstance(mask, str):

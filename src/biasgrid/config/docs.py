@@ -59,8 +59,8 @@ def own_keys(title: str, section: dict[str, Any], common: Mapping[str, dict[str,
     for name, base in common.items():
         if name != title and section["properties"].keys() >= base["properties"].keys():
             own = {key: entry for key, entry in section["properties"].items() if base["properties"].get(key) != entry}
-            told = f"{section['description']} It has the keys of [`{name}`](#{name.lower()}) and these."
-            return section | {"properties": own, "description": told}
+            description = f"{section['description']} It has the keys of [`{name}`](#{name.lower()}) and these."
+            return section | {"properties": own, "description": description}
     return section
 
 

@@ -122,8 +122,8 @@ def measure_tables(
         for bias_type in in_order(rows, "bias_type"):
             of_part = rows.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
             # What is withheld has its place, and a dash there.
-            told = of_part.filter(pl.any_horizontal(pl.col("value", "flag").is_not_null()))
-            present = set(told.select("measure", "options").iter_rows())
+            known = of_part.filter(pl.any_horizontal(pl.col("value", "flag").is_not_null()))
+            present = set(known.select("measure", "options").iter_rows())
             shown = tuple(column for column in wanted if (column.measure, column.options) in present)
             if shown:
                 counts = counts_of_dataset(measures.filter(dataset=dataset), bias_type)

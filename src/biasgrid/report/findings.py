@@ -53,7 +53,7 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
     Returns:
         A finding per model, in the order of the summary.
     """
-    told = []
+    found_of_models = []
     for model in in_order(summary, "model"):
         lines, known = summary.filter(model=model), statistics.filter(model=model)
         withheld = withheld_cells(lines)
@@ -61,7 +61,9 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
         known = known.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]]))
         counts = significant(known)
         if RANDOM in controls["control"]:
-            told.append(Finding(model, [*findings_of_random_model(counts), *unmeasurable_findings(withheld)], ()))
+            found_of_models.append(
+                Finding(model, [*findings_of_random_model(counts), *unmeasurable_findings(withheld)], ())
+            )
             continue
         strongest = [strongest_significant(known, of_groups) for of_groups, _ in TESTED_TYPES]
         parts = [
@@ -73,8 +75,8 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
             *flag_findings(lines, [*withheld]),
         ]
         found = [row for row in strongest if row]
-        told.append(Finding(model, parts or ["has numbers, but none is tested"], found))
-    return told
+        found_of_models.append(Finding(model, parts or ["has numbers, but none is tested"], found))
+    return found_of_models
 
 
 def read_tested(paths: Sequence[Path]) -> pl.DataFrame:

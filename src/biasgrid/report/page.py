@@ -34,22 +34,22 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
         larger than `run.megabytes`, a page of the cells of each dataset beside it, to which it leads. They name no
         date, so that the same run gives the same pages.
     """
-    template, content, told = page_template(), content_of(run, tables, figures), blocks(run, tables)
+    template, content, content_blocks = page_template(), content_of(run, tables, figures), blocks(run, tables)
 
     def page(datasets: Iterable[str], split: Mapping[str, str]) -> str:
-        held = {**told.shared, **split}
+        held = {**content_blocks.shared, **split}
         evidence: dict[str, list[dict[str, Any]]] = {}
         for dataset in datasets:
-            held |= told.columns[dataset]
-            evidence |= told.evidence[dataset]
+            held |= content_blocks.columns[dataset]
+            evidence |= content_blocks.evidence[dataset]
         room = limit - len(template.render(content, blocks=held).encode())
         return template.render(content, blocks=held | blocks_within_limit(evidence, max(room, 0)))
 
     limit = run.megabytes * MEGABYTE
-    whole = page(told.columns, {})
+    whole = page(content_blocks.columns, {})
     if len(whole.encode()) <= limit:
         return {INDEX: whole}
-    files = {dataset: f"dataset-{dataset}.html" for dataset in told.columns}
+    files = {dataset: f"dataset-{dataset}.html" for dataset in content_blocks.columns}
     leading = {here: {"split": packed_block({"here": here, "files": files})} for here in (None, *files)}
     return {INDEX: page((), leading[None])} | {file: page([name], leading[name]) for name, file in files.items()}
 

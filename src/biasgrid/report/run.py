@@ -214,7 +214,7 @@ def gather_dataset(
     """Says what a dataset asks and measures, counts its instances, and names the subjects that variants dropped."""
     tables = {path.stem: path for path in instances if path.parent.name == name}
     dumps = {path.parent.name: path for path in imported if path.parents[1].name == name}
-    told = {path.stem: read_provenance(path).get("answered") for path in measures if path.parent.name == name}
+    answers = {path.stem: read_provenance(path).get("answered") for path in measures if path.parent.name == name}
     # Families that compare no subjects leave none out.
     dropped = {variant: read_provenance(path).get("dropped_subjects") for variant, path in tables.items()}
     return ReportDataset(
@@ -223,7 +223,7 @@ def gather_dataset(
         instances={variant: count_rows(path) for variant, path in tables.items()},
         dropped={variant: names for variant, names in dropped.items() if names},
         imported={model: count_rows(path) for model, path in dumps.items()},
-        answered={model: answered for model, answered in told.items() if answered},
+        answered={model: answered for model, answered in answers.items() if answered},
     )
 
 

@@ -138,7 +138,7 @@ def refuse_empty(layout: Layout) -> None:
         UserError: naming each such file, and what to remove.
     """
     lines = []
-    for path in [*outputs_in(layout.results, layout.made), layout.manifest]:
+    for path in [*outputs_in(layout.results, layout.outputs), layout.manifest]:
         if is_empty(path):
             output = layout.results / output_of(str(path.relative_to(layout.results)))
             lines.append(f"{path}: the file is empty; remove {'it' if output == path else output} and run again")

@@ -105,9 +105,9 @@ def out_of_vocabulary_words(config: Config, lists: Mapping[tuple[str, str], List
         if model in backends and not config.models[model].predictions
     ]
     needed = {(dataset, variant): lists[dataset, variant] for _, dataset, variant in cells}
-    asked = {variant: of.sample(INSTANCES_CHECKED) for variant, (of, _) in count_instances(layout, needed).items()}
+    samples = {variant: of.sample(INSTANCES_CHECKED) for variant, (of, _) in count_instances(layout, needed).items()}
     for model, dataset, variant in cells:
-        texts = [f"{pair} {text}" for pair, text, _ in asked[dataset, variant]]
+        texts = [f"{pair} {text}" for pair, text, _ in samples[dataset, variant]]
         unknown = [unknown_words(backends[model], text) for text in texts]
         if any(unknown):
             words = [word for word, _ in Counter(word for found in unknown for word in found).most_common()]

@@ -150,14 +150,14 @@ def count_instances(
     counts: dict[tuple[str, str], tuple[Asked, Estimate]] = {}
     for (dataset, variant), content in lists.items():
         name = tokenizers[dataset, variant]
-        asked = instances_to_ask(config.reference_of_family(dataset), content, one_token[name] if name else None)
+        counted = instances_to_ask(config.reference_of_family(dataset), content, one_token[name] if name else None)
         table = layout.instances(dataset, variant)
         exact = name is None or one_token[name] is not None
         facts = None if exact else table_facts(table)
         if facts is not None and facts.provenance.get("word_lists") == content.digest():
-            counts[dataset, variant] = asked, Estimate(facts.rows)
+            counts[dataset, variant] = counted, Estimate(facts.rows)
         else:
-            counts[dataset, variant] = asked, Estimate(asked.instances, "exact" if exact else "at most")
+            counts[dataset, variant] = counted, Estimate(counted.instances, "exact" if exact else "at most")
     return counts
 
 
@@ -168,8 +168,8 @@ def instances_to_ask(family: str, lists: Lists, one_token: OneToken | None) -> A
         import polars as pl
 
         return InstancesToAsk(pl.concat(load(stage(family, "expand")).expand(lists).parts))
-    asked: Asked = reading.asked(lists, one_token)
-    return asked
+    counted: Asked = reading.asked(lists, one_token)
+    return counted
 
 
 def one_token_of(layout: Layout, name: str) -> OneToken | None:

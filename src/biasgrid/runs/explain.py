@@ -78,29 +78,29 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     reference = stage(family, "evidence")
     if not exists(reference) or not hasattr(load(reference), "concerned"):
         raise UserError(f"the family of {dataset} explains no single numbers; {results}/evidence has some of its texts")
-    way, stages = load(reference), load(stage(family, "measure"))
-    if "other" in way.EXPLAINED:
+    evidence, stages = load(reference), load(stage(family, "measure"))
+    if "other" in evidence.EXPLAINED:
         about = as_in_table(measures, about)
-    check_explained(measures, about, way.EXPLAINED, dataset)
-    measure, chosen = way.number(about, options)
+    check_explained(measures, about, evidence.EXPLAINED, dataset)
+    measure, chosen = evidence.number(about, options)
     instances, predictions = results / made_of["instances"], [results / each for each in made_of["predictions"]]
     answered = cell_provenance(instances, predictions)
     check_made_from(path, "predictions", answered if "predictions" in facts else None, predictions[0])
     tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
-    asked = way.concerned(tables[0], about).collect()
-    said = tables[1].filter(pl.col("instance").is_in(asked["instance"].implode())).collect()
+    prompts = evidence.concerned(tables[0], about).collect()
+    responses = tables[1].filter(pl.col("instance").is_in(prompts["instance"].implode())).collect()
     scorers = scorer_responses(results, made_of)
-    observations = stages.observe(asked, said, options, *([scorers] if scorers else []))
-    named = {name: about[name] for name in way.EXPLAINED}
-    again = row_of_number(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
-    value = again.get("value")
+    observations = stages.observe(prompts, responses, options, *([scorers] if scorers else []))
+    named = {name: about[name] for name in evidence.EXPLAINED}
+    recomputed = row_of_number(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
+    value = recomputed.get("value")
     if value is not None and math.isnan(value):
         value = None
-    before = row_of_number(measures, measure, chosen, named)
-    cell = MeasuredCell(asked.lazy(), said.lazy(), observations, measures, options)
+    stated = row_of_number(measures, measure, chosen, named)
+    cell = MeasuredCell(prompts.lazy(), responses.lazy(), observations, measures, options)
     return Explanation(
-        measure, chosen, before.get("value"), before.get("flag"), value, again.get("n", 0),
-        way.units(cell, about),
+        measure, chosen, stated.get("value"), stated.get("flag"), value, recomputed.get("n", 0),
+        evidence.units(cell, about),
     )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def scorer_responses(results: Path, made_of: Mapping[str, Any]) -> dict[str, pl.
 
     Args:
         results: the folder of results.
-        made_of: what the cell was measured from, from `families.cell.whereabouts`.
+        made_of: what the cell was measured from, from `families.cell`.
     """
     if not made_of.get("texts"):
         return {}

@@ -165,8 +165,8 @@ def forecast_variant(
 
 def template_cluster_count(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str) -> int:
     """Returns how many clusters a variant asks; 1 where its family tells no templates."""
-    asked = config.family(dataset).templates_asked(lists[dataset, variant]) if (dataset, variant) in lists else None
-    return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:asked])))
+    count = config.family(dataset).templates_asked(lists[dataset, variant]) if (dataset, variant) in lists else None
+    return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:count])))
 
 
 def forecast_share(noise: Noise, share: float, alpha: float, cells: list[CellPlan], known: bool) -> ForecastShare:

@@ -64,21 +64,21 @@ class Layout:
     def instances_of_cell(self, dataset: str, model: str) -> Path:
         """Returns the instances table that a model answers, or that its dump holds."""
         if self.config.models[model].predictions:
-            return self.imported(dataset, model) / "instances.parquet"
+            return self.imported_tables(dataset, model) / "instances.parquet"
         return self.instances(dataset, self.config.question(model, dataset).variant)
 
     def dump(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the dump of a cell that is downloaded."""
         return self.results.joinpath("dumps", dataset, f"{model}.json")
 
-    def imported(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+    def imported_tables(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the folder of the tables that a cell's dump holds."""
         return self.results.joinpath("imported", dataset, model)
 
     def predictions_of_cell(self, dataset: str, model: str) -> list[Path]:
         """Returns the predictions tables of a cell, imported or of its shards."""
         if self.config.models[model].predictions:
-            return [self.imported(dataset, model) / "predictions.parquet"]
+            return [self.imported_tables(dataset, model) / "predictions.parquet"]
         return [shard.predictions for shard in self.shards(dataset, model)]
 
     def shards(self, dataset: str, model: str) -> list[Shard]:
@@ -200,7 +200,7 @@ class Layout:
         """Returns the folder in which models that were trained are kept, by what they were trained on."""
         return self.results / ".answers" / ".trained" / model
 
-    def trained(self, model: str = "{model}") -> Path:
+    def trained_model(self, model: str = "{model}") -> Path:
         """Returns the folder of a model that the workflow trains."""
         return self.results / "trained" / model
 
@@ -209,7 +209,7 @@ class Layout:
         return self.results / "plots" / of
 
     @property
-    def made(self) -> set[str]:
+    def outputs(self) -> set[str]:
         """The files and folders in the folder of results that a run makes."""
         records = self.capabilities(), *map(self.record, RECORDS)
         tables = self.instances(), self.measures(), self.observations(), self.synthetic()
@@ -222,7 +222,7 @@ class Layout:
             self.without_clusters(),
         )
         of_models = self.comparisons(), self.ranks(), self.agreement()
-        others = self.texts(), self.dump(), self.imported(), self.trained(), self.figures(), self.report, *records
+        others = self.texts(), self.dump(), self.imported_tables(), self.trained_model(), self.figures(), self.report, *records
         shard, summaries = self.shard(), map(self.summary, ("parquet", "csv"))
         of_cells = *tables, *of_evidence, *of_statistics, shard.predictions, shard.timing
         paths = (*of_cells, *of_models, *others, *summaries)

@@ -64,7 +64,7 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
             "seconds": round(sum(cell["seconds"] or 0 for cell in cells), 3),
         },
         config_file=config_file,
-        files=digests_of_results(layout.results, layout.made),
+        files=digests_of_results(layout.results, layout.outputs),
     )
 
 
@@ -180,5 +180,5 @@ def make_failed_manifest(
             if job.failed
         ],
         missing=sorted(str(Path(output).relative_to(layout.results)) for job in jobs for output in job.outputs),
-        files=digests_of_results(layout.results, layout.made),
+        files=digests_of_results(layout.results, layout.outputs),
     )

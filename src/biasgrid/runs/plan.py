@@ -174,15 +174,15 @@ def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Es
 
 def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> Totals:
     """Sums cells up, and what models are asked of their texts."""
-    asked = [*cells, *scorers]
-    costs = {field.name: total(getattr(each, field.name) for each in asked) for field in fields(Costs)}
-    costs["instances_bytes"] = total({each.instances_table: each.instances_bytes for each in asked}.values())
+    planned = [*cells, *scorers]
+    costs = {field.name: total(getattr(each, field.name) for each in planned) for field in fields(Costs)}
+    costs["instances_bytes"] = total({each.instances_table: each.instances_bytes for each in planned}.values())
     return Totals(
         **costs,
         cells=len(cells),
-        seconds_left=total(each.seconds_left for each in asked),
-        shards=sum(each.shards for each in asked),
-        shards_done=sum(each.shards_done for each in asked),
+        seconds_left=total(each.seconds_left for each in planned),
+        shards=sum(each.shards for each in planned),
+        shards_done=sum(each.shards_done for each in planned),
         measured=sum(each.measured for each in cells),
     )
 
@@ -244,19 +244,22 @@ class Planner:
             tokens = server_requests(charge, tokens)
         flop = tokens if entry.predictions else tokens.times(None if count is None else 2 * count)
         question = self.config.question(model, dataset)
-        asked, tables = self.layout.instances_of_cell(dataset, model), self.layout.predictions_of_cell(dataset, model)
+        instances_table, tables = (
+            self.layout.instances_of_cell(dataset, model),
+            self.layout.predictions_of_cell(dataset, model),
+        )
         return CellPlan(
             dataset=dataset,
             model=model,
             variant=question.variant,
             writer=None,
-            instances_table=str(asked),
+            instances_table=str(instances_table),
             instances=instances,
             tokens=tokens,
             **charges(charge, self.layout.answers(dataset, model), instances, tokens),
             parameters=count,
             flop=flop,
-            instances_bytes=size_of([asked], instances, self.config.family(dataset).instance_bytes),
+            instances_bytes=size_of([instances_table], instances, self.config.family(dataset).instance_bytes),
             predictions_bytes=size_of(tables, instances, question.row_bytes),
             seconds=Estimate(0) if entry.predictions else self.rate.seconds(instances, flop),
             shards=len(tables),
@@ -326,20 +329,20 @@ class Planner:
 
     def tokens(self, dataset: str, model: str) -> Estimate:
         """Counts the tokens of a cell's instances."""
-        asked = dataset, self.config.question(model, dataset).variant
-        return self.tokens_of(model, self.instances[asked], asked)
+        variant = dataset, self.config.question(model, dataset).variant
+        return self.tokens_of(model, self.instances[variant], variant)
 
     def tokens_of(self, model: str, instances: Estimate, asked: tuple[str, str]) -> Estimate:
         """Tokenizes a sample of what is asked, or counts its words where the model's tokenizer is not at hand."""
         folder, joined, texts = self.folders[model], self.config.back_end_of(model).joined, self.texts[asked]
         if not texts:
             return instances
-        length = self.tokenized(folder / "tokenizer.json", asked, joined) if folder else None
+        length = self.mean_tokens(folder / "tokenizer.json", asked, joined) if folder else None
         if length is None:
             return instances.times(words_per_instance(texts, joined), "about")
         return instances.times(length, "sampled")
 
-    def tokenized(self, file: Path, key: tuple[str, str], joined: bool) -> float | None:
+    def mean_tokens(self, file: Path, key: tuple[str, str], joined: bool) -> float | None:
         """Returns the mean number of tokens that a tokenizer makes of a variant's instance; None without one."""
         if not file.exists():
             return None

@@ -1,4 +1,4 @@
-"""What a run has measured, as references in the format of `comparison.stored`."""
+"""What a run has measured, as references in the format of `stats.compare.references`."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ class TablesOfCells:
         self.check_there([path])
         return read_instances(path, self.keys)
 
-    def answered(self, model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def instances_and_predictions(self, model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Reads the instances that a model answers, and its predictions.
 
         Raises:

@@ -27,7 +27,7 @@ SECONDS_OF_A_BEAT = 120
 
 
 class ShardTimes(NamedTuple):
-    """What is read of `models.predict.Timing`."""
+    """What is read of `inference.models.predict.Timing`."""
 
     rows: int
     found: int
@@ -292,9 +292,9 @@ def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
 
 def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = ()) -> StatusTotals:
     """Sums cells up, and what models are asked of their texts."""
-    asked = [*cells, *scorers]
-    instances, rows = total(each.instances for each in asked), sum(each.rows for each in asked)
-    rates = [each.rows_per_second or 0 for each in asked if each.shards["running"]]
+    statuses = [*cells, *scorers]
+    instances, rows = total(each.instances for each in statuses), sum(each.rows for each in statuses)
+    rates = [each.rows_per_second or 0 for each in statuses if each.shards["running"]]
     return StatusTotals(
         cells=len(cells),
         states=count_states(cell.state for cell in cells),
@@ -302,7 +302,7 @@ def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = (
         measured=sum(cell.measured for cell in cells),
         instances=instances,
         rows=rows,
-        found=sum(each.found for each in asked),
+        found=sum(each.found for each in statuses),
         rows_per_second=sum(rates) if rates else None,
         seconds_left=time_left(instances, rows, sum(rates)),
     )

@@ -100,9 +100,9 @@ def response_lines(typed: TypedText, answer: Mapping[str, Any], candidates: Sequ
     for name, value in answer.items():
         if name not in PER_CANDIDATE and name not in typed.row:
             yield f"  {name:{width}}  {value_of_response(value)}"
-    said = {called: answer[name] for name, called in PER_CANDIDATE.items() if answer.get(name)}
+    values_by_name = {called: answer[name] for name, called in PER_CANDIDATE.items() if answer.get(name)}
     for place, candidate in enumerate(candidates):
-        values = (f"{called} {value_of_response(of_each[place])}" for called, of_each in said.items())
+        values = (f"{called} {value_of_response(of_each[place])}" for called, of_each in values_by_name.items())
         yield f"  {candidate:{width}}  {'  '.join(values)}"
 
 

@@ -29,8 +29,8 @@ def card(
         level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
         found = findings(summary, read_tested(sorted(results.glob("statistics/*/*.parquet"))))
         sentences = {one.model: one.sentence for one in found}
-        again = command(manifest["config_file"])
-        written = str(card_of(model, summary, manifest, level, sentences, again))
+        repeat = command(manifest["config_file"])
+        written = str(card_of(model, summary, manifest, level, sentences, repeat))
         if out is not None:
             write_text(out, written)
     if out is None:

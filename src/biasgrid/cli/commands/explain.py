@@ -82,8 +82,8 @@ def choose_units(units: pl.DataFrame, wanted: dict[str, str | int]) -> tuple[pl.
     rows = units.filter(*(pl.col(name) == value for name, value in rest.items()))
     if either is not None:
         rows = rows.filter(either.any().over("unit"))
-    told = [name for name in rows.columns if name not in OF_ALL and rows[name].null_count() < max(len(rows), 1)]
-    return rows.select(told).cast({pl.Categorical: pl.String}), rows["unit"].n_unique()
+    columns = [name for name in rows.columns if name not in OF_ALL and rows[name].null_count() < max(len(rows), 1)]
+    return rows.select(columns).cast({pl.Categorical: pl.String}), rows["unit"].n_unique()
 
 
 def of_first(rows: pl.DataFrame, limit: int) -> pl.DataFrame:

@@ -52,11 +52,11 @@ def gate(
         made = Results(results)
         verdicts = judge.check_thresholds(made.summary(), thresholds, model or [], on)
         level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
-        told = judge.conclusion_text(verdicts, on, level)
+        conclusion = judge.conclusion_text(verdicts, on, level)
         if junit is not None:
-            write_text(junit, judge.junit_report(verdicts, told))
+            write_text(junit, judge.junit_report(verdicts, conclusion))
     for verdict in verdicts:
         print_text(verdict.line)
-    print_text(told)
+    print_text(conclusion)
     if code := judge.exit_code(verdicts):
         raise typer.Exit(code)

@@ -184,13 +184,13 @@ def forecast_table(
         table.add_row(f"{forecast.dataset} ({forecast.variant})", "", *[""] * len(times), "", "", style="bold")
         for step in forecast.steps:
             spent = [estimate_text(step.seconds, time_text)] if with_times else []
-            told = (
+            numbers = (
                 estimate_text(step.instances),
                 *spent,
                 estimate_text(step.width, size_text),
                 estimate_text(step.minimal_effect, size_text),
             )
-            table.add_row(f"  {step.share:.0%}", *told)
+            table.add_row(f"  {step.share:.0%}", *numbers)
     lines = [
         "",
         "asked: share of what the config asks; width: of an interval over templates, from end to end; found: the "

@@ -68,13 +68,13 @@ def status_table(now: Status, width: int) -> RenderableType:
             table.add_row(f"  {cell_name(each)}", state, *status_numbers(each), *made)
     add_sums(table, "total", now.totals)
     found = f"{number_text(now.totals.found)} of these rows were found in what earlier runs had finished"
-    asked = (*now.cells, *now.scorers)
-    failures = [*(failure for each in asked for failure in each.failures), *now.failures]
+    statuses = (*now.cells, *now.scorers)
+    failures = [*(failure for each in statuses for failure in each.failures), *now.failures]
     notes = [Text(f"\n{found}", style="dim")] if now.totals.found else []
     if now.failed_manifest:
         notes.append(Text(f"\nThe last run failed: {now.failed_manifest} says what, why, and what is missing"))
-    told = [*notes, *reasons_not_measurable(now.cells), *(failure_text(failure) for failure in failures)]
-    return Group(fit_to_width(table, STATUS_FIRST_TO_GO, width), *told)
+    parts = [*notes, *reasons_not_measurable(now.cells), *(failure_text(failure) for failure in failures)]
+    return Group(fit_to_width(table, STATUS_FIRST_TO_GO, width), *parts)
 
 
 def reasons_not_measurable(cells: Sequence[CellStatus]) -> Iterator[Text]:

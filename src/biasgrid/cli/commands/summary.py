@@ -52,19 +52,19 @@ def summary_table(
     measures: Sequence[tuple[str, str]], lines: Sequence[Sequence[SummaryRow]], width: int, level: float
 ) -> Iterator[RenderableType]:
     """Yields a table of cells with the same headline measures, what stands in it, and what it was computed with."""
-    told = {name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None}
+    columns = {name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None}
     titles = [name.replace("_", "\n") for name, _ in measures]
     known = any(is_known(row) for cell in lines for row in cell)
     counts = ["clusters", "n"] if known else ["n"]
-    table = terminal_table([*told.values()], [*titles, *counts], width)
+    table = terminal_table([*columns.values()], [*titles, *counts], width)
     for cell in lines:
         numbers = [headline_text(row, known) for row in cell]
         clusters = [count_text(max((row["clusters"] or 0 for row in cell), default=0))] if known else []
-        line = [*(cell[0][name] or "" for name in told), *numbers, *clusters, f"{cell[-1]['n']:,}"]
+        line = [*(cell[0][name] or "" for name in columns), *numbers, *clusters, f"{cell[-1]['n']:,}"]
         # What has no second line stands beside the numbers, not beside what is below them.
         table.add_row(*(text if "\n" in text or not known else f"{text}\n " for text in line))
     # The main measure comes first.
-    yield fit_to_width(table, ["scoring", "n", *reversed(titles[1:]), "clusters"], width, names=len(told))
+    yield fit_to_width(table, ["scoring", "n", *reversed(titles[1:]), "clusters"], width, names=len(columns))
     if known:
         yield Text(legend([row for cell in lines for row in cell], level), style="dim")
     yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")
@@ -142,9 +142,9 @@ def rank_lines(ranks: Iterable[SummaryRow]) -> Text:
     for together, models in groupby(ranks, key=lambda row: tuple(row[name] for name in names)):
         if not lines:
             lines.append("Ranks (1 is the largest number; a..b is the interval of a rank):\n", "bold")
-        about = ", ".join(name for name in together[:-1] if name)
+        subject = ", ".join(name for name in together[:-1] if name)
         order = ", ".join(f"{row['rank']} {row['model']} ({row['rank_low']}..{row['rank_high']})" for row in models)
-        lines.append(f"  {about}: {order}\n", "not bold")
+        lines.append(f"  {subject}: {order}\n", "not bold")
     return lines
 
 

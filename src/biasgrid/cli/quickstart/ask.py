@@ -257,8 +257,8 @@ class Asker:
         )  # fmt: skip
         path = self.config.back_end_of(self.model.name).path
         predict_shard(files, 1, 1, path, self._settings(kind), provenance(), self.opener)
-        said = read_table(predictions, schema_of(kind)).sort("instance").drop(OF_TABLES)
-        for row in said.iter_rows(named=True):
+        responses = read_table(predictions, schema_of(kind)).sort("instance").drop(OF_TABLES)
+        for row in responses.iter_rows(named=True):
             yield {name: value for name, value in row.items() if value is not None}
 
     def _settings(self, kind: str) -> Settings:

@@ -58,10 +58,10 @@ def try_model(
         content, fitting = config_template(tried, folder / "results" / f"try-{one.name}", on or "first")
         content = downsample_config(content, max(60 * minutes - SECONDS_AROUND, 5))
         snakefile = workflow_folder() / "Snakefile"
-        again = run_of(config, snakefile)
-        save_config(config, content, [f"Made by `biasgrid try {model}`. After a change: {again}"])
-    asked = ", ".join(content["datasets"])
-    console.print(f"{one.section['label']}: {one.task}, asked about {asked}", highlight=False)
+        command = run_of(config, snakefile)
+        save_config(config, content, [f"Made by `biasgrid try {model}`. After a change: {command}"])
+    names = ", ".join(content["datasets"])
+    console.print(f"{one.section['label']}: {one.task}, asked about {names}", highlight=False)
     with report_errors():
         run_in_stages(config, snakefile, os.cpu_count() or 1, print_text)
         results = Path(content["results"])
@@ -69,7 +69,7 @@ def try_model(
         print_differences(results, tried)
         print_references(results, references)
     left = [dataset for dataset in fitting if dataset not in content["datasets"]]
-    print_text(f"Config: {config}; to go on after a change, such as removing `limit`: {again}")
+    print_text(f"Config: {config}; to go on after a change, such as removing `limit`: {command}")
     if left:
         print_text(f"Other datasets that fit: --on {','.join(left)}")
 
