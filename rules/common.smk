@@ -261,7 +261,7 @@ onstart:
         print(notice, file=sys.stderr)
     layout.failed_manifest.unlink(missing_ok=True)
     keep_capabilities(layout.capabilities().parent, layout.kept_capabilities().parent)
-    keep_earlier_models(layout.trained().parent, layout.kept_trained().parent, CHECKPOINT)
+    keep_earlier_models(layout.trained_model().parent, layout.kept_trained().parent, CHECKPOINT)
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))

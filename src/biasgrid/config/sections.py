@@ -85,8 +85,8 @@ class Synthetic(Section):
         0,
         ge=0,
         le=1,
-        description="by how much a synthetic difference in answer probability varies with the template of a question, at "
-        "most; all templates' deviations cancel. Real models vary so; without it, intervals over templates are of what "
+        description="by how much a synthetic difference in answer probability varies with the template of a question, "
+        "at most; all templates' deviations cancel. Real models vary so; without it, intervals over templates are of what "
         "training leaves alone",
     )
 
@@ -313,7 +313,7 @@ class Config(Section):
         return source | {"weights": True} | allowed | {"training": self.training_of(name)}
 
     def training_of(self, name: str) -> dict[str, Any] | None:
-        """Returns how a model is trained: its section `train`, with the section `synthetic` where it names a strength."""
+        """Returns how a model is trained: its section `train`, and the section `synthetic` where it names a strength."""
         train = self.models[name].train
         if train is None:
             return None
@@ -336,7 +336,7 @@ class Config(Section):
         return source | {"weights": False, "allow_pickle": False}
 
     def learned_datasets(self, model: str) -> list[str]:
-        """Returns the datasets whose synthetic corpora a model is trained on, selected or not; none for other models."""
+        """Returns the datasets whose synthetic corpora a model is trained on, selected or not; none for others."""
         train = self.models[model].train
         return [] if train is None or train.synthetic is None else self._taught(model)
 
@@ -345,7 +345,7 @@ class Config(Section):
         return cache(lambda model: [name for name in self.datasets if self.family(name).teaches(self, name, model)])
 
     def synthetic_variants(self, dataset: str) -> dict[str, str]:
-        """Returns the variants of a dataset that synthetic corpora are made of, by the task of models that learn them."""
+        """Returns the variants of a dataset that synthetic corpora have, by the task of models that learn them."""
         learners = [name for name in self.models if dataset in self.learned_datasets(name)]
         return {self.models[name].task: self.question(name, dataset).variant for name in learners}
 

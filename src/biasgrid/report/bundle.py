@@ -1,4 +1,4 @@
-"""The page's JavaScript modules and style sheet as one script and one style: a page that is opened as a file cannot import.
+"""The page's JavaScript modules and style sheet as one script and one style: a page that is a file cannot import.
 
 The digest of the report's code counts the files in `assets/` because `report.page` imports this module by its package
 (see `biasgrid.jobs.code_digest`).

@@ -50,7 +50,7 @@ class TablePart:
         bias_type: what its groups have in common; None for the dataset as a whole.
         counts: how many subjects, attributes, ... there are, in words.
         rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or cases there are),
-            `clusters` (None where nothing is known of how sure its numbers are) and `numbers`: of each column the row of
+            `clusters` (None where the uncertainty of its numbers is unknown) and `numbers`: of each column the row of
             the summary, or None.
     """
 
@@ -172,8 +172,8 @@ def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str
         tables: `summary` and `measures`, of all datasets.
 
     Returns:
-        `headlines`, `other_columns` and `checks` (tables of measures), `few_clusters`, from `few_clusters`, and `flags`, from
-        `flags_with_remedies`.
+        `headlines`, `further` and `checks` (tables of measures), `few_clusters`, from `fewest_template_clusters`, and
+        `flags`, from `flags_with_remedies`.
     """
     summary, measures = (tables[table].filter(dataset=name) for table in ("summary", "measures"))
     return {
@@ -186,7 +186,7 @@ def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str
 
 
 def fewest_template_clusters(summary: pl.DataFrame) -> int | None:
-    """Returns the fewest clusters of any cell whose numbers have intervals, None where that is no cause for a warning."""
+    """Returns the fewest clusters of any cell whose numbers have intervals, None where there are enough."""
     fewest = min(summary.filter(pl.col("clusters") > 0)["clusters"], default=FEW_TEMPLATE_CLUSTERS)
     return fewest if fewest < FEW_TEMPLATE_CLUSTERS else None
 

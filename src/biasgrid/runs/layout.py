@@ -211,21 +211,21 @@ class Layout:
     @property
     def outputs(self) -> set[str]:
         """The files and folders in the folder of results that a run makes."""
-        records = self.capabilities(), *map(self.record, RECORDS)
-        tables = self.instances(), self.measures(), self.observations(), self.synthetic()
-        of_evidence = self.evidence(), self.evidence_parts()
-        of_statistics = (
-            self.statistics(),
-            self.variances(),
-            self.clusters(),
-            self.by_template(),
-            self.without_clusters(),
-        )
-        of_models = self.comparisons(), self.ranks(), self.agreement()
-        others = self.texts(), self.dump(), self.imported_tables(), self.trained_model(), self.figures(), self.report, *records
-        shard, summaries = self.shard(), map(self.summary, ("parquet", "csv"))
-        of_cells = *tables, *of_evidence, *of_statistics, shard.predictions, shard.timing
-        paths = (*of_cells, *of_models, *others, *summaries)
+        shard = self.shard()
+        paths = [
+            *(
+                self.capabilities(),
+                *map(self.record, RECORDS),
+                self.trained_model(),
+                self.dump(),
+                self.imported_tables(),
+            ),
+            *(self.instances(), shard.predictions, shard.timing, self.texts(), self.observations(), self.synthetic()),
+            *(self.measures(), self.evidence(), self.evidence_parts()),
+            *(self.statistics(), self.variances(), self.clusters(), self.by_template(), self.without_clusters()),
+            *(self.comparisons(), self.ranks(), self.agreement(), *map(self.summary, ("parquet", "csv"))),
+            *(self.figures(), self.report),
+        ]
         return {path.relative_to(self.results).parts[0] for path in paths}
 
     @property

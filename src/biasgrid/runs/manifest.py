@@ -37,9 +37,9 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
 
     Returns:
         The facts of `tables.provenance.provenance`, and `title`, `results` (the folder), `datasets` (see
-        `description_of_dataset`), `word_lists` (digests by dataset and variant), `models` (records by name), `same_models` (which of
-        them are one, in words), `cells` (see `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all
-        outputs, by their paths below the folder of results).
+        `description_of_dataset`), `word_lists` (digests by dataset and variant), `models` (records by name),
+        `same_models` (which of them are one, in words), `cells` (see `facts_of_cell`), `totals`, `config_file` and
+        `files` (SHA-256 of all outputs, by their paths below the folder of results).
 
     Raises:
         UserError: a file is damaged or empty.

@@ -76,7 +76,7 @@ def is_known(row: SummaryRow) -> bool:
 
 
 def headline_text(row: SummaryRow, known: bool) -> str:
-    """Words a number and, in a second line where any number has one, its interval or noise floor; a dash for what is not."""
+    """Words a number and, in a second line where any number has one, its interval or noise floor; a dash if unknown."""
     value = row["value"]
     if row["measure"] == "significant_tests":
         found = "-" if value is None else f"{value:.0f}\nof {row['n']:,}"

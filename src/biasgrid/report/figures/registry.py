@@ -18,7 +18,7 @@ MARKS_OF_RST = re.compile(r"([\\*_`|])")
 
 @cache
 def figures() -> dict[str, str]:
-    """Returns the modules of figures by their names: all modules in the folders beside this one, but for shared ones."""
+    """Returns the modules of figures by their names: all modules in the folders beside this one but `drawing`."""
     files = sorted(path for path in Path(__file__).parent.glob("*/*.py") if path.stem != "__init__")
     folders = {path.stem: path.parent.name for path in files if path.parent.name != SHARED_FOLDER}
     return {name: f"{__package__}.{folder}.{name}" for name, folder in folders.items()}

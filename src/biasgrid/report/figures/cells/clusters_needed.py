@@ -112,8 +112,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + legend_below(labels, width, "color", "linetype")
         + labs(
             title=heading,
-            subtitle=f"what is as large as its line is found in {100 * POWER:g} % of cells (p below 0.05 over clusters)\n"
-            "dot: the clusters that were asked",
+            subtitle=f"what is as large as its line is found in {100 * POWER:g} % of cells (p below 0.05 over "
+            "clusters)\ndot: the clusters that were asked",
             x="clusters",
             y=f"{GAMMA}(subject, attribute), by size",
             color="model",

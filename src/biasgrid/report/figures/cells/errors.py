@@ -70,8 +70,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_shape_manual(shapes(3))
         + labs(
             title="Reasoning errors beside bias intensity",
-            subtitle="all in the units of the answers' probabilities; grey: noise floor of μ, which noise alone would give; "
-            f"lines of δ and ε: {interval_note(points, context.level)}",
+            subtitle="all in the units of the answers' probabilities; grey: noise floor of μ, which noise alone would "
+            f"give; lines of δ and ε: {interval_note(points, context.level)}",
             x="value",
             y="model",
             color="",

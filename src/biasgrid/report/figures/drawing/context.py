@@ -43,8 +43,8 @@ class FigureContext:
         level: the coverage of intervals.
         controls: which of the cells are negative controls.
         tables: how sure measures are and where their variance is, of the same cells: `statistics`, `variances`,
-            `clusters` and `by_template` (schemas in `tables.statistics.TABLES`), and of the whole grid `ranks` of models;
-            those that a run lacks have no rows.
+            `clusters` and `by_template` (schemas in `tables.statistics.TABLES`), and of the whole grid `ranks` of
+            models; those that a run lacks have no rows.
     """
 
     titles: Mapping[str, str]

@@ -140,8 +140,8 @@ def draw_beside_null(
     """Draws a number of each pair: a panel per model, a row per pair.
 
     Args:
-        rows: `model`, `name` (of the pair), `value`, `low`, `high`, `null_mean`, `clusters` and `found`, whether its dot is
-            filled.
+        rows: `model`, `name` (of the pair), `value`, `low`, `high`, `null_mean`, `clusters` and `found`, whether its dot
+            is filled.
         context: what the figure says of dataset and models.
         order: the names, from top to bottom; where they are too many those in the middle are left out.
         words: `title`, `subtitle` (what stroke and dot are) and `x`.
@@ -176,12 +176,12 @@ def draw_beside_null(
 def draw_bias_corrected(
     measures: pl.DataFrame, context: FigureContext, measure: str, title: str, symbol: str
 ) -> ggplot:
-    """Draws a measure of every cell with its noise floor and its excess: a column per dataset, a row per model.
+    """Draws a measure of every cell with its noise floor and its bias-corrected value: a column per dataset, a row per model.
 
     Args:
         measures: the measures of all cells, with certainty.
         context: what the figure says of datasets and models.
-        measure: the measure's name; what is beyond its noise floor is called `NAME_corrected`.
+        measure: the measure's name; its bias-corrected value is called `NAME_corrected`.
         title: what the figure calls it.
         symbol: its symbol.
     """
@@ -208,8 +208,8 @@ def draw_bias_corrected(
         + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(CELL_PANEL))
         + labs(
             title=title,
-            subtitle=f"ring: {symbol}; grey bar: its noise floor, which noise alone would give; dot: {symbol} beyond the "
-            f"floor, with its interval ({interval_note(rows, context.level)})",
+            subtitle=f"ring: {symbol}; grey bar: its noise floor, which noise alone would give; dot: {symbol} beyond "
+            f"the floor, with its interval ({interval_note(rows, context.level)})",
             x=symbol,
             y="model",
         )

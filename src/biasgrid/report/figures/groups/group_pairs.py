@@ -17,9 +17,9 @@ from biasgrid.tables.means import means_by
 CAPTION = (
     "How far apart a model scores two groups in the same case, mean over cases, for each pair of groups, whichever "
     "scores higher. The line is the interval over other templates like these. Noise alone makes distances positive: "
-    "the grey stroke is the noise floor, how far apart groups would be if their terms were dealt to them at random, mean "
-    "over the pairs of their bias type. Groups of one term have no noise floor. Pairs are in the order of their means over "
-    "models."
+    "the grey stroke is the noise floor, how far apart groups would be if their terms were dealt to them at random, "
+    "mean over the pairs of their bias type. Groups of one term have no noise floor. Pairs are in the order of their "
+    "means over models."
 )
 
 
@@ -30,7 +30,7 @@ def group_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `bias_type`, `group`, `other`, `value`, `low`, `high`, `clusters` and `null_mean`, that of the bias type.
+        `model`, `bias_type`, `group`, `other`, `value`, `low`, `high`, `clusters` and `null_mean` (of the bias type).
     """
     options = pairwise_options(measures)
     pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], options, certain=True)
