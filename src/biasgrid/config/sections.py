@@ -86,8 +86,8 @@ class Synthetic(Section):
         ge=0,
         le=1,
         description="by how much a synthetic difference in answer probability varies with the template of a question, "
-        "at most; all templates' deviations cancel. Real models vary so; without it, intervals over templates are of what "
-        "training leaves alone",
+        "at most; all templates' deviations cancel. Real models vary so; without it, intervals over templates are of "
+        "what training leaves alone",
     )
 
 
@@ -313,7 +313,7 @@ class Config(Section):
         return source | {"weights": True} | allowed | {"training": self.training_of(name)}
 
     def training_of(self, name: str) -> dict[str, Any] | None:
-        """Returns how a model is trained: its section `train`, and the section `synthetic` where it names a strength."""
+        """Returns how a model is trained: its section `train`, and section `synthetic` where it names a strength."""
         train = self.models[name].train
         if train is None:
             return None

@@ -23,9 +23,9 @@ from biasgrid.stats.selection import in_order
 
 CAPTION = (
     "Ranks of the models of each dataset by mu corrected for noise and by strength: 1 is the most biased. A bar holds "
-    "all ranks that a model may have: it begins behind the models told to be more biased and ends before those told to be "
-    "less (Holm's tests of all pairs, over clusters). A model whose bar spans all ranks is told from none. Models that "
-    "were asked about different lists, or scored differently, are ranked apart, in colours of their own."
+    "all ranks that a model may have: it begins behind the models told to be more biased and ends before those told to "
+    "be less (Holm's tests of all pairs, over clusters). A model whose bar spans all ranks is told from none. Models "
+    "that were asked about different lists, or scored differently, are ranked apart, in colours of their own."
 )
 RANKED_MEASURES = {"mu_corrected": "mu corrected for noise", "strength": "strength"}
 RANK_PANEL = 2.3

@@ -140,8 +140,8 @@ def draw_beside_null(
     """Draws a number of each pair: a panel per model, a row per pair.
 
     Args:
-        rows: `model`, `name` (of the pair), `value`, `low`, `high`, `null_mean`, `clusters` and `found`, whether its dot
-            is filled.
+        rows: `model`, `name` (of the pair), `value`, `low`, `high`, `null_mean`, `clusters` and `found`, whether its
+            dot is filled.
         context: what the figure says of dataset and models.
         order: the names, from top to bottom; where they are too many those in the middle are left out.
         words: `title`, `subtitle` (what stroke and dot are) and `x`.
@@ -176,7 +176,7 @@ def draw_beside_null(
 def draw_bias_corrected(
     measures: pl.DataFrame, context: FigureContext, measure: str, title: str, symbol: str
 ) -> ggplot:
-    """Draws a measure of every cell with its noise floor and its bias-corrected value: a column per dataset, a row per model.
+    """Draws a measure of every cell, its noise floor and its corrected value: a column per dataset, a row per model.
 
     Args:
         measures: the measures of all cells, with certainty.

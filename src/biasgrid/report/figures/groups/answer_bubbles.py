@@ -64,7 +64,7 @@ def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` and `kind`, of those with a value.
+        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` and `kind`, without null values.
     """
     tables = [
         select_rows(measures, measure, ["bias_type", "group"], certain=True)
