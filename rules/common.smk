@@ -17,7 +17,7 @@ from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.interruption import end_jobs_at_sigterm
 from biasgrid.jobs.kept_capabilities import keep_capabilities
-from biasgrid.runs.upgrade import upgrade_notice
+from biasgrid.runs.checks import upgrade_notice
 from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.proxies import report_proxies
@@ -27,7 +27,7 @@ from biasgrid.inference.models.registry import modules_of
 from biasgrid.base.references import stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
-from biasgrid.runs.layout import remember_configs
+from biasgrid.runs.checks import remember_configs
 from biasgrid.base.addresses import digest_of, shown
 
 # Of several files the later ones add to the earlier ones. Given on the command line as well: settings of single keys,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from biasgrid.base.faults import UserError
-from biasgrid.runs.layout import NOTE, remember_configs
+from biasgrid.runs.checks import CONFIGS_NOTE, remember_configs
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_another_config_is_told_so_with_both_names_and_what_to_do(project: Path)
         remember_configs("results", ["second.yaml"])
     with pytest.raises(UserError, match=re.escape("made with first.yaml, but this run is of first.yaml and second")):
         remember_configs("results", ["first.yaml", "second.yaml"])
-    (project / "results" / NOTE).unlink()
+    (project / "results" / CONFIGS_NOTE).unlink()
     remember_configs("results", ["second.yaml"])
     with pytest.raises(UserError, match=re.escape("made with second.yaml")):
         remember_configs("results", ["first.yaml"])
@@ -39,13 +39,13 @@ def test_another_config_is_told_so_with_both_names_and_what_to_do(project: Path)
 
 def test_the_same_file_is_the_same_by_whatever_path(project: Path) -> None:
     (project / "elsewhere").symlink_to(project)
-    before = (project / "results" / NOTE).read_bytes()
+    before = (project / "results" / CONFIGS_NOTE).read_bytes()
     for path in ("./first.yaml", str(project / "first.yaml"), "elsewhere/first.yaml"):
         remember_configs("results", [path])
         remember_configs(project / "results", [path])
     (project / "first.yaml").write_text("title: edited\n")
     remember_configs("results", ["first.yaml"])
-    assert (project / "results" / NOTE).read_bytes() == before
+    assert (project / "results" / CONFIGS_NOTE).read_bytes() == before
 
 
 def test_a_project_that_has_moved_knows_its_config(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_name_that_is_not_utf_8_is_remembered(project: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"["])
 def test_a_damaged_note_is_named(project: Path, content: bytes) -> None:
-    (project / "results" / NOTE).write_bytes(content)
+    (project / "results" / CONFIGS_NOTE).write_bytes(content)
     with pytest.raises(
         UserError, match=r"results/.made_with.json: not a list of config files .*; remove it and run again"
     ):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from biasgrid.runs.upgrade import upgrade_notice
+from biasgrid.runs.checks import upgrade_notice
 
 
 def write(folder: Path, name: str, **columns: list[float]) -> None:

@@ -1,15 +1,19 @@
-"""Files that jobs read at the beginning of a run, read when a config is validated as those jobs will read them."""
+"""What is checked before a run: files that its jobs read, words that models do not know, and the folder of results."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biasgrid.base.faults import Fault, InputError, first_few
+from biasgrid.base.faults import Fault, InputError, UserError, first_few
+from biasgrid.base.files import read_made, write_text
 from biasgrid.base.references import found
+from biasgrid.base.renamed import COLUMNS, FOLDERS, VERSION
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
 from biasgrid.inference.checkpoints.cost import load_backend
@@ -25,6 +29,11 @@ LARGEST_INPUT = 256 * 2**20
 """Up to how many bytes a file is read before its job does: about half a minute."""
 InputReader = tuple[Path, Callable[[], Any]]
 """A file, and what reads it."""
+INSTANCES_CHECKED = 256
+WORDS_LISTED = 5
+CONFIGS_NOTE = ".made_with.json"
+"""In a folder of results the list of the config files that it is made with."""
+KEPT = "answers of servers, downloaded weights and trained models are kept"
 
 
 def check_inputs(config: Config) -> list[str]:
@@ -69,10 +78,6 @@ def training_data(config: Config) -> Iterator[InputReader]:
         section = config.models[model]
         if section.task == "question-answering" and section.train is not None and section.train.data is not None:
             yield Path(section.train.data), partial(read_squad, section.train.data)
-
-
-INSTANCES_CHECKED = 256
-WORDS_LISTED = 5
 
 
 class OutOfVocabulary(NamedTuple):
@@ -136,3 +141,81 @@ def warnings_of(found: Iterable[OutOfVocabulary]) -> Iterator[str]:
             f"warning: {model} on {dataset}: {share:.0%} of the instances have text that the tokenizer does not know: "
             f"{named}"
         )
+
+
+def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
+    """Notes in a folder of results the config files that it is made with, and refuses to go on there with others.
+
+    They are known by their places as seen from the folder: an edited config is the same one, and so is one that was
+    moved together with its results.
+
+    Args:
+        results: the folder.
+        configs: paths of the files, later ones adding to earlier ones.
+
+    Raises:
+        UserError: the folder was made with other files, or cannot be written to.
+    """
+    note = Path(results, CONFIGS_NOTE)
+    if not note.exists():
+        write_text(note, json.dumps([os.path.relpath(config, results) for config in configs]) + "\n")
+        return
+    made_with = [Path(os.path.normpath(Path(results, config))) for config in noted_configs(note)]
+    if len(made_with) == len(configs) and all(map(is_same_file, made_with, map(Path, configs))):
+        return
+    before, now = (" and ".join(os.path.relpath(file) for file in files) for files in (made_with, configs))
+    raise UserError(
+        f"{results}: made with {before}, but this run is of {now}, and would overwrite those outputs; set "
+        f"`results` in {now} to another folder, or remove {note} to go on in this one"
+    )
+
+
+def noted_configs(note: Path) -> list[str]:
+    """Reads which config files a note names.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    names = read_made(note, "a list of config files")
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def is_same_file(first: Path, second: Path) -> bool:
+    """Says whether two paths are of one file, or of one place where there is no file."""
+    return first.absolute() == second.absolute() or (first.exists() and second.exists() and first.samefile(second))
+
+
+def upgrade_notice(results: Path) -> str | None:
+    """Says which tables a run makes again because they have names of an earlier version.
+
+    Args:
+        results: the folder of results.
+
+    Returns:
+        Two sentences for the terminal; None where no table has an old name.
+    """
+    tables = {path.relative_to(results).parts[0]: path for path in sorted(results.glob("[!.]*/**/*.parquet"))}
+    renamed = {folder: old for folder, path in tables.items() if (old := old_columns(path))}
+    unused = sorted(name for name in FOLDERS if (results / name).is_dir())
+    if not renamed and not set(unused) & tables.keys():
+        return None
+    columns = sorted({name for names in renamed.values() for name in names})
+    what = f" ({', '.join(f'{name} is {COLUMNS[name]}' for name in columns)})" if columns else ""
+    again = ", ".join(sorted(renamed.keys() - set(unused))) or "the tables of these folders"
+    folders = ", ".join(f"{name}/ (now {FOLDERS[name]}/)" for name in unused)
+    rest = f" No longer used, and yours to remove: {folders}." if unused else ""
+    return (
+        f"{results} was made by an earlier version. Since {VERSION} columns have other names{what}: made again are "
+        f"{again}; {KEPT}.{rest}"
+    )
+
+
+def old_columns(path: Path) -> list[str]:
+    """Returns the columns of a table that have names of an earlier version; none of a table that cannot be read."""
+    # A run without tables of before needs no polars.
+    import polars as pl
+
+    try:
+        return [name for name in pl.read_parquet_schema(path) if name in COLUMNS]
+    except (OSError, pl.exceptions.PolarsError):
+        return []

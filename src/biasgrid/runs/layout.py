@@ -1,15 +1,10 @@
-"""Where the files of a config's results lie: what the workflow's rules name, for all that looks at results."""
+"""Where the files of a config's results lie, for rules and for all that reads results; and which figures there are."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from biasgrid.base.faults import UserError
-from biasgrid.base.files import read_made, write_text
 from biasgrid.config import Config
 from biasgrid.report.figures.registry import GRID
 from biasgrid.tables.metric import Controls
@@ -22,6 +17,10 @@ REPORT = Path("report", "index.html")
 """The first page of the report, in the folder of results."""
 MANIFEST = "manifest.json"
 FAILED_MANIFEST = "manifest.failed.json"
+SYNTHETIC_FIGURE = "synthetic"
+"""The figure of the known effect beside what was measured."""
+CONTROLS_FIGURE = "controls"
+"""The figure of the tests of datasets beside those of their controls."""
 
 
 @dataclass(frozen=True)
@@ -242,58 +241,6 @@ class Layout:
     def failed_manifest(self) -> Path:
         """What the last run has done and what not, where it failed."""
         return self.results / FAILED_MANIFEST
-
-
-NOTE = ".made_with.json"
-
-
-def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
-    """Notes in a folder of results the config files that it is made with, and refuses to go on there with others.
-
-    They are known by their places as seen from the folder: an edited config is the same one, and so is one that was
-    moved together with its results.
-
-    Args:
-        results: the folder.
-        configs: paths of the files, later ones adding to earlier ones.
-
-    Raises:
-        UserError: the folder was made with other files, or cannot be written to.
-    """
-    note = Path(results, NOTE)
-    if not note.exists():
-        write_text(note, json.dumps([os.path.relpath(config, results) for config in configs]) + "\n")
-        return
-    made_with = [Path(os.path.normpath(Path(results, config))) for config in noted_configs(note)]
-    if len(made_with) == len(configs) and all(map(is_same_file, made_with, map(Path, configs))):
-        return
-    before, now = (" and ".join(os.path.relpath(file) for file in files) for files in (made_with, configs))
-    raise UserError(
-        f"{results}: made with {before}, but this run is of {now}, and would overwrite those outputs; set "
-        f"`results` in {now} to another folder, or remove {note} to go on in this one"
-    )
-
-
-def noted_configs(note: Path) -> list[str]:
-    """Reads which config files a note names.
-
-    Raises:
-        UserError: it is damaged.
-    """
-    names = read_made(note, "a list of config files")
-    return [str(name) for name in names] if isinstance(names, list) else []
-
-
-def is_same_file(first: Path, second: Path) -> bool:
-    """Says whether two paths are of one file, or of one place where there is no file."""
-    return first.absolute() == second.absolute() or (first.exists() and second.exists() and first.samefile(second))
-
-
-SYNTHETIC_FIGURE = "synthetic"
-"""The figure of the known effect beside what was measured."""
-
-CONTROLS_FIGURE = "controls"
-"""The figure of the tests of datasets beside those of their controls."""
 
 
 def figures_of(config: Config) -> dict[str, dict[str, str]]:

@@ -18,8 +18,8 @@ CAPTION = (
     f"{GAMMA} of every subject and attribute (right of 0: associated more with this subject than with others) against "
     "its p: the higher a point, the less likely noise alone would give it. Blue points are significant results (q at "
     "most 0.05). High points near the middle are sure but small; low ones far out are large in few clusters only. "
-    "Points that would cover each other are drawn once. What one subject has more of the others have less, so points lie on "
-    "both sides."
+    "Points that would cover each other are drawn once. What one subject has more of the others have less, so points "
+    "lie on both sides."
 )
 SIGNIFICANCE_COLOURS = {"not significant": "#B8B8B8", "significant": OKABE_ITO[0]}
 OTHER, FOUND = SIGNIFICANCE_COLOURS
