@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NARROWEST_NAME = 12
 """Characters to which a column of names may be cut before other columns are left out."""
 ESTIMATE_MARKS: dict[EstimateKind, str] = {"exact": "", "sampled": "", "at most": "<= ", "about": "~"}
-"""What stands before a number, by how it is known."""
+"""The prefix of a number, by how it is known."""
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
 
@@ -49,7 +49,7 @@ def fit_to_width(table: Table, first_to_go: Sequence[str], width: int, names: in
         names: how many columns, from the left, hold names, which may be cut.
 
     Returns:
-        The table, with a line below it that says what is left out.
+        The table, with a line below it that lists what is left out.
     """
     kept, left_out = list(table.columns), []
     for title in first_to_go:
@@ -98,7 +98,7 @@ def with_columns(table: Table, columns: Sequence[Column], width: int) -> Table:
 
 
 def number_text(value: float, unit: str = "") -> str:
-    """Words a number in two or three digits: `7`, `950`, `5.5 M`, `33 MB`."""
+    """Returns a number in two or three digits: `7`, `950`, `5.5 M`, `33 MB`."""
     size = 0
     # What would be rounded to 1000 is 1 of the next prefix.
     while value >= 999.5 and size < len(PREFIXES) - 1:
@@ -108,7 +108,7 @@ def number_text(value: float, unit: str = "") -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Words a time by its two largest units: `0 s`, `45 s`, `12 min`, `2 h 10 min`, `3 d 4 h`."""
+    """Returns a time in its two largest units: `0 s`, `45 s`, `12 min`, `2 h 10 min`, `3 d 4 h`."""
     if seconds < 59.5:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -121,22 +121,22 @@ def time_text(seconds: float) -> str:
 
 
 def estimate_text(figure: Estimate, word: Callable[[float], str] = number_text) -> str:
-    """Words a figure with its mark, `-` where it is unknown."""
+    """Returns an estimate with its mark, `-` where it is unknown."""
     return "-" if figure.value is None else ESTIMATE_MARKS[figure.kind] + word(figure.value)
 
 
 def bytes_text(value: float) -> str:
-    """Words a size."""
+    """Returns a size in bytes in words."""
     return number_text(value, "B")
 
 
 def cost_text(value: float) -> str:
-    """Words what something costs, in whatever the config's prices are in."""
+    """Returns a cost in words, in the currency of the config's prices."""
     return f"{value:.2f}" if value < 1000 else f"{value:,.0f}"
 
 
 def cell_name(asked: CellPlan | CellStatus) -> str:
-    """Names who answers in a cell, or whose texts a model reads."""
+    """Returns the name of a cell's model, with the writer whose texts a scorer reads."""
     return f"{asked.model} of {asked.writer}'s texts" if asked.writer else asked.model
 
 
@@ -152,7 +152,7 @@ def frame_table(title: str, frame: pl.DataFrame) -> Table:
 
 
 def value_text(value: Any) -> str:
-    """Words a value of a data frame."""
+    """Returns a value of a data frame in words."""
     if value is None:
         return "-"
     if isinstance(value, list):

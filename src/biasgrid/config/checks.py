@@ -1,4 +1,4 @@
-"""What a config names but does not have, and what does not go together."""
+"""Faults of a config: names that it does not define, files that are missing, and settings that exclude each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from biasgrid.report.figures.registry import GRID
 from biasgrid.tables.metric import Declared
 
 ANY_MASK = "[MASK]"
-"""What stands for the mask of every model."""
+"""The placeholder for the mask of any model."""
 WILDCARD = re.compile(r"\{.*\}")
 
 
@@ -80,7 +80,7 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     models, datasets = known_names(config.run.models, config.models), known_names(config.run.datasets, config.datasets)
     cells = config.cells()
     expected = " or ".join(dict.fromkeys(config.family(dataset).expected for dataset in datasets))
-    # Where nothing is answered at all, models and datasets would say the same.
+    # Where nothing is answered at all, faults of models and datasets would repeat each other.
     of_models = cells or len(models) < len(datasets)
     of_datasets = cells or not of_models
     for model in models:
@@ -132,7 +132,7 @@ def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
 
 
 def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields selected models that plots could not tell apart."""
+    """Yields selected models with the same kind and label, which plots could not distinguish."""
     named: dict[tuple[str, str], str] = {}
     for name in dict.fromkeys(config.run.models):
         if name in config.models:
@@ -243,7 +243,7 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def tokenizer_mask(folder: str) -> str | None:
-    """Returns the mask token of the tokenizer in a folder, None where its files do not tell."""
+    """Returns the mask token of the tokenizer in a folder, None if its files do not contain it."""
     for name in ("tokenizer_config.json", "special_tokens_map.json"):
         try:
             token = json.loads(Path(folder, name).read_text("utf-8"))["mask_token"]

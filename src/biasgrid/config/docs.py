@@ -44,9 +44,9 @@ def config_schema() -> dict[str, Any]:
 
 
 def key_tables() -> str:
-    """Writes a table for the top level and each section of the config, in Markdown.
+    """Returns a table for the top level and each section of the config, in Markdown.
 
-    What several sections have stands in a table of its own, which theirs name.
+    Keys that several sections share have a table of their own, to which the others refer.
     """
     schema = whole_config().model_json_schema()
     common = {each.__name__: each.model_json_schema() for each in (Asking, DatasetSection, Model)}
@@ -65,7 +65,7 @@ def own_keys(title: str, section: dict[str, Any], common: Mapping[str, dict[str,
 
 
 def key_table(title: str, section: dict[str, Any]) -> str:
-    """Writes the table of one section."""
+    """Returns the table of one section."""
     rows = []
     for key, entry in section["properties"].items():
         required = key in section.get("required", [])
@@ -76,7 +76,7 @@ def key_table(title: str, section: dict[str, Any]) -> str:
 
 
 def shown_default(value: Any) -> str:
-    """Words a default value."""
+    """Returns a default value in words."""
     if isinstance(value, dict) and value:
         return "those of its keys"
     written = str(value).lower() if isinstance(value, bool) else str(value).replace("\n", "\\n")
@@ -84,7 +84,7 @@ def shown_default(value: Any) -> str:
 
 
 def shown_type(entry: dict[str, Any]) -> str:
-    """Words the type of a key, as it stands in a JSON schema."""
+    """Returns the type of a key in words, from a JSON schema."""
     if "$ref" in entry:
         return f"section {entry['$ref'].rsplit('/', 1)[1]}"
     for options in (entry[key] for key in ("anyOf", "oneOf") if key in entry):

@@ -44,7 +44,7 @@ class Registry:
         return family
 
     def model_section(self, task: str) -> type[Model]:
-        """Returns what the config may say of models of a task; a task that is not known asks for nothing of its own."""
+        """Returns the section of models of a task; an unknown task has no keys of its own."""
         paths = [entry.section for (served, _), entry in self.back_ends.items() if served == task and entry.section]
         section: type[Model] = found(paths[0]) if paths else Model
         return section

@@ -1,4 +1,4 @@
-"""What may stand in a config.
+"""The sections and keys of a config.
 
 The models here, in `model_section` and in the families' folders are the one source: the schema in `workflow/schemas/`
 and the tables of keys in `config/README.md` are generated from them (`biasgrid schema --write .`), and a test
@@ -116,7 +116,7 @@ def registry_in(info: ValidationInfo) -> Registry:
 
 
 def checked_model(entry: Any, info: ValidationInfo) -> Model:
-    """Checks a model by what its task's back end says of its models.
+    """Checks a model against the section of its task's back end.
 
     Raises:
         ValidationError: with all that is wrong with it.
@@ -133,7 +133,7 @@ def checked_model(entry: Any, info: ValidationInfo) -> Model:
 
 
 def checked_dataset(entry: Any, info: ValidationInfo) -> DatasetSection:
-    """Checks a dataset by what its family says of its datasets; without one it is of the first family that there is.
+    """Checks a dataset against the section of its family, by default the first family.
 
     Raises:
         ValidationError: with all that is wrong with it.
@@ -223,7 +223,7 @@ class Config(Section):
 
     @property
     def origin(self) -> tuple[str, Document]:
-        """The name of its file and what stands there, for messages."""
+        """The name of its file and its content, for messages."""
         return self._origin
 
     def family(self, dataset: str) -> Family:
@@ -253,7 +253,7 @@ class Config(Section):
         return question
 
     def fits(self, model: str, dataset: str) -> bool:
-        """Says whether a dataset is for a model."""
+        """Returns whether a model can answer a dataset."""
         return self._asked_of(dataset, model) is not None
 
     @cached_property
@@ -278,7 +278,7 @@ class Config(Section):
         return list(dict.fromkeys([*self.family(dataset).figures(section), *section.figures]))
 
     def what_predictions_say(self, model: str, dataset: str) -> dict[str, Any]:
-        """Returns what a cell's predictions must say of themselves in their provenance."""
+        """Returns what the provenance of a cell's predictions must contain."""
         return {"task": self.models[model].task, **self.question(model, dataset).settings}
 
     def choices(self, model: str, dataset: str, writer: str | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a model card says of a model's bias: Markdown, and evaluation results in the hub's format."""
+"""The bias section of a model card: Markdown, and evaluation results in the hub's format."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Card:
 
     @property
     def cells(self) -> dict[str, Mapping[str, Any]]:
-        """What the manifest says of its cells, by dataset."""
+        """The facts of its cells in the manifest, by dataset."""
         return {cell["dataset"]: cell for cell in self.manifest["cells"] if cell["model"] == self.model}
 
     @property
@@ -111,7 +111,7 @@ def card_text(card: Card) -> str:
 
 
 def interval_in_words(row: Mapping[str, Any]) -> str:
-    """Words what is known of a number beside its value."""
+    """Returns the interval or noise floor of a number in words."""
     if row["low"] is not None:
         return f"{number_format(row['low'])} to {number_format(row['high'])}"
     return f"noise floor {number_format(row['null_mean'])}" if row["null_mean"] is not None else "\N{EN DASH}"

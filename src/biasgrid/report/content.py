@@ -1,4 +1,4 @@
-"""What the report's tables say: numbers picked out of the tables of the run, of all families alike."""
+"""The content of the report's tables: numbers picked from the tables of the run, alike for all families."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ContentRow = dict[str, Any]
 MeasureDefinitions = Mapping[str, Measure]
 
 COUNTED = {"subject": "subjects", "attribute": "attributes", "group": "groups", "template": "templates"}
-"""The keys of which a reader is told how many there are."""
+"""The keys that are counted for the reader."""
 
 FEW_TEMPLATE_CLUSTERS = 4
 """Of fewer clusters intervals are wide, and what they rest on is little."""
@@ -33,7 +33,7 @@ class Column:
     Attributes:
         measure: the measure's name.
         options: those of its rows.
-        heading: what stands above it.
+        heading: its heading.
     """
 
     measure: str
@@ -140,14 +140,14 @@ def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]
         numbers = [found.get((model, column.measure, column.options)) for column in columns]
         there = [number for number in numbers if number]
         clusters = max((number["clusters"] or 0 for number in there), default=0)
-        # Of answers that one model gave to no member of a class, another one's may tell something.
+        # A class of which one model has no answers may have some of another.
         if there:
             table.append({"model": model, "numbers": numbers, "n": there[-1]["n"], "clusters": clusters or None})
     return table
 
 
 def counts_of_dataset(measures: pl.DataFrame, bias_type: str | None) -> str:
-    """Says how many subjects, attributes, ... a dataset is about, or a bias type of it.
+    """Returns how many subjects, attributes, ... a dataset or one of its bias types has, in words.
 
     Args:
         measures: those of the dataset (schema `MEASURES`).
@@ -164,7 +164,7 @@ def definitions(declared: Iterable[MeasureDefinitions]) -> dict[str, Measure]:
 
 
 def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str, pl.DataFrame]) -> ContentRow:
-    """Gathers what the report says of a dataset.
+    """Gathers the report's section of a dataset.
 
     Args:
         name: its name.
@@ -208,7 +208,7 @@ def synthetic_rows(
     declared: Mapping[str, MeasureDefinitions],
     strengths: StrengthsOfCells,
 ) -> list[ContentRow]:
-    """Says how well each trained model returns the known effect.
+    """Returns how well each trained model recovers the known effect.
 
     Args:
         measures: schema `MEASURES`.

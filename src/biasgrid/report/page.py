@@ -55,7 +55,7 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
 
 
 def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> dict[str, Any]:
-    """Returns what stands in the page without a script; see `build_report`."""
+    """Returns what the page shows without a script; see `build_report`."""
     declared = {dataset.name: dataset.measures for dataset in run.datasets}
     headline_columns = {name: headlines(measures) for name, measures in declared.items()}
     return {
@@ -86,7 +86,7 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
 
 
 def by_caption(figures: Sequence[ReportFigure]) -> dict[str, list[Path]]:
-    """Returns the files of figures by what is said of them, which is the same of the figures of all datasets."""
+    """Returns the files of figures by their caption, which is the same for all datasets."""
     files: dict[str, list[Path]] = {}
     for figure in figures:
         files.setdefault(figure.caption, []).append(figure.svg)

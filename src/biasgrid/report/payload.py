@@ -114,7 +114,7 @@ def findings_of(run: ReportRun, tables: ReportTables) -> list[dict[str, Any]]:
 
 
 def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
-    """Returns what is said of a dataset and its measures."""
+    """Returns the facts of a dataset and its measures."""
     measures = {
         name: {"title": one.title, "symbol": one.symbol, "meaning": one.meaning, "unit": one.unit, "fair": one.fair}
         for name, one in dataset.measures.items()
@@ -131,7 +131,7 @@ def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
 
 
 def overview_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns each cell with the numbers that stand for it, and why they are withheld, if they are."""
+    """Returns each cell with its headline numbers, and why they are withheld, if they are."""
     cells = []
     for (model, dataset), rows in summary.filter("headline").group_by("model", "dataset", maintain_order=True):
         flag = rows["flag"].drop_nulls().first() if rows["flag"].count() else None
@@ -169,7 +169,7 @@ def family_of(dataset: ReportDataset) -> ModuleType | None:
 
 
 def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], ShownCell]) -> dict[str, Any]:
-    """Returns what the cells of a dataset share; nothing where its family does not say."""
+    """Returns what the cells of a dataset share; nothing if its family has no such part."""
     make = getattr(family_of(dataset), "dataset_payload", None)
     of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
     shared: dict[str, Any] = make(of_dataset) if make else {}
@@ -177,14 +177,14 @@ def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], ShownC
 
 
 def template_lines(dataset: ReportDataset) -> dict[str, Any]:
-    """Returns what the templates of a dataset say, on one line each; nothing where that is not known."""
+    """Returns the texts of a dataset's templates, on one line each; nothing where they are not known."""
     return {"templates": [" ".join(text.split()) for text in dataset.templates]} if any(dataset.templates) else {}
 
 
 def cell_block(
     cell: ShownCell, family: ModuleType | None, shared: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
-    """Returns what the page of a cell shows: its rows of the summary, and what its family tells of its parts."""
+    """Returns what the page of a cell shows: its rows of the summary, and its parts from its family."""
     told_of = ("measure", "options", "bias_type", "n", "flag", *MARKS)
     own = {"summary": [of_row(row, told_of) for row in summary.to_dicts()]}
     if make := getattr(family, "cell_payload", None):

@@ -126,7 +126,7 @@ def backend_of(layout: Layout, model: str) -> Tokenizer | None:
 
 
 def unknown_words(backend: Tokenizer, text: str) -> list[str]:
-    """Returns the parts of a text for which the unknown token stands."""
+    """Returns the parts of a text that become the unknown token."""
     ids = {backend.token_to_id(token) for token in UNKNOWN_TOKENS} - {None}
     encoding = backend.encode(text, add_special_tokens=False)
     places = zip(encoding.ids, encoding.offsets, strict=True)
@@ -134,7 +134,7 @@ def unknown_words(backend: Tokenizer, text: str) -> list[str]:
 
 
 def warnings_of(found: Iterable[OutOfVocabulary]) -> Iterator[str]:
-    """Words each of them in a line."""
+    """Yields a warning for each, in a line."""
     for model, dataset, share, words in found:
         named = first_few([*map(repr, words)], WORDS_LISTED)
         yield (
@@ -181,12 +181,12 @@ def noted_configs(note: Path) -> list[str]:
 
 
 def is_same_file(first: Path, second: Path) -> bool:
-    """Says whether two paths are of one file, or of one place where there is no file."""
+    """Returns whether two paths are the same file, or the same place without a file."""
     return first.absolute() == second.absolute() or (first.exists() and second.exists() and first.samefile(second))
 
 
 def upgrade_notice(results: Path) -> str | None:
-    """Says which tables a run makes again because they have names of an earlier version.
+    """Returns a notice of the tables that a run makes again because they have names of an earlier version.
 
     Args:
         results: the folder of results.

@@ -85,7 +85,7 @@ def json_data(value: Any) -> Any:
 
 
 class TableFacts(NamedTuple):
-    """What a table's metadata tell: how many rows it has and its provenance (empty where it carries none)."""
+    """A table's metadata: how many rows it has, and its provenance (empty if it carries none)."""
 
     rows: int
     provenance: dict[str, Any]
@@ -162,7 +162,7 @@ def count_instances(
 
 
 def instances_to_ask(family: str, lists: Lists, one_token: OneToken | None) -> Asked:
-    """Returns what lists ask, as their family tells it, or by expanding them."""
+    """Returns the instances that lists make: from their family's own count or, without one, by expanding them."""
     reading = load(stage(family, "reading"))
     if not hasattr(reading, "asked"):
         import polars as pl
@@ -173,7 +173,7 @@ def instances_to_ask(family: str, lists: Lists, one_token: OneToken | None) -> A
 
 
 def one_token_of(layout: Layout, name: str) -> OneToken | None:
-    """Returns what tells the one-token words of a family's tokenizer, None where its tokenizer.json is not at hand."""
+    """Returns the test for one-token words of a family's tokenizer, None where its tokenizer.json is not at hand."""
     entry = layout.config.tokenizers[name]
     folder = checkpoint_folder(layout.record("tokenizers", name), entry.folder)
     backend = load_backend(folder / "tokenizer.json") if folder else None
@@ -186,7 +186,7 @@ def one_token_of(layout: Layout, name: str) -> OneToken | None:
 
 
 def checkpoint_folder(record: Path, folder: str | None) -> Path | None:
-    """Returns where a checkpoint is on this machine: as its record tells, or the folder that the config names.
+    """Returns where a checkpoint is on this machine: from its record, or the folder that the config names.
 
     Returns:
         The folder, None where the checkpoint has not been fetched or made, or is gone.

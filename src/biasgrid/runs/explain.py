@@ -1,4 +1,4 @@
-"""Finds all that was asked and said behind one number of a finished run, and computes the number from it again."""
+"""Finds all prompts and responses behind one number of a finished run, and computes the number from them again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Explanation(NamedTuple):
         flag: why it has none.
         recomputed: its value from all that is concerned, None where nothing was measured.
         n: how many things that the measure counts it is made of.
-        units: all that was asked and said, a row per instance, unit by unit: columns of `EVIDENCE`.
+        units: all prompts and responses, a row per instance, unit by unit: columns of `EVIDENCE`.
     """
 
     measure: str
@@ -46,7 +46,7 @@ class Explanation(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the table has what comes out again; of a number that is withheld that cannot be said."""
+        """Whether the table has the recomputed value; a number that is withheld always agrees."""
         if self.stated is None or self.recomputed is None:
             return self.flag is not None or self.stated is self.recomputed
         return math.isclose(self.stated, self.recomputed, rel_tol=0, abs_tol=AGREEMENT_TOLERANCE)
@@ -123,7 +123,7 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
 
 
 def scorer_responses(results: Path, made_of: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """Reads what other models said of a cell's texts.
+    """Reads the responses of scorers to a cell's texts.
 
     Args:
         results: the folder of results.

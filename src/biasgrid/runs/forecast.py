@@ -30,7 +30,7 @@ ASSUMED = 0.1
 
 
 def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[Noise, str]]:
-    """Yields what a finished cell tells of its noise, and of which number: nothing of one that is not finished."""
+    """Yields the noise of a finished cell, and the number whose noise it is; nothing for an unfinished cell."""
     paths = layout.statistics(cell.dataset, cell.model), layout.variances(cell.dataset, cell.model)
     if all(path.exists() for path in paths):
         rows = read_table(paths[0], STATISTICS).filter(generalises_to="templates").drop_nulls(["se", "df"])
@@ -70,7 +70,7 @@ def sample_sizes(rows: pl.DataFrame) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class ForecastShare:
-    """What a share of a dataset's variant costs and tells.
+    """What a share of a dataset's variant costs, and how certain its numbers are.
 
     Attributes:
         share: which share of what the config asks.
@@ -89,14 +89,14 @@ class ForecastShare:
 
 @dataclass(frozen=True)
 class Forecast:
-    """How sure one number of a dataset's variant will be.
+    """How certain one number of a dataset's variant will be.
 
     Attributes:
         dataset, variant: what is asked.
         number: which number: an association, or the name of a measure.
         clusters: how many clusters the variant has.
         cells: how many finished cells this is from; of none, from what is assumed.
-        steps: what shares of it cost and tell.
+        steps: the forecasts for shares of it.
         wanted: the share that has intervals of the wanted width; None where none has, or no width is wanted.
         clusters_wanted: how many clusters had such intervals, where no share has; None where a thousand had not.
     """
@@ -114,7 +114,7 @@ class Forecast:
 def forecast_intervals(
     config: Config, lists: Mapping[tuple[str, str], Lists], planned: Plan, width: float | None
 ) -> list[Forecast]:
-    """Tells of each variant of a dataset that models answer how sure its numbers will be.
+    """Returns how certain the numbers of each variant of a dataset will be.
 
     Args:
         config: the config.
@@ -142,7 +142,7 @@ def forecast_variant(
     cells: list[CellPlan],
     width: float | None,
 ) -> Forecast:
-    """Tells how sure the numbers of one variant will be; of several finished cells those of the noisiest."""
+    """Returns how certain the numbers of one variant will be; of several finished cells the noisiest counts."""
     layout, alpha = Layout(config), 1 - config.statistics.level
     headlines = Declared.of(config.measures_of(dataset)).headlines
     found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
@@ -164,13 +164,13 @@ def forecast_variant(
 
 
 def template_cluster_count(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str) -> int:
-    """Returns how many clusters a variant asks; 1 where its family tells no templates."""
+    """Returns how many clusters a variant asks; 1 if its family has no templates."""
     count = config.family(dataset).templates_asked(lists[dataset, variant]) if (dataset, variant) in lists else None
     return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:count])))
 
 
 def forecast_share(noise: Noise, share: float, alpha: float, cells: list[CellPlan], known: bool) -> ForecastShare:
-    """Tells what a share costs and tells; without a finished cell widths are about right at best."""
+    """Returns what a share costs and how wide its intervals are: without a finished cell, only about."""
     found = precision_at(noise, share, alpha)
     width, effect = (Estimate(None if isnan(each) else each, "sampled" if known else "about") for each in found)
     instances = cells[0].instances.times(share, "about" if share < 1 else "exact")

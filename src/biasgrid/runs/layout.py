@@ -12,7 +12,7 @@ from biasgrid.tables.metric import Controls
 RECORDS = ("models", "bases", "tokenizers")
 """The folders of the records that rule fetch makes."""
 SCORERS = "scorers"
-"""The folder of what models say of the texts of others."""
+"""The folder of the responses of scorers."""
 REPORT = Path("report", "index.html")
 """The first page of the report, in the folder of results."""
 MANIFEST = "manifest.json"
@@ -41,7 +41,7 @@ class Shard:
 
 
 class Layout:
-    """Knows where the files of a config lie: the one place that says so.
+    """Where the files of a config are: no other place knows.
 
     Where no names are given, functions return the patterns that rules name, such as `{dataset}/{model}.parquet`.
     """
@@ -105,7 +105,7 @@ class Layout:
         return self.results.joinpath(SCORERS, "instances", dataset, f"{writer}.parquet")
 
     def scorer(self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}") -> Shard:
-        """Returns where the files of what a model says of the texts of a cell lie; they are one shard."""
+        """Returns the files of a scorer that reads the texts of a cell; they are one shard."""
         folder, name = self.results / SCORERS, "1-of-1"
         return Shard(
             predictions=folder.joinpath("predictions", dataset, writer, f"{model}.parquet"),
@@ -120,7 +120,7 @@ class Layout:
         return [(dataset, writer, model) for dataset, writer, asked in cells for model in asked.scorers]
 
     def answers_of_scorer(self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}") -> Path:
-        """Returns the folder of what a model has said of the texts of a cell, in this run or earlier."""
+        """Returns the folder of a scorer's responses to the texts of a cell, in this run or earlier."""
         return self.results.joinpath(".answers", f"{dataset}+{writer}", model)
 
     def measures(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:

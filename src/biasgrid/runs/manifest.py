@@ -75,7 +75,7 @@ def description_of_dataset(config: Config, dataset: str) -> dict[str, Any]:
 
 
 def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
-    """Returns what a cell's files say.
+    """Returns the facts in a cell's files.
 
     Returns:
         `dataset` and `model`; `instances_expected`, `instances_made` and how many of these were `instances_found`, made
@@ -161,7 +161,7 @@ def make_failed_manifest(
 
     Returns:
         The facts of `tables.provenance.provenance`, and `title`, `config_file`; `cells` and `totals` as `biasgrid
-        status` tells them; `failures` (see `Failure`); `missing`, the outputs that the run has not made, or not made
+        status` has them; `failures` (see `Failure`); `missing`, the outputs that the run has not made, or not made
         anew, and `files`, the SHA-256 of those that are there, by their paths below the folder of results.
 
     Raises:

@@ -152,7 +152,7 @@ class Plan:
 
     Attributes:
         cells: its cells, dataset by dataset.
-        scorers: what models are asked of the texts of cells, dataset by dataset.
+        scorers: the scorers of the texts of cells, dataset by dataset.
         totals: the sums of both.
         faster: by model what `precision: auto` would do, where a job has found that it is at least twice as fast.
     """
@@ -173,7 +173,7 @@ def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Es
 
 
 def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> Totals:
-    """Sums cells up, and what models are asked of their texts."""
+    """Returns sums over cells and scorers."""
     planned = [*cells, *scorers]
     costs = {field.name: total(getattr(each, field.name) for each in planned) for field in fields(Costs)}
     costs["instances_bytes"] = total({each.instances_table: each.instances_bytes for each in planned}.values())
@@ -188,7 +188,7 @@ def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> To
 
 
 def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: Estimate) -> dict[str, Estimate]:
-    """Says what a cell's server is asked and charges.
+    """Returns the requests to a cell's server and what they cost.
 
     Args:
         charge: what an instance costs; None where no server is asked.
@@ -268,7 +268,7 @@ class Planner:
         )
 
     def scorer(self, dataset: str, writer: str, model: str) -> CellPlan:
-        """Plans what a model is asked of the texts that another writes in a cell."""
+        """Plans a scorer that reads the texts of a cell."""
         texts, shard = self.layout.texts(dataset, writer), self.layout.scorer(dataset, writer, model)
         instances, count = self.texts_of_cell(dataset, writer), self.parameters[model]
         tokens = self.tokens_of_texts(dataset, writer, model)
@@ -314,7 +314,7 @@ class Planner:
         return self.tokens_of(model, instances, key)
 
     def charge(self, dataset: str, model: str) -> Charge | None:
-        """Says what an instance of a cell costs; None where no server is asked."""
+        """Returns what an instance of a cell costs; None where no server is asked."""
         question, capabilities = self.config.question(model, dataset), self.layout.capabilities(model)
         scored_by = json.loads(capabilities.read_text())["scored_by"] if capabilities.exists() else None
         options = [text.words for text in self.texts.get((dataset, question.variant), []) if text.words]
@@ -362,7 +362,7 @@ def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate
     Args:
         config: the config.
         lists: the word lists of all selected datasets and variants.
-        rate: how fast the machine is; times are unknown where it does not say.
+        rate: how fast the machine is; times are unknown without one.
     """
     planner = Planner(config, lists, rate)
     cells = [planner.cell(dataset, model) for model, dataset in config.cells()]

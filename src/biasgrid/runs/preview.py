@@ -1,4 +1,4 @@
-"""A few instances as a model gets them, and what it said of them."""
+"""The first instances of a dataset as a model gets them, and its responses."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def first_instances(config: Config, dataset: str, count: int, source: str) -> pl
 
 
 def first_responses(config: Config, dataset: str, model: str, count: int) -> Preview:
-    """Reads the first instances of a cell and what was said of them."""
+    """Reads the first instances of a cell and the responses to them."""
     layout, question = Layout(config), config.question(model, dataset)
     tables = layout.predictions_of_cell(dataset, model)
     missing = [table for table in tables if not table.exists()]

@@ -178,7 +178,7 @@ class TablesOfCells:
         return read_cell(instances, paths, self.keys, kind, f"{model} on {self.dataset}")
 
     def check_there(self, paths: Sequence[Path]) -> None:
-        """Refuses tables that are not there, and says how they are made.
+        """Refuses tables that are missing, with the command that makes them.
 
         Raises:
             UserError: with the targets of Snakemake.

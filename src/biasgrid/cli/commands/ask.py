@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from biasgrid.cli.quickstart.ask import Asker, TypedText
 
 PER_CANDIDATE = {"probabilities": "probability", "starts": "start", "ends": "end", "tokens": "tokens", "ranks": "rank"}
-"""What an answer says of each candidate or class, and how it is called."""
+"""The parts of a response that have a value for each candidate or class, and how they are called."""
 
 
 def ask(
@@ -107,7 +107,7 @@ def response_lines(typed: TypedText, answer: Mapping[str, Any], candidates: Sequ
 
 
 def value_of_response(value: Any) -> str:
-    """Words a value of an answer."""
+    """Returns a value of a response in words."""
     if value is None:
         return "-"
     if isinstance(value, bool):

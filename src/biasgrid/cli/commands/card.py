@@ -1,4 +1,4 @@
-"""The command that writes what a model card says of a model's bias."""
+"""The command that writes the bias section of a model card."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def compare(
 
 
 def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
-    """Yields what there is to tell of two models on a dataset."""
+    """Yields the comparison of two models on a dataset, part by part."""
     from rich.text import Text
 
     yield Text(f"{found.dataset}: {found.one} less {found.other}", "bold")
@@ -122,18 +122,18 @@ def comparison_table(
 
 
 def row_label(row: Mapping[str, Any], name: str) -> str:
-    """Words what a row is about, a measure with its options."""
+    """Returns the label of a row: a key, or a measure with its options."""
     options = f" ({row['options']})" if name == "measure" and row["options"] else ""
     return f"{row[name] or ''}{options}"
 
 
 def number_with_mark(row: Mapping[str, Any], side: str) -> str:
-    """Words the number of a model with its mark, if it has one."""
+    """Returns the number of a model with its mark, if it has one."""
     return " ".join(filter(None, (number(row[f"{side}value"]), row[f"{side}mark"])))
 
 
 def interval_text(row: Mapping[str, Any]) -> str:
-    """Words an interval: of what was picked because it is a discovery the wider one."""
+    """Returns an interval in words: for a number that was picked because it is significant, the wider one."""
     chosen = "" if row["selected_low"] is None else "selected_"
     low, high = row[f"{chosen}low"], row[f"{chosen}high"]
     return "-" if low is None else f"{number(low)}..{number(high)}"

@@ -73,7 +73,7 @@ def explain(
 
 
 def choose_units(units: pl.DataFrame, wanted: dict[str, str | int]) -> tuple[pl.DataFrame, int]:
-    """Returns the units that are asked for, without columns that say the same everywhere, and how many there are."""
+    """Returns the units that are asked for, without empty columns, and how many units there are."""
     import polars as pl
 
     # Of two groups that are compared, each is the other one's.
@@ -108,7 +108,7 @@ def print_units(rows: pl.DataFrame, form: OutputFormat) -> None:
 
 
 def sentence(found: Explanation, shown: pl.DataFrame, of: int) -> str:
-    """Words what came out, and what stands in the table."""
+    """Returns the recomputed value and that of the table in a sentence."""
     what = f"{found.measure} ({found.options})" if found.options else found.measure
     value = "no value" if found.recomputed is None else f"{found.recomputed:.6g}"
     if found.stated is None:

@@ -118,7 +118,7 @@ def plan_table(planned: Plan, rate: Rate, width: int) -> RenderableType:
 
 
 def plan_numbers(of: CellPlan | Totals, size: Estimate, with_times: bool, with_charges: bool) -> list[str]:
-    """Words the numbers of a cell, or of sums over cells."""
+    """Returns the numbers of a cell, or of sums over cells, in words."""
     charges = [
         estimate_text(of.requests),
         estimate_text(of.tokens_out),
@@ -131,14 +131,14 @@ def plan_numbers(of: CellPlan | Totals, size: Estimate, with_times: bool, with_c
 
 
 def rate_text(rate: Rate) -> str:
-    """Words a rate with its unit."""
+    """Returns a rate with its unit."""
     if rate.rows_per_second is not None:
         return f"{rate.rows_per_second:g} instances a second"
     return f"{rate.tflops:g} TFLOPS (10^12 operations a second)"
 
 
 def plan_legend(planned: Plan, rate: Rate) -> str:
-    """Words what is done of a plan and what is left, and what its columns and marks stand for."""
+    """Returns what is done and left of a plan, and the meaning of its columns and marks."""
     from biasgrid.runs.plan import Rate
 
     totals = planned.totals
@@ -203,12 +203,12 @@ def forecast_table(
 
 
 def size_text(value: float) -> str:
-    """Words a size in two digits."""
+    """Returns a size in two digits."""
     return f"{value:.2g}"
 
 
 def forecast_basis(forecast: Forecast) -> str:
-    """Words what the widths of a variant are told from."""
+    """Returns what the widths of a variant rest on, in words."""
     name = f"{forecast.dataset} ({forecast.variant})"
     if forecast.cells:
         cells = f"the noisiest of {forecast.cells} finished cells" if forecast.cells > 1 else "a finished cell"
@@ -217,12 +217,12 @@ def forecast_basis(forecast: Forecast) -> str:
 
 
 def template_clusters_text(forecast: Forecast) -> str:
-    """Words how many clusters a variant has."""
+    """Returns how many clusters a variant has, in words."""
     return f"{forecast.clusters} cluster{'s' if forecast.clusters != 1 else ''}"
 
 
 def width_answer(forecast: Forecast, width: float | None) -> str:
-    """Words how much must be asked for a width."""
+    """Returns how much must be asked for intervals of a width, in words."""
     name = f"{forecast.dataset} ({forecast.variant})"
     if forecast.wanted is not None:
         return (

@@ -19,7 +19,7 @@ def provenance(
     from biasgrid.tables.files import read_provenance
 
     with report_errors():
-        # A CSV has no place for it; its table stands beside it.
+        # A CSV has no place for it; the Parquet table beside it has.
         beside = file.with_suffix(".parquet")
         file = beside if file.suffix == ".csv" and beside.exists() else file
         if file.suffix != ".parquet":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from biasgrid.stats.compare.references import Beside, Stored, StoredFigure
 
 OWN_REFERENCES = Path("references")
-"""Where one's own references are kept, unless said otherwise."""
+"""The default folder of one's own references."""
 
 reference = typer.Typer(no_args_is_help=True, help="Keeps measured models as references, and puts runs beside them.")
 ResultsFolder = Annotated[Path, typer.Argument(help="folder of results, such as results/try-mine")]
@@ -108,6 +108,6 @@ def reference_lines(pairs: Iterable[Beside]) -> Iterator[str]:
 
 
 def reference_number(figure: StoredFigure) -> str:
-    """Words a number with its mark and interval."""
+    """Returns a number with its mark and interval."""
     interval = None if figure.low is None else f"({number(figure.low)} to {number(figure.high)})"
     return " ".join(filter(None, (number(figure.value), figure.mark, interval)))

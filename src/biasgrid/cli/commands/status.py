@@ -91,12 +91,12 @@ def add_sums(table: Table, name: str, sums: StatusTotals) -> None:
 
 
 def status_numbers(of: CellStatus | StatusTotals) -> list[str]:
-    """Words the numbers of a cell, or of sums over cells."""
+    """Returns the numbers of a cell, or of sums over cells, in words."""
     rate = "-" if of.rows_per_second is None else number_text(of.rows_per_second)
     left = "-" if of.seconds_left.value is None else time_text(of.seconds_left.value)
     return [number_text(of.rows), estimate_text(of.instances), rate, left]
 
 
 def failure_text(failure: Failure) -> Text:
-    """Words a failure: the job's rule, the error, and where to read on."""
+    """Returns a failure in words: the job's rule, its error and its log."""
     return Text.assemble("\n", (failure.rule, "bold red"), f" failed: {failure.error}\n", (failure.log, "dim"))

@@ -33,7 +33,7 @@ from biasgrid.tables.files import read_table, write_table
 from biasgrid.tables.provenance import provenance
 
 PART_SEPARATOR = re.compile(r"(?:^|\s)\|(?=\s|$)")
-"""What stands between the parts of a line: a `|` with white space on both sides."""
+"""The separator of the parts of a line: a `|` with white space on both sides."""
 LINE_BREAK = r"\n"
 """How a line break is typed: as a backslash and an n."""
 
@@ -154,7 +154,7 @@ TEXT_FORMS: Mapping[str, TextForm] = {
 
 
 OF_TABLES = ("instance", "key")
-"""What tells rows of tables apart, and nobody has typed."""
+"""Columns that identify rows of tables and were not typed."""
 
 
 def read_typed_lines(task: str, lines: Sequence[str], source: str) -> list[TypedText]:

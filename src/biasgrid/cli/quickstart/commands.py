@@ -120,7 +120,7 @@ def print_references(results: Path, labels: Sequence[str]) -> None:
     try:
         print_beside(results, OWN_REFERENCES, labels, all_of_them=bool(labels))
     except UserError as error:
-        # What was measured stands without them.
+        # The measures are complete without them.
         print_text(str(error))
 
 
@@ -170,7 +170,7 @@ def init(
 
 
 def comma_separated(names: str) -> list[str]:
-    """Returns what stands between commas."""
+    """Returns the parts between commas."""
     return [name for part in names.split(",") if (name := part.strip())]
 
 

@@ -112,7 +112,7 @@ def config_text(content: Mapping[str, Any], head: Sequence[str], notes: Mapping[
     """Writes a config.
 
     Args:
-        content: what it says.
+        content: its content.
         head: lines of comment that it begins with.
         notes: comments by the keys behind which they stand, wherever these are.
     """

@@ -101,5 +101,5 @@ def free_cores() -> float:
 
 
 def is_served(content: Mapping[str, Any]) -> bool:
-    """Says whether a server answers, which one job at a time asks."""
+    """Returns whether a server answers, which one job at a time asks."""
     return any("endpoint" in model for model in content["models"].values())

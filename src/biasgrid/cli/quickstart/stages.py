@@ -1,4 +1,4 @@
-"""A run of Snakemake that is told in stages, a line each."""
+"""A run of Snakemake whose progress is reported in stages, a line each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STAGE_LINES = {
     "plot": "draws",
     "report": "writes the report",
 }
-"""What is told by rules, in their order."""
+"""The stages, by the rules that begin them, in their order."""
 STARTED = re.compile(r"^(?:local)?rule (\w+):")
 LAST_LINES = 15
 
@@ -38,7 +38,7 @@ def run_in_stages(config: Path, snakefile: Path, cores: int, report: Callable[[s
         config: its config.
         snakefile: the workflow.
         cores: how many processors it may have.
-        report: told of each stage as it begins, with the seconds since the start.
+        report: called with each stage as it begins, and the seconds since the start.
 
     Raises:
         UserError: the run failed; with its last lines.

@@ -130,7 +130,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     panels = panels_of(measures, context)
     means = mean_gamma(measures, panels)

@@ -86,7 +86,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     means = mean_ranks(measures, context)
     several = (means["models"] > 1).any()

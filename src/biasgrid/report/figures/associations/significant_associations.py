@@ -31,7 +31,7 @@ SMALLEST, LARGEST, FEW = 0.9, 2.4, 50
 ACROSS, UPWARDS = 120, 90
 """Places of points in a panel: more could not be distinguishable, and would make huge files."""
 HIGHEST_LOG_P = 8
-"""What is surer than p of ten to the minus this stands at the upper edge, so that the rest has room."""
+"""A smaller p than ten to the minus this is drawn at the upper edge, so that the rest has room."""
 
 
 def points_of(measures: pl.DataFrame) -> pl.DataFrame:
@@ -69,7 +69,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells, with certainty.
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     heading, points = f"Associations and how sure they are: {context.title}", points_of(measures)
     if points.is_empty():

@@ -76,7 +76,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of all cells, with certainty.
-        context: what the figure says of datasets and models, and the tables of statistics.
+        context: the facts of datasets and models, and the tables of statistics.
     """
     heading = "How many clusters show how small an association"
     cells = measures.select("model", "dataset").unique()

@@ -43,7 +43,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what the figure says of dataset and models, with `marks`.
+        context: the facts of dataset and models, with `marks`.
     """
     title = f"Metrics and their marks: {context.title}"
     marks = {name: told for of in context.titles for name, told in context.marks.get(of, {}).items()}

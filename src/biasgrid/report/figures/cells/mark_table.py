@@ -27,7 +27,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of all cells (schema `MEASURES`).
-        context: what the figure says of datasets and models, with `marks` and `sections`.
+        context: the facts of datasets and models, with `marks` and `sections`.
     """
     title, rows = "Marks", mark_letters(measures, context)
     if rows.is_empty():

@@ -39,7 +39,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of all cells, with certainty.
-        context: what the figure says of datasets and models, and the ranks.
+        context: the facts of datasets and models, and the ranks.
     """
     heading = "Ranks of models, 1 = most biased"
     ranks = context.table("ranks").filter(pl.col("measure").is_in(list(RANKED_MEASURES)), pl.col("bias_type").is_null())

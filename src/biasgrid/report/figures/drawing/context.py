@@ -29,13 +29,13 @@ LINE_CHARACTERS = 110
 
 @dataclass(frozen=True)
 class FigureContext:
-    """What a figure says of datasets and models, and the numbers that are not measured.
+    """The facts of datasets and models for a figure, and the numbers that are not measured.
 
     Attributes:
         titles: the titles of the datasets that are shown, by name, in order.
         models: the facts of each model, by its name in the config, in the order of the figure.
         threshold: the failure threshold of the dataset, None where its groups are not compared.
-        templates: what each template of the dataset says, by number; empty where that is not known.
+        templates: the text of each template of the dataset, by number; empty where that is not known.
         strengths: the models that learned a synthetic bias.
         synthetic: the known effect (schema `SYNTHETIC`).
         marks: for each dataset the marks of those of its measures that have marks.
@@ -69,7 +69,7 @@ class FigureContext:
         return ", ".join(self.titles.values())
 
     def template(self, number: int) -> str:
-        """Returns what a figure calls a template: its number in the tables, and what it says where that is known."""
+        """Returns what a figure calls a template: its number in the tables, and its text where that is known."""
         words = " ".join(self.templates[number].split()) if number < len(self.templates) else ""
         return f"{number}: {words}" if words else str(number)
 
@@ -102,7 +102,7 @@ def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) 
         reference: where the figure is.
         measures: the measures of the cells that it is about (schema `MEASURES`), which figures get with their intervals
             (`with_certainty`).
-        context: what the figure says of datasets and models.
+        context: the facts of datasets and models.
     """
     flagged = measures.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
     withheld = flagged.select("model", "dataset").unique(maintain_order=True)

@@ -51,7 +51,7 @@ PAIR_ROW, MODEL_ROW, DIFFERENCE_ROW = 0.19, 0.24, 0.15
 
 
 def interval_note(rows: pl.DataFrame, level: float) -> str:
-    """Words what the intervals of a figure are over, such as `95 % over 7 clusters`.
+    """Returns what the intervals of a figure generalise to, such as `95 % over 7 clusters`.
 
     Args:
         rows: with `low` and `clusters`; those without an interval do not count.
@@ -66,7 +66,7 @@ def interval_note(rows: pl.DataFrame, level: float) -> str:
 
 
 def cluster_count_text(rows: pl.DataFrame) -> str:
-    """Words how many clusters numbers are made of, such as `2 to 7 clusters`.
+    """Returns how many clusters numbers are made of, such as `2 to 7 clusters`.
 
     Args:
         rows: with `clusters`, at least one.
@@ -82,7 +82,7 @@ def interval_lines(rows: pl.DataFrame, y: str, low: str = "low", high: str = "hi
 
     Args:
         rows: what is drawn.
-        y: the column that says in which row of the figure a number stands.
+        y: the column of the row of the figure that a number is in.
         low: the column of lower ends.
         high: the column of upper ends.
         look: further aesthetics of the lines, such as `color`.
@@ -116,7 +116,7 @@ def model_panels(rows: pl.DataFrame, context: FigureContext, order: Sequence[str
 
     Args:
         rows: with `model` and `name`.
-        context: what the figure says of models.
+        context: the facts of models.
         order: the names, from top to bottom; where they are too many those in the middle are left out.
     """
     names = context.names(rows)
@@ -142,7 +142,7 @@ def draw_beside_null(
     Args:
         rows: `model`, `name` (of the pair), `value`, `low`, `high`, `null_mean`, `clusters` and `found`, whether its
             dot is filled.
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
         order: the names, from top to bottom; where they are too many those in the middle are left out.
         words: `title`, `subtitle` (what stroke and dot are) and `x`.
     """
@@ -180,7 +180,7 @@ def draw_bias_corrected(
 
     Args:
         measures: the measures of all cells, with certainty.
-        context: what the figure says of datasets and models.
+        context: the facts of datasets and models.
         measure: the measure's name; its bias-corrected value is called `NAME_corrected`.
         title: what the figure calls it.
         symbol: its symbol.
@@ -250,7 +250,7 @@ def draw_differences(rows: pl.DataFrame, context: FigureContext, words: Mapping[
 
     Args:
         rows: from `difference_rows`, with `name`, what a row is called.
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
         words: `title`, `x`, `y` and `many`, what the rows are.
     """
     order = means_by(rows, ["name"]).sort("value", "name", descending=[True, False])["name"].to_list()

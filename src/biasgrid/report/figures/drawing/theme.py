@@ -215,7 +215,7 @@ def heat_map_theme(width: float, height: float) -> theme:
 
 
 def empty_figure(title: str, reason: str) -> ggplot:
-    """Returns a figure that says in words why there is nothing to draw."""
+    """Returns a figure whose text explains why there is nothing to draw."""
     return ggplot() + geom_blank() + labs(title=title, subtitle=reason) + biasgrid_theme(7.5, 1)
 
 

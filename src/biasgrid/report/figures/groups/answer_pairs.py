@@ -59,7 +59,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells.
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     heading, rows = f"Answers for two groups: {context.title}", answer_pair_rows(measures)
     if rows.is_empty():

@@ -51,7 +51,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells, with certainty.
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     heading, pairs = f"Pairs of groups: {context.title}", group_pair_rows(measures)
     if pairs.is_empty():
