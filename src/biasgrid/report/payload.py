@@ -185,11 +185,11 @@ def cell_block(
     cell: ShownCell, family: ModuleType | None, shared: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
     """Returns what the page of a cell shows: its rows of the summary, and its parts from its family."""
-    told_of = ("measure", "options", "bias_type", "n", "flag", *MARKS)
-    own = {"summary": [of_row(row, told_of) for row in summary.to_dicts()]}
+    keys = ("measure", "options", "bias_type", "n", "flag", *MARKS)
+    own = {"summary": [of_row(row, keys) for row in summary.to_dicts()]}
     if make := getattr(family, "cell_payload", None):
-        told: dict[str, Any] = make(cell, shared)
-        return own | told
+        parts: dict[str, Any] = make(cell, shared)
+        return own | parts
     keyed = cell.measures.join(of_wholes(cell.measures), on=cell.measures.columns, how="anti", nulls_equal=True)
     carried = keyed.head(MOST_KEYED).to_dicts()
     names = ("measure", "options", "n", *MEASURE_KEYS)

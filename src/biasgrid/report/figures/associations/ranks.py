@@ -90,7 +90,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     means = mean_ranks(measures, context)
     several = (means["models"] > 1).any()
-    heading = f"Ranks of subjects{', means generalises_to the models of a kind' if several else ''}: {context.title}"
+    heading = f"Ranks of subjects{', means over the models of a kind' if several else ''}: {context.title}"
     if means.is_empty():
         return empty_figure(heading, "the models of each kind share no subject, so no ranks can be averaged")
     order = in_order(means, "subject")

@@ -1,4 +1,4 @@
-"""Every association of a dataset by its size and by how surely it is significant."""
+"""Every association of a dataset by its size and by its p."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VOLCANO_PANEL = 2.3
 SMALLEST, LARGEST, FEW = 0.9, 2.4, 50
 """Sizes of points: the larger one where a panel has few."""
 ACROSS, UPWARDS = 120, 90
-"""Places of points in a panel: more could not be distinguishable, and would make huge files."""
+"""Places of points in a panel: more could not be distinguished, and would make huge files."""
 HIGHEST_LOG_P = 8
 """A smaller p than ten to the minus this is drawn at the upper edge, so that the rest has room."""
 
