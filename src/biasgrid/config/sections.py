@@ -21,7 +21,7 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
-from pydantic_core import ErrorDetails, InitErrorDetails
+from pydantic_core import InitErrorDetails
 
 from biasgrid.base.model_section import Model, Tokenizer
 from biasgrid.base.section import FOLDER, KeysError, Name, Scoring, Section, not_one_of
@@ -128,7 +128,11 @@ def checked_model(entry: Any, info: ValidationInfo) -> Model:
     try:
         Model.model_validate(entry)
     except ValidationError as error:
-        errors += [as_input(detail) for detail in error.errors() if detail["loc"] != ("task",)]
+        errors += [
+            InitErrorDetails(type=each["type"], loc=each["loc"], input=each["input"], ctx=each.get("ctx", {}))
+            for each in error.errors()
+            if each["loc"] != ("task",)
+        ]
     raise ValidationError.from_exception_data("Model", errors)
 
 
@@ -158,11 +162,6 @@ def required_keys(family: Family) -> set[str]:
     """Returns the keys that datasets of a family must have, beside those of all datasets."""
     fields = family.Section.model_fields
     return {key for key, field in fields.items() if field.is_required()} - DatasetSection.model_fields.keys()
-
-
-def as_input(detail: ErrorDetails) -> InitErrorDetails:
-    """Returns an error of pydantic's as one that can be raised again."""
-    return InitErrorDetails(type=detail["type"], loc=detail["loc"], input=detail["input"], ctx=detail.get("ctx", {}))
 
 
 class Config(Section):

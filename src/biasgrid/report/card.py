@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,7 +104,7 @@ def card_text(card: Card) -> str:
         flags=flags.select("dataset", "flag").unique(maintain_order=True).to_dicts(),
         source=record.get("checkpoint") or record.get("folder"),
         revision=record.get("revision") or record.get("weights"),
-        precisions=distinct_values(cell.get("precision") for cell in card.cells.values()),
+        precisions=list(dict.fromkeys(cell["precision"] for cell in card.cells.values() if cell.get("precision"))),
         manifest=card.manifest,
         command=card.command,
     )
@@ -115,8 +115,3 @@ def interval_in_words(row: Mapping[str, Any]) -> str:
     if row["low"] is not None:
         return f"{number_format(row['low'])} to {number_format(row['high'])}"
     return f"noise floor {number_format(row['null_mean'])}" if row["null_mean"] is not None else "\N{EN DASH}"
-
-
-def distinct_values(values: Iterator[Any]) -> Sequence[Any]:
-    """Returns the distinct values that are there, in order."""
-    return list(dict.fromkeys(value for value in values if value is not None))

@@ -34,7 +34,8 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
         larger than `run.megabytes`, a page of the cells of each dataset beside it, to which it leads. They name no
         date, so that the same run gives the same pages.
     """
-    template, content, content_blocks = page_template(), content_of(run, tables, figures), blocks(run, tables)
+    template = environment(autoescape=True).get_template("page.html")
+    content, content_blocks = content_of(run, tables, figures), blocks(run, tables)
 
     def page(datasets: Iterable[str], split: Mapping[str, str]) -> str:
         held = {**content_blocks.shared, **split}
@@ -91,11 +92,6 @@ def by_caption(figures: Sequence[ReportFigure]) -> dict[str, list[Path]]:
     for figure in figures:
         files.setdefault(figure.caption, []).append(figure.svg)
     return files
-
-
-def page_template() -> Template:
-    """Loads the page's template, in which every value is escaped."""
-    return environment(autoescape=True).get_template("page.html")
 
 
 def markdown_template(name: str) -> Template:

@@ -53,8 +53,11 @@ def blocks(run: ReportRun, tables: ReportTables) -> Blocks:
     shared = {"core": packed_block(core(run, tables))}
     if run.settings:
         shared["config"] = packed_block(run.settings)
-    known = {name: {**common[name], **template_lines(of)} for name, of in datasets.items()}
-    shared |= {f"dataset/{name}": packed_block(each) for name, each in known.items() if each}
+    for name, of in datasets.items():
+        # Each text is one line, whatever its white space.
+        texts = {"templates": [" ".join(text.split()) for text in of.templates]} if any(of.templates) else {}
+        if known := common[name] | texts:
+            shared[f"dataset/{name}"] = packed_block(known)
     ranks = tables.ranks.partition_by("dataset", as_dict=True)
     shared |= {f"ranks/{name}": packed_block(ranked_rows(rows)) for (name,), rows in ranks.items()}
     compared = tables.comparisons.partition_by("dataset", "model", "other_model", as_dict=True, maintain_order=True)
@@ -174,11 +177,6 @@ def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], ShownC
     of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
     shared: dict[str, Any] = make(of_dataset) if make else {}
     return shared
-
-
-def template_lines(dataset: ReportDataset) -> dict[str, Any]:
-    """Returns the texts of a dataset's templates, on one line each; nothing where they are not known."""
-    return {"templates": [" ".join(text.split()) for text in dataset.templates]} if any(dataset.templates) else {}
 
 
 def cell_block(

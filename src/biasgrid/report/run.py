@@ -190,7 +190,11 @@ def gather_run(
         config=config,
         versions={"biasgrid": versions["biasgrid"], **versions["libraries"]},
         models=[
-            ReportModel(name=name, **origin(records.get(name), dump_facts(name, imported)), **of_model)
+            ReportModel(
+                name=name,
+                **origin(records.get(name), [read_provenance(path) for path in imported if path.parent.name == name]),
+                **of_model,
+            )
             for name, of_model in models.items()
         ],
         datasets=[gather_dataset(name, facts, instances, imported, measures) for name, facts in datasets.items()],
@@ -225,11 +229,6 @@ def gather_dataset(
         imported={model: count_rows(path) for model, path in dumps.items()},
         answered={model: answered for model, answered in answers.items() if answered},
     )
-
-
-def dump_facts(model: str, imported: Iterable[Path]) -> list[Mapping[str, Any]]:
-    """Returns the provenance of the dumps of an imported model; other models have none."""
-    return [read_provenance(path) for path in imported if path.parent.name == model]
 
 
 def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]]) -> dict[str, str]:

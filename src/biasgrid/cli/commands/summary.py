@@ -59,7 +59,7 @@ def summary_table(
     table = terminal_table([*columns.values()], [*titles, *counts], width)
     for cell in lines:
         numbers = [headline_text(row, known) for row in cell]
-        clusters = [count_text(max((row["clusters"] or 0 for row in cell), default=0))] if known else []
+        clusters = [str(max((row["clusters"] or 0 for row in cell), default=0) or "-")] if known else []
         line = [*(cell[0][name] or "" for name in columns), *numbers, *clusters, f"{cell[-1]['n']:,}"]
         # A text without a second line is level with the numbers, not with their intervals.
         table.add_row(*(text if "\n" in text or not known else f"{text}\n " for text in line))
@@ -90,11 +90,6 @@ def headline_interval(row: SummaryRow) -> str:
     if row["low"] is not None:
         return f"{row['low']:.3f}..{row['high']:.3f}"
     return "-" if row["null_mean"] is None else f">{row['null_mean']:.3f}"
-
-
-def count_text(count: int) -> str:
-    """Returns how many clusters there are."""
-    return f"{count}" if count else "-"
 
 
 def legend(rows: Sequence[SummaryRow], level: float) -> str:

@@ -112,7 +112,8 @@ def read_question(parts: Sequence[str]) -> TypedText:
 def read_choice(parts: Sequence[str]) -> TypedText:
     """Reads a text and words, between which a model chooses."""
     text, *words = parts
-    return TypedText([text], {"text": text} | typed_candidates(words), "choice", words)
+    candidates = {f"candidate{number}": word for number, word in enumerate(words, start=1)}
+    return TypedText([text], {"text": text} | candidates, "choice", words)
 
 
 def read_prompt(parts: Sequence[str]) -> TypedText:
@@ -123,11 +124,6 @@ def read_prompt(parts: Sequence[str]) -> TypedText:
 def read_text_pair(parts: Sequence[str]) -> TypedText:
     """Reads a text, or a pair of texts, to be classified."""
     return TypedText(parts, dict(zip(("text", "text_pair"), parts, strict=False)), "choice")
-
-
-def typed_candidates(words: Sequence[str]) -> dict[str, str]:
-    """Returns words as the candidates of an instance."""
-    return {f"candidate{number}": word for number, word in enumerate(words, start=1)}
 
 
 TEXT_FORMS: Mapping[str, TextForm] = {

@@ -59,11 +59,6 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     return order_by_value(shown, found=list(SIGNIFICANCE_COLOURS)).sort("found", maintain_order=True)
 
 
-def size_of_dots(points: float) -> float:
-    """Returns the size of points, of so many in a panel: as much of it is filled, within what can be seen."""
-    return max(SMALLEST, min(LARGEST, LARGEST * math.sqrt(FEW / points)))
-
-
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws gamma against p: a panel per model, a point per association.
 
@@ -78,10 +73,12 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     panels = list(names.values())
     points = order_by_value(points.with_columns(pl.col("model").replace_strict(names)), model=panels)
     columns = columns_of(len(panels), VOLCANO_PANELS)
+    # The more points a panel has, the smaller they are, so that as much of it is filled.
+    size = max(SMALLEST, min(LARGEST, LARGEST * math.sqrt(FEW / (len(points) / len(panels)))))
     return (
         ggplot(points, aes("value", "height", color="found"))
         + geom_vline(xintercept=0, color=FAINT, size=0.5)
-        + geom_dots(size=size_of_dots(len(points) / len(panels)))
+        + geom_dots(size=size)
         + expand_limits(y=0)
         + facet_wrap("model", ncol=columns, labeller=in_lines(VOLCANO_PANEL))
         + scale_color_manual(SIGNIFICANCE_COLOURS, limits=in_order(points, "found"))
