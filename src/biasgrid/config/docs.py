@@ -69,13 +69,13 @@ def key_table(title: str, section: dict[str, Any]) -> str:
     rows = []
     for key, entry in section["properties"].items():
         required = key in section.get("required", [])
-        default = "required" if required else shown_default(entry.get("default"))
-        rows.append((f"`{key}`", shown_type(entry), default, entry.get("description", "")))
+        default = "required" if required else default_text(entry.get("default"))
+        rows.append((f"`{key}`", type_text(entry), default, entry.get("description", "")))
     table = markdown(("key", "value", "default", "meaning"), rows)
     return f"### {title}\n\n{section.get('description', '')}\n\n{table}"
 
 
-def shown_default(value: Any) -> str:
+def default_text(value: Any) -> str:
     """Returns a default value in words."""
     if isinstance(value, dict) and value:
         return "those of its keys"
@@ -83,21 +83,21 @@ def shown_default(value: Any) -> str:
     return "none" if value in (None, {}) else f"`{written}`"
 
 
-def shown_type(entry: dict[str, Any]) -> str:
+def type_text(entry: dict[str, Any]) -> str:
     """Returns the type of a key in words, from a JSON schema."""
     if "$ref" in entry:
         return f"section {entry['$ref'].rsplit('/', 1)[1]}"
     for options in (entry[key] for key in ("anyOf", "oneOf") if key in entry):
-        return " or ".join(shown_type(option) for option in options if option.get("type") != "null")
+        return " or ".join(type_text(option) for option in options if option.get("type") != "null")
     if "const" in entry:
         return f"`{entry['const']}`"
     if "enum" in entry:
         return ", ".join(f"`{value}`" for value in entry["enum"])
     if entry.get("type") == "array":
-        return f"list of {shown_type(entry['items'])}"
+        return f"list of {type_text(entry['items'])}"
     if entry.get("type") == "object":
         inner: dict[str, Any] = entry.get("additionalProperties") or next(
             iter(entry.get("patternProperties", {}).values()), {}
         )
-        return f"mapping of names to {shown_type(inner)}" if inner else "mapping"
+        return f"mapping of names to {type_text(inner)}" if inner else "mapping"
     return str({"string": "text", "boolean": "true or false"}.get(entry["type"], entry["type"]))

@@ -24,7 +24,9 @@ RENAMED = re.compile(r"(\w+) as (\w+)")
 @cache
 def page_script() -> str:
     """Returns all modules as one script: each is a function that returns what it exports, in the order of imports."""
-    texts = {script_name(path): path.read_text("utf-8") for path in sorted(ASSETS.rglob("*.js"))}
+    files = sorted(ASSETS.rglob("*.js"))
+    # A module is called like its file, such as `dom` or `families/statement`.
+    texts = {file.relative_to(ASSETS).with_suffix("").as_posix(): file.read_text("utf-8") for file in files}
     needed = {name: {import_path(name, each[1]) for each in IMPORT.findall(text)} for name, text in texts.items()}
     needed[ENTRY_SCRIPT] |= texts.keys() - {ENTRY_SCRIPT}
     return "\n".join(
@@ -42,11 +44,6 @@ def modules_in_order(needed: dict[str, set[str]]) -> list[str]:
         order += ready
         sorter.done(*ready)
     return order
-
-
-def script_name(path: Path) -> str:
-    """Returns the name of a module's file, such as `dom` or `families/statement`."""
-    return path.relative_to(ASSETS).with_suffix("").as_posix()
 
 
 def import_path(module: str, path: str) -> str:

@@ -103,7 +103,14 @@ def out_of_vocabulary_words(config: Config, lists: Mapping[tuple[str, str], List
         lists: the word lists of all selected datasets and variants.
     """
     layout = Layout(config)
-    backends = {name: backend for name in config.run.models if (backend := backend_of(layout, name))}
+    folders = {
+        name: checkpoint_folder(layout.record("models", name), config.models[name].folder) for name in config.run.models
+    }
+    backends = {
+        name: backend
+        for name, folder in folders.items()
+        if folder and (backend := load_backend(folder / "tokenizer.json"))
+    }
     cells = [
         (model, dataset, config.question(model, dataset).variant)
         for model, dataset in config.cells()
@@ -117,12 +124,6 @@ def out_of_vocabulary_words(config: Config, lists: Mapping[tuple[str, str], List
         if any(unknown):
             words = [word for word, _ in Counter(word for found in unknown for word in found).most_common()]
             yield OutOfVocabulary(model, dataset, sum(map(bool, unknown)) / len(texts), words)
-
-
-def backend_of(layout: Layout, model: str) -> Tokenizer | None:
-    """Returns the tokenizer of a model, None where its tokenizer.json is not at hand."""
-    folder = checkpoint_folder(layout.record("models", model), layout.config.models[model].folder)
-    return load_backend(folder / "tokenizer.json") if folder else None
 
 
 def unknown_words(backend: Tokenizer, text: str) -> list[str]:

@@ -89,7 +89,10 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
     prompts = evidence.concerned(tables[0], about).collect()
     responses = tables[1].filter(pl.col("instance").is_in(prompts["instance"].implode())).collect()
-    scorers = scorer_responses(results, made_of)
+    scorers = {}
+    if made_of.get("texts"):
+        files = {scorer: (kind, str(results / file)) for scorer, (kind, file) in made_of["scorers"].items()}
+        scorers = read_scorers(files, results / made_of["texts"])
     observations = stages.observe(prompts, responses, options, *([scorers] if scorers else []))
     named = {name: about[name] for name in evidence.EXPLAINED}
     recomputed = row_of_number(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
@@ -120,19 +123,6 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
     if faults:
         raise InputError(faults)
     return results / "measures" / dataset / f"{model}.parquet"
-
-
-def scorer_responses(results: Path, made_of: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """Reads the responses of scorers to a cell's texts.
-
-    Args:
-        results: the folder of results.
-        made_of: what the cell was measured from, from `families.cell`.
-    """
-    if not made_of.get("texts"):
-        return {}
-    files = {model: (kind, str(results / file)) for model, (kind, file) in made_of["scorers"].items()}
-    return read_scorers(files, results / made_of["texts"])
 
 
 def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str, str]:

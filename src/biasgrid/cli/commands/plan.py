@@ -130,13 +130,6 @@ def plan_numbers(of: CellPlan | Totals, size: Estimate, with_times: bool, with_c
     return [*counts, estimate_text(of.flop), estimate_text(size, bytes_text), *times, f"{of.shards_done}/{of.shards}"]
 
 
-def rate_text(rate: Rate) -> str:
-    """Returns a rate with its unit."""
-    if rate.rows_per_second is not None:
-        return f"{rate.rows_per_second:g} instances a second"
-    return f"{rate.tflops:g} TFLOPS (10^12 operations a second)"
-
-
 def plan_legend(planned: Plan, rate: Rate) -> str:
     """Returns what is done and left of a plan, and the meaning of its columns and marks."""
     from biasgrid.runs.plan import Rate
@@ -144,7 +137,10 @@ def plan_legend(planned: Plan, rate: Rate) -> str:
     totals = planned.totals
     left = "for times give --rate TFLOPS or --rows-per-second INSTANCES"
     if rate != Rate():
-        left = f"time left: {estimate_text(totals.seconds_left, time_text)}, at {rate_text(rate)}"
+        speed = f"{rate.rows_per_second:g} instances a second"
+        if rate.rows_per_second is None:
+            speed = f"{rate.tflops:g} TFLOPS (10^12 operations a second)"
+        left = f"time left: {estimate_text(totals.seconds_left, time_text)}, at {speed}"
     shown_marks = {
         ESTIMATE_MARKS[figure.kind] if figure.value is not None else "-"
         for cell in (*planned.cells, *planned.scorers)
