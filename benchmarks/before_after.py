@@ -38,7 +38,7 @@ from expansion import gender, write
 from biasgrid.families.cell import measure_cell
 from biasgrid.families.underspecified.declared import FLAGS, MEASURES
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.groups.measure import measure_groups
+from biasgrid.groups.tables import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records, SubjectOutputs
 from biasgrid.tables.metric import Declared
 

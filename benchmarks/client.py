@@ -17,13 +17,13 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from biasgrid.inference.models.servers.budget import Budget
 from biasgrid.inference.models.servers.connection import Access, quiet_libraries
 from biasgrid.inference.models.servers.identity import Owner
-from biasgrid.inference.models.servers.queue import Desk
+from biasgrid.inference.models.servers.queue import Dispatcher
 from biasgrid.inference.models.servers.requests import Request
 from biasgrid.inference.models.servers.section import Endpoint
 from biasgrid.inference.models.servers.store import RequestStore
+from biasgrid.inference.models.servers.usage import Budget
 
 SERVER = Path(__file__).parents[1] / "tests/helpers/model_server.py"
 PARAMETERS = {"max_tokens": 200, "temperature": 1.0}
@@ -80,7 +80,7 @@ def asked(url: str, count: int, concurrency: int) -> float:
     ]
     with tempfile.TemporaryDirectory() as folder, RequestStore(Path(folder), 2**20, nobody) as store:
         before = time.perf_counter()
-        Desk(access, store, Budget(None, None)).ask(requests)
+        Dispatcher(access, store, Budget(None, None)).ask(requests)
         seconds = time.perf_counter() - before
         if store.bill.requests != count:
             raise SystemExit(f"{store.bill.requests} of {count} answers are stored")

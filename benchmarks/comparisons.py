@@ -22,8 +22,8 @@ def write_cells(folder: Path, dataset: str) -> list[Path]:
     import numpy as np
     import polars as pl
 
-    from biasgrid.stats.cell import without_columns
-    from biasgrid.stats.jackknife import left_out
+    from biasgrid.stats.estimate import leave_one_out
+    from biasgrid.stats.settings import jackknife_columns
     from biasgrid.tables.files import empty_table, write_table
     from biasgrid.tables.statistics import WITHOUT_CLUSTERS
 
@@ -39,7 +39,8 @@ def write_cells(folder: Path, dataset: str) -> list[Path]:
         tables.append((of_pairs, values.reshape(-1, clusters)))
         rows = [
             table.with_columns(
-                value=each.mean(axis=1), **without_columns(left_out(each, np.ones_like(each)), moderated=len(table) > 5)
+                value=each.mean(axis=1),
+                **jackknife_columns(leave_one_out(each, np.ones_like(each)), moderated=len(table) > 5),
             )
             for table, each in tables
         ]
@@ -56,9 +57,9 @@ def write_cells(folder: Path, dataset: str) -> list[Path]:
 
 def timed(send: Any, dataset: str) -> None:
     """Sends how many differences there are, how many are kept, the seconds of each part, and the peak memory."""
-    from biasgrid.stats.cell import Settings
     from biasgrid.stats.compare.all_pairs import compare_models
-    from biasgrid.stats.compare.cells import read_cell
+    from biasgrid.stats.compare.cells import read_compared_cell
+    from biasgrid.stats.settings import StatisticsSettings
     from biasgrid.tables.comparison import COMPARISONS
     from biasgrid.tables.files import empty_table, write_table
     from biasgrid.tables.statistics import VARIANCES
@@ -67,9 +68,9 @@ def timed(send: Any, dataset: str) -> None:
         paths, variances = write_cells(Path(name), dataset), Path(name, "variances.parquet")
         write_table(empty_table(VARIANCES), variances, VARIANCES, {})
         times = [time.process_time()]
-        cells = [read_cell(path.stem, path, variances) for path in paths]
+        cells = [read_compared_cell(path.stem, path, variances) for path in paths]
         times.append(time.process_time())
-        found = compare_models(dataset, cells, Settings()).comparisons
+        found = compare_models(dataset, cells, StatisticsSettings()).comparisons
         times.append(time.process_time())
         write_table(found, Path(name, "comparisons.parquet"), COMPARISONS, {})
         times.append(time.process_time())

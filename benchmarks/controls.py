@@ -17,7 +17,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils import logging
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.base.hyperparameters import Hyperparameters
+from biasgrid.base.sections import Hyperparameters
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.family import FAMILY
 from biasgrid.families.counterfactual.observe import observe
@@ -26,10 +26,10 @@ from biasgrid.families.counterfactual.reading import read
 from biasgrid.families.counterfactual.records import records_of_cases
 from biasgrid.families.counterfactual.synthetic import corpus
 from biasgrid.families.synthetic import SyntheticBias, words_of
-from biasgrid.groups.uncertainty.differences import differences
+from biasgrid.groups.uncertainty.differences import difference_rows
 from biasgrid.groups.uncertainty.matrix import scores_of_terms
-from biasgrid.stats.cell import Settings
-from biasgrid.stats.clusters import clusters_of, clusters_of_templates
+from biasgrid.stats.clusters import clusters_from_texts, clusters_of_templates
+from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.statistics import SIGNIFICANT
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import train
@@ -82,9 +82,9 @@ def told_apart(said: FloatArray, lists: Pack, instances: pl.DataFrame) -> pl.Dat
     )
     records = records_of_cases(observe(instances, predictions, OPTIONS), OPTIONS)
     values = said[range(len(said)), instances["label"].cast(pl.Int64)]
-    settings = Settings(clusters_of(FAMILY.cluster_texts(lists), "auto"))
+    settings = StatisticsSettings(clusters_from_texts(FAMILY.cluster_texts(lists), "auto"))
     cluster = clusters_of_templates(records.template, settings.clusters)
-    tables = [differences(scores, settings) for scores in scores_of_terms(records, values, cluster)]
+    tables = [difference_rows(scores, settings) for scores in scores_of_terms(records, values, cluster)]
     pairs = pl.concat(tables, how="diagonal_relaxed").drop_nulls("q")
     right = float((said.argmax(axis=1) == instances["label"].to_numpy()).mean())
     found, largest = (pl.col("q") <= SIGNIFICANT).sum(), pl.col("value").abs().max()

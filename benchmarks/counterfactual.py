@@ -33,10 +33,9 @@ from transformers import (
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.packs.pack import PackFiles
 from biasgrid.families.counterfactual.reading import read
-from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.groups.scores import score_records
-from biasgrid.groups.tables import compare
+from biasgrid.groups.tables import compare_groups, measure_groups
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
 from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
@@ -134,7 +133,7 @@ def make_records(cases: int) -> Records:
 
 def columnar(records: Records) -> float:
     """The mean over cases of the pairwise difference of F1."""
-    table = compare(score_records(records, "f1", "macro"), "absolute", "pairwise", "counterfactual")
+    table = compare_groups(score_records(records, "f1", "macro"), "absolute", "pairwise", "counterfactual")
     return float(table["value"].item())
 
 

@@ -20,9 +20,9 @@ from stopwatch import measure, print_table
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from biasgrid.inference.engine.hardware import use_one_dnn
-from biasgrid.inference.models.generation.options import Asked, Tokens
+from biasgrid.inference.models.generation.options import OptionRequest, Tokens
 from biasgrid.inference.models.generation.prefix import Prefix
-from biasgrid.inference.models.generation.scores import Reads, batches, read
+from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores
 
 ROWS = 64
 PREFIX, OWN = 200, (8, 16)
@@ -41,7 +41,7 @@ def make_model() -> Any:
     return LlamaForCausalLM(LlamaConfig(vocab_size=VOCABULARY, initializer_range=0.05, **sizes)).eval()
 
 
-def make_rows(longest: int, count: int = ROWS) -> list[Asked]:
+def make_rows(longest: int, count: int = ROWS) -> list[OptionRequest]:
     """Prompts with a common prefix, each with two options of 1 to `longest` tokens."""
     draw = np.random.default_rng(1)
     shared = draw.integers(5, VOCABULARY, PREFIX).tolist()
@@ -49,7 +49,7 @@ def make_rows(longest: int, count: int = ROWS) -> list[Asked]:
     for _ in range(count):
         own = draw.integers(5, VOCABULARY, draw.integers(OWN[0], OWN[1] + 1)).tolist()
         options = [tuple(draw.integers(5, VOCABULARY, draw.integers(1, longest + 1)).tolist()) for _ in range(2)]
-        rows.append(Asked([*shared, *own], tuple((option,) for option in options)))
+        rows.append(OptionRequest([*shared, *own], tuple((option,) for option in options)))
     return rows
 
 
@@ -59,7 +59,7 @@ def joint(logits: torch.Tensor, tokens: Tokens) -> float:
 
 
 @torch.inference_mode()
-def row_by_row(model: Any, rows: Sequence[Asked]) -> list[float]:
+def row_by_row(model: Any, rows: Sequence[OptionRequest]) -> list[float]:
     """One pass for each option, with the logits of all places."""
     said = []
     for row in rows:
@@ -69,29 +69,29 @@ def row_by_row(model: Any, rows: Sequence[Asked]) -> list[float]:
     return said
 
 
-def whole_prompts(model: Any, rows: Sequence[Asked]) -> list[float]:
+def whole_prompts(model: Any, rows: Sequence[OptionRequest]) -> list[float]:
     """Batches of one length, whole prompts, needed logits alone."""
     return scored(model, rows, Prefix())
 
 
-def behind_prefix(model: Any, rows: Sequence[Asked]) -> list[float]:
+def behind_prefix(model: Any, rows: Sequence[OptionRequest]) -> list[float]:
     """The same behind the prefix's keys and values."""
     return scored(model, rows, Prefix.of_all(model, [row.context for row in rows]))
 
 
-def scored(model: Any, rows: Sequence[Asked], prefix: Prefix, token_budget: int = TOKEN_BUDGET) -> list[float]:
+def scored(model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budget: int = TOKEN_BUDGET) -> list[float]:
     """Log-probabilities of all options, as the back end computes them."""
-    reads = Reads.of(rows)
+    reads = OptionReads.of(rows)
     values = np.zeros(len(reads.token))
     for batch in batches(reads.rows, 0, token_budget):
-        which, found = read(model, reads, prefix, batch)
+        which, found = read_scores(model, reads, prefix, batch)
         values[which] = found
     return list(np.bincount(reads.option, values))
 
 
-def largest_batch(rows: Sequence[Asked], token_budget: int = TOKEN_BUDGET) -> int:
+def largest_batch(rows: Sequence[OptionRequest], token_budget: int = TOKEN_BUDGET) -> int:
     """The most tokens of which a batch holds keys and values."""
-    reads = Reads.of(rows)
+    reads = OptionReads.of(rows)
     return max(sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, 0, token_budget))
 
 
@@ -117,7 +117,7 @@ def memory_lines() -> Iterator[list[str]]:
         yield [str(budget), str(batch), f"{allowed:.0f}", f"{peak - before:.0f}", f"{(peak - before) / allowed:.2f}"]
 
 
-WAYS: dict[str, Callable[[Any, Sequence[Asked]], list[float]]] = {
+WAYS: dict[str, Callable[[Any, Sequence[OptionRequest]], list[float]]] = {
     "row by row, option by option": row_by_row,
     "whole prompts, batches of one length": whole_prompts,
     "behind the prefix": behind_prefix,

@@ -79,10 +79,10 @@ def once(size: str, precision: str, compiled: bool, folder: str, file: str, rows
     from transformers import BertTokenizerFast
 
     from biasgrid.inference.engine import local
-    from biasgrid.inference.engine.settings import Settings
+    from biasgrid.inference.engine.settings import InferenceSettings
     from biasgrid.inference.models.masked.back_end import FillMask
     from biasgrid.jobs.progress import Progress
-    from biasgrid.tables.instances import read_asked
+    from biasgrid.tables.instances import read_requests
 
     tokenizer = BertTokenizerFast.from_pretrained(folder + "/tokenizer")
     model = model_of(size, len(tokenizer), device)
@@ -90,8 +90,8 @@ def once(size: str, precision: str, compiled: bool, folder: str, file: str, rows
         model.bert = torch.compile(model.bert, dynamic=True)
     patched: Any = local
     patched.load_model, patched.load_tokenizer = lambda *_: model, lambda _: tokenizer
-    asked = read_asked(Path(file)).head(rows)
-    settings = Settings("random", "fill-mask", precision, "auto", device, 3600, "choice", 1, {})
+    asked = read_requests(Path(file)).head(rows)
+    settings = InferenceSettings("random", "fill-mask", precision, "auto", device, 3600, "choice", 1, {})
     back_end = FillMask.open({}, settings, asked)
     parts = [asked.slice(start, PART_ROWS) for start in range(0, len(asked), PART_ROWS)]
     with Progress("random", 2 * len(asked), 3600) as progress:

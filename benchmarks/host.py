@@ -52,7 +52,7 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
     from biasgrid.families.underspecified.reading import read
     from biasgrid.inference.models.masked.one_token import are_one_token
     from biasgrid.tables.files import write_table
-    from biasgrid.tables.instances import schema_of
+    from biasgrid.tables.instances import instances_schema
 
     pronouns = folder / "pronouns.txt"
     pronouns.write_text("he she")
@@ -69,7 +69,7 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
         every = pl.concat(expand(lists, keep).parts)
         files[task] = folder / f"{task}.parquet"
         rows = every if task == FULL else every.head(len(every) // 4)
-        schema = schema_of({}, rows.schema)
+        schema = instances_schema({}, rows.schema)
         write_table(rows.select(list(schema.columns)), files[task], schema, {})
     if "text-classification" not in wanted:
         return files
@@ -77,7 +77,7 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
     number = pl.int_range(pl.len(), dtype=pl.UInt32)
     packs = packs.with_columns(instance=number, key=number.cast(pl.UInt64))
     files["text-classification"] = folder / "text-classification.parquet"
-    schema = schema_of({}, packs.schema)
+    schema = instances_schema({}, packs.schema)
     write_table(packs.select(list(schema.columns)), files["text-classification"], schema, {})
     return files
 
@@ -131,17 +131,17 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
     import torch
     from transformers import BertTokenizerFast
 
-    from biasgrid.base.references import found
+    from biasgrid.base.references import load_reference
     from biasgrid.inference.engine import local
-    from biasgrid.inference.engine.settings import Settings
+    from biasgrid.inference.engine.settings import InferenceSettings
     from biasgrid.inference.models.registry import BACK_ENDS
-    from biasgrid.tables.instances import read_asked
+    from biasgrid.tables.instances import read_requests
 
     torch.set_num_threads(1)
     tokenizer = BertTokenizerFast.from_pretrained(folder / "tokenizer")
     choices = {"labels": ["a", "b", "c"]} if task == "text-classification" else {}
     entry = BACK_ENDS[task, "weights"]
-    settings = Settings("stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices)
+    settings = InferenceSettings("stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices)
     patched: Any = local
     patched.load_model = lambda *_: stub(task, len(tokenizer), rows_per_second)
     patched.load_tokenizer = lambda _: tokenizer
@@ -149,9 +149,9 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
         from biasgrid.inference.engine import chunks
 
         # A device that sleeps leaves the processor free, as a GPU does.
-        chunks.begins_of_pieces = partial(on_a_gpu, chunks.begins_of_pieces)
-    asked = read_asked(file)
-    return lambda: found(entry.path).open({}, settings, asked), asked
+        chunks.chunk_beginnings = partial(on_a_gpu, chunks.chunk_beginnings)
+    asked = read_requests(file)
+    return lambda: load_reference(entry.path).open({}, settings, asked), asked
 
 
 def on_a_gpu(begins_of_pieces: Any, count: int, _device: Any) -> list[int]:
@@ -201,7 +201,7 @@ def in_process(source: str, what: str, *arguments: Any) -> dict[str, float]:
 
 def shard(folder: str, file: str) -> dict[str, float]:
     """Answers a whole shard as the rule does, with its table; returns the peak memory."""
-    from biasgrid.inference.engine.settings import Settings
+    from biasgrid.inference.engine.settings import InferenceSettings
     from biasgrid.inference.models import predict
     from biasgrid.inference.models.registry import BACK_ENDS
 
@@ -210,7 +210,7 @@ def shard(folder: str, file: str) -> dict[str, float]:
         record = Path(out, "model.json")
         record.write_text("{}")
         entry = BACK_ENDS["fill-mask", "weights"]
-        settings = Settings("stub", "fill-mask", "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, {})
+        settings = InferenceSettings("stub", "fill-mask", "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, {})
         files = predict.ShardFiles(
             Path(file), record, Path(out, "out.parquet"), Path(out, "timing.json"), Path(out, "answers"),
             Path(out, "progress.json"),

@@ -23,10 +23,10 @@ from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, 
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
-from biasgrid.inference.engine.autotune import find_fit
+from biasgrid.inference.engine.autotune import find_tuning
 from biasgrid.inference.engine.hardware import use_one_dnn
 from biasgrid.inference.engine.local import LocalBackEnd
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
 from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
 from biasgrid.inference.models.masked.one_token import are_one_token
@@ -34,7 +34,7 @@ from biasgrid.jobs.progress import Progress
 
 ROWS = 512
 BATCH = 32
-SETTINGS = Settings("engine", "", "float32", 16384, "cpu", 600, "")
+SETTINGS = InferenceSettings("engine", "", "float32", 16384, "cpu", 600, "")
 
 
 def make_tokenizer(files: Iterable[Path]) -> BertTokenizerFast:
@@ -58,12 +58,12 @@ def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
 def engine_of(kind: type[LocalBackEnd], model: Any, tokenizer: Any, choices: Any, precision: str) -> LocalBackEnd:
     """Returns a back end of a copy of a model, with the products that a job would take."""
     own = deepcopy(model).to(getattr(torch, precision))
-    if precision == "float32" and find_fit(own, precision)["products"] == "oneDNN":
+    if precision == "float32" and find_tuning(own, precision)["products"] == "oneDNN":
         use_one_dnn(own)
     return kind(own, tokenizer, choices)
 
 
-def run_engine(back_end: Any, frame: pl.DataFrame, settings: Settings = SETTINGS) -> pl.DataFrame:
+def run_engine(back_end: Any, frame: pl.DataFrame, settings: InferenceSettings = SETTINGS) -> pl.DataFrame:
     back_end.take(frame, settings)
     with Progress("engine", len(frame), seconds_without=600) as progress:
         answers: pl.DataFrame = back_end.answer(frame, progress)

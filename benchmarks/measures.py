@@ -17,11 +17,11 @@ from biasgrid.families.underspecified.declared import FLAGS, MEASURES
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
-from biasgrid.tables.metric import Declared
+from biasgrid.tables.metric import MetricDefinitions
 
 GROUPS_IN_LOOP = 50_000
 FAMILY = "biasgrid.families.underspecified"
-DECLARED = Declared.of({**MEASURES, **FLAGS})
+DECLARED = MetricDefinitions.of({**MEASURES, **FLAGS})
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 

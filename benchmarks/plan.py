@@ -25,7 +25,7 @@ from biasgrid.config import Config, parse_config, read_config
 from biasgrid.jobs.progress import Beat
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.answers import schema_of
-from biasgrid.tables.instances import ASKED
+from biasgrid.tables.instances import REQUEST_COLUMNS
 
 COMMIT = "0" * 40
 VOCABULARY = 30_000
@@ -71,7 +71,7 @@ def write_run(config: Config, cache: Path) -> None:
     for seed, model in enumerate(config.run.models):
         write_checkpoint(cache, layout, model, seed)
     for cell in config.selected_variants:
-        write_rows(layout.instances(*cell), list(ASKED))
+        write_rows(layout.instances(*cell), list(REQUEST_COLUMNS))
     beat = Beat(rows=1000, kept=1000, of=100_000, rows_per_second=10, at=time.time(), host="here", pid=1)
     for model, dataset in config.cells():
         for shard in layout.shards(dataset, model):

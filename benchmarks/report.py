@@ -137,10 +137,9 @@ def simulated() -> tuple[Any, Any]:
     from biasgrid.tables.comparison import COMPARISONS, RANKS
     from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
     from biasgrid.tables.files import empty_table
-    from biasgrid.tables.measures import MEASURES
+    from biasgrid.tables.measures import MEASURES, SYNTHETIC
     from biasgrid.tables.statistics import STATISTICS
     from biasgrid.tables.summary import ModelFacts, summarise
-    from biasgrid.tables.synthetic import SYNTHETIC
 
     random = np.random.default_rng(1)
     cells = [tables_of_cell(random, model, dataset) for model in MODELS for dataset in SHAPES]

@@ -20,17 +20,17 @@ from statistics import median
 import psutil
 from stopwatch import print_table, seconds_of
 
-from biasgrid.jobs.fork_server import begin_starter
-from biasgrid.jobs.start import FIGURES, MODELS, STATISTICS, TABLES, TRAINING
+from biasgrid.jobs.fork_server import start_fork_server
+from biasgrid.jobs.start import FIGURE_MODULES, MODEL_MODULES, STATISTICS_MODULES, TABLE_MODULES, TRAINING_MODULES
 
 ROUNDS, REPEATS = 2, 3
 HERE = Path(__file__).parents[1]
 JOBS = {
-    "measure": (TABLES, "biasgrid.families.cell"),
-    "statistics": (STATISTICS, "biasgrid.families.certainty"),
-    "plot": (FIGURES, "biasgrid.report.figures.drawing.context"),
-    "predict": (MODELS, "biasgrid.inference.models.masked.back_end, transformers.models.bert.modeling_bert"),
-    "train": (TRAINING, "biasgrid.training.train, transformers.models.bert.modeling_bert"),
+    "measure": (TABLE_MODULES, "biasgrid.families.cell"),
+    "statistics": (STATISTICS_MODULES, "biasgrid.families.certainty"),
+    "plot": (FIGURE_MODULES, "biasgrid.report.figures.drawing.context"),
+    "predict": (MODEL_MODULES, "biasgrid.inference.models.masked.back_end, transformers.models.bert.modeling_bert"),
+    "train": (TRAINING_MODULES, "biasgrid.training.train, transformers.models.bert.modeling_bert"),
 }
 """What jobs import, and what of it the starter has imported before."""
 SCRIPT = """
@@ -59,7 +59,7 @@ def seconds_of_copies(starter: psutil.Process) -> float:
 
 def print_starts() -> None:
     """Prints what imports and the end cost a job that starts by itself, and one that is a copy of a starter."""
-    begin_starter()
+    start_fork_server()
     (starter,) = psutil.Process().children()
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -37,7 +37,7 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
     from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects
     from biasgrid.families.underspecified.expand import expand
     from biasgrid.families.underspecified.reading import read
-    from biasgrid.stats.clusters import clusters_of
+    from biasgrid.stats.clusters import clusters_from_texts
 
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
     lists, faults = read(config.files(dataset, "qa"))
@@ -46,7 +46,7 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
     random = np.random.default_rng(1)
     ends = {name: pl.Series(random.random((len(instances), 2), dtype=np.float32)) for name in ("starts", "ends")}
     predictions = instances.select("instance", **{name: each.arr.to_list() for name, each in ends.items()})
-    return compare_subjects(instances, predictions, "exact"), clusters_of(
+    return compare_subjects(instances, predictions, "exact"), clusters_from_texts(
         [each.text for each in lists.templates], "auto"
     )
 
@@ -59,9 +59,9 @@ def parts_of(observations: Any, clusters: list[int]) -> dict[str, Callable[[], A
     from biasgrid.families.underspecified.statistics.sources import clusters_of_cell, effects_of, variances_of
     from biasgrid.families.underspecified.statistics.sums import Groups
     from biasgrid.families.underspecified.statistics.whole import statistics_of_whole
-    from biasgrid.stats.cell import Settings
+    from biasgrid.stats.settings import StatisticsSettings
 
-    settings, made = Settings(clusters=clusters), dict[str, Any]()
+    settings, made = StatisticsSettings(clusters=clusters), dict[str, Any]()
     values = {name: observations[name].to_numpy() for name in OF_GROUPS}
 
     def keep(name: str, work: Callable[[], Any]) -> Callable[[], None]:

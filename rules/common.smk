@@ -16,19 +16,19 @@ from biasgrid.base.faults import UserError
 from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.interruption import end_jobs_at_sigterm
-from biasgrid.jobs.kept_capabilities import keep_capabilities
+from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.runs.checks import upgrade_notice
 from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results
-from biasgrid.jobs.proxies import report_proxies
-from biasgrid.jobs.resubmission import tries
-from biasgrid.jobs.fork_server import begin_starter, forget_starter
-from biasgrid.inference.models.registry import modules_of
+from biasgrid.base.addresses import report_proxies
+from biasgrid.jobs.interruption import tries
+from biasgrid.jobs.fork_server import start_fork_server, forget_fork_server
+from biasgrid.inference.models.registry import modules_of_entry
 from biasgrid.base.references import stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.checks import remember_configs
-from biasgrid.base.addresses import digest_of, shown
+from biasgrid.base.addresses import address_digest, public_address
 
 # Of several files the later ones add to the earlier ones. Given on the command line as well: settings of single keys,
 # such as --config word_lists=FOLDER.
@@ -67,7 +67,7 @@ if workflow.is_main_process:
     except UserError as error:
         raise WorkflowError(str(error)) from None
 else:
-    forget_starter()
+    forget_fork_server()
 
 
 wildcard_constraints:
@@ -149,9 +149,9 @@ def is_imported(model):
 
 
 def origin_of_dump(wildcards):
-    """Where a cell's dump is from, and its digest; of an address what may be shown, and a digest of the whole."""
+    """Where a cell's dump is from, and its digest; of an address what may be public_address, and a digest of the whole."""
     dump = grid.models[wildcards.model].predictions[wildcards.dataset]
-    address = dict(url=shown(dump.url), address=digest_of(dump.url)) if dump.url else dict(url=None)
+    address = dict(url=public_address(dump.url), address=address_digest(dump.url)) if dump.url else dict(url=None)
     return dict(file=dump.file, sha256=dump.sha256, **address)
 
 
@@ -181,7 +181,7 @@ def answered(wildcards):
         task=task_of_model(wildcards),
         answer=question.answer,
         choices=choices_of_cell(wildcards),
-        code=code_of("predict", *modules_of(back_end, question.answer)),
+        code=code_of("predict", *modules_of_entry(back_end, question.answer)),
     )
 
 
@@ -265,7 +265,7 @@ onstart:
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))
-    begin_starter()
+    start_fork_server()
 
 
 onsuccess:

@@ -4,7 +4,7 @@ from functools import cache
 
 from biasgrid.config import digest_of_templates, clusters_of_variant
 from biasgrid.base.references import exists, stage
-from biasgrid.tables.metric import Declared
+from biasgrid.tables.metric import MetricDefinitions
 
 
 # Params that a function makes of `input` are not compared: where the record lies runs nothing again.
@@ -78,4 +78,4 @@ def datasets_whose_observations_are(kept):
 @cache
 def declared_measures(dataset):
     """What is declared of the measures of a dataset: names, headlines and limits."""
-    return Declared.of(grid.measures_of(dataset))
+    return MetricDefinitions.of(grid.measures_of(dataset))

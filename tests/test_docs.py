@@ -19,14 +19,14 @@ from small_measures import table_of
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_config, load_word_lists, parse_config
 from biasgrid.config.registry import BUILT_IN
+from biasgrid.groups.combinations import MAIN_SCORES
 from biasgrid.groups.comparisons import COMPARISONS, pairwise
 from biasgrid.groups.distances import DISTANCES, ScalarDistances, difference
-from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.measure import CURVE
 from biasgrid.groups.scores import SCORES
+from biasgrid.groups.tables import CURVE
 from biasgrid.report.published import read_published
-from biasgrid.stats.intervals import Source, half_width
-from biasgrid.stats.jackknife import jackknife_of_means
+from biasgrid.stats.estimate import jackknife_of_means
+from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.tables.measures import SUMMARY
 
 DATASETS, MEASURES = read_document("docs/datasets.md"), read_document("docs/measures.md")
@@ -113,7 +113,7 @@ def test_the_example_of_intervals_prints_what_is_shown_and_is_what_the_package_d
     assert capsys.readouterr().out == printed
     clusters = np.array([names["clusters"]])
     variance, units = jackknife_of_means(clusters, np.ones_like(clusters))
-    half = half_width([Source(variance, units - 1.0)], 0.05)
+    half = half_width([VarianceSource(variance, units - 1.0)], 0.05)
     low, high = clusters.mean() - half[0], clusters.mean() + half[0]
     assert f"{clusters.mean():.3f} ({low:.3f} to {high:.3f})" == names["interval"](names["clusters"])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from biasgrid.base.faults import UserError
-from biasgrid.base.files import bring_to_present, explained, whole, write_text
+from biasgrid.base.files import bring_to_present, explain_refusal, whole_file, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -17,7 +17,7 @@ def names(folder: Path) -> list[str]:
 
 def test_a_file_is_there_once_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "file.txt"
-    with whole(path) as partial:
+    with whole_file(path) as partial:
         partial.write_text("first")
         assert not path.exists()
     assert path.read_text() == "first"
@@ -29,7 +29,7 @@ def test_a_file_is_there_once_it_is_whole(tmp_path: Path) -> None:
 def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     write_text(path, "old")
-    with pytest.raises(ZeroDivisionError), whole(path) as partial:
+    with pytest.raises(ZeroDivisionError), whole_file(path) as partial:
         partial.write_text(str(1 / 0))
     assert path.read_text() == "old"
     assert names(tmp_path) == ["file.txt"]
@@ -94,7 +94,7 @@ def test_a_write_that_the_system_breaks_off_leaves_the_old_file_and_nothing_else
 
 def test_a_full_disk_is_told_as_such() -> None:
     message = "out.txt: cannot be written, the disk is full; make room and run again"
-    with pytest.raises(UserError, match=message), explained("out.txt"):
+    with pytest.raises(UserError, match=message), explain_refusal("out.txt"):
         Path("/dev/full").write_text("text")
 
 
@@ -102,7 +102,7 @@ def test_other_refusals_of_the_system_are_told_with_their_reason(tmp_path: Path)
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"file/below: cannot be written \(File exists\); fix that"):
         write_text(tmp_path / "file" / "below", "text")
-    with pytest.raises(ValueError, match="no refusal"), explained(tmp_path):
+    with pytest.raises(ValueError, match="no refusal"), explain_refusal(tmp_path):
         raise ValueError("no refusal")
 
 

@@ -9,7 +9,7 @@ from file_server import FileServer, serve
 from in_time import in_time
 
 from biasgrid.base.faults import InputError
-from biasgrid.formats.unqover.download import download
+from biasgrid.formats.unqover.download import download_dump
 
 pytestmark = pytest.mark.usefixtures(in_time.__name__, "no_waits")
 
@@ -34,7 +34,7 @@ def test_a_bad_address_is_told_in_one_message(
         setattr(server, name, value)
     address = row.address.replace("SERVER", server.address.removesuffix("/dump.json"))
     with pytest.raises(InputError) as refused:
-        download(address, "a" * 64, tmp_path / "dumps/dump.json")
+        download_dump(address, "a" * 64, tmp_path / "dumps/dump.json")
     (fault,) = refused.value.faults
     assert fault.expected
     assert "\n" not in str(fault)

@@ -6,7 +6,7 @@ import pytest
 from project import ROOT
 
 from biasgrid.cli.docs import DOCUMENTS, SCHEMA_TABLES, TABLES, generate_document
-from biasgrid.tables.docs import MARKS
+from biasgrid.tables.docs import TABLE_MARKS
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -17,7 +17,7 @@ def test_documents_are_in_step_with_the_code(name: str) -> None:
 
 
 def test_every_table_stands_in_a_document() -> None:
-    found = [name for document in DOCUMENTS for _, name, _ in MARKS.findall((ROOT / document).read_text())]
+    found = [name for document in DOCUMENTS for _, name, _ in TABLE_MARKS.findall((ROOT / document).read_text())]
     assert sorted(found) == sorted(TABLES)
     assert {name for name in SCHEMA_TABLES if f"columns of {name}" not in found} == set()
 
@@ -25,4 +25,4 @@ def test_every_table_stands_in_a_document() -> None:
 def test_every_mark_is_one_that_is_known() -> None:
     for document in DOCUMENTS:
         text = (ROOT / document).read_text()
-        assert len(re.findall("<!-- ", text)) == 2 * len(MARKS.findall(text))
+        assert len(re.findall("<!-- ", text)) == 2 * len(TABLE_MARKS.findall(text))

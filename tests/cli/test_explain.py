@@ -24,7 +24,7 @@ from biasgrid.groups.declared import measures_of_groups
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.metric import Declared
+from biasgrid.tables.metric import MetricDefinitions
 
 OF_GROUPS = {"measures": None, "failure_threshold": 0.1}
 STATED = {"family": "statement", "kind": "choice", "options": OF_GROUPS | {"mode": None}}
@@ -42,7 +42,7 @@ def results_of(
     own = load(stage(reference, "family")).FAMILY
     metrics = load_probe(Path(options["probe"])).probe.head.metric if "probe" in options else ()
     of_groups = [*measures_of_groups("classes", 0.1, ()), *flags_of("text-classification", 2)]
-    declared = Declared([*own.own_measures, *own.flags, *of_groups, *metrics], {}, {})
+    declared = MetricDefinitions([*own.own_measures, *own.flags, *of_groups, *metrics], {}, {})
     tables = measure_cell(reference, paths[0], [paths[1]], kind, options, declared, "tiny", "texts")
     file = folder / "measures/texts/tiny.parquet"
     cell = {"family": reference, "answer": kind, "options": dict(options), "scorers": {}}

@@ -8,7 +8,7 @@ from small_config import CONTENT, changed, faults_of
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.config.docs import config_schema
-from biasgrid.tables.metric import Declared
+from biasgrid.tables.metric import MetricDefinitions
 
 ROOT = Path(__file__).parents[2]
 
@@ -252,7 +252,7 @@ def test_our_configs_have_no_faults(name: str) -> None:
 
 def test_limits_of_validity_flags_are_the_configs() -> None:
     config = parse_config(changed("validity", {"templates": 2}), "c.yaml")
-    limits = Declared.of(config.measures_of("religion")).limits
+    limits = MetricDefinitions.of(config.measures_of("religion")).limits
     assert (limits["templates"].value, limits["unknown_tokens"].value) == (2, 0.1)
 
 

@@ -18,15 +18,15 @@ from biasgrid.families.certainty import fitted, statistics_of_cell, with_all, wi
 from biasgrid.families.statement.measure import observe
 from biasgrid.families.statement.statistics import IN_CASES, statistics
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.groups.measure import CURVE
-from biasgrid.stats.cell import Found, Settings
+from biasgrid.groups.tables import CURVE
+from biasgrid.stats.settings import Found, StatisticsSettings
 from biasgrid.tables.files import validate
 from biasgrid.tables.metric import NOT_MEASURABLE
-from biasgrid.tables.statistics import ROW, STATISTICS, TABLES
+from biasgrid.tables.statistics import ROW, STATISTICS, STATISTICS_TABLES
 
 TEMPLATES, TERMS = 6, 2
 UNITS = {name: measure.unit for name, measure in measures_of_groups("classes", 0.1, ("template",)).items()}
-SETTINGS = Settings(clusters=[0, 0, 1, 2, 3, 4], units=UNITS, permutations=99)
+SETTINGS = StatisticsSettings(clusters=[0, 0, 1, 2, 3, 4], units=UNITS, permutations=99)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, Found]
 
 def test_every_measure_has_a_row_for_all_that_it_may_generalise_over(cell: tuple[pl.DataFrame, Found]) -> None:
     measures, found = cell
-    for name, schema in TABLES.items():
+    for name, schema in STATISTICS_TABLES.items():
         validate(getattr(found, name), schema, name)
     asked = measures.filter(pl.col("measure").is_in(list(UNITS)))
     assert len(asked) > 100
@@ -108,7 +108,7 @@ def test_nothing_said_is_a_table_without_numbers() -> None:
         {"measure": ["gap"], "options": [""], "value": [0.5], "n": [3], "flag": [None]},
         schema_overrides={"n": pl.Int64, "flag": pl.String},
     ).with_columns(pl.lit(None, STATISTICS.columns[key].dtype.type).alias(key) for key in ROW[2:])
-    rows = fitted(with_all(pl.DataFrame(), measures, Settings(units={"gap": None})), "statistics", "m", "d")
+    rows = fitted(with_all(pl.DataFrame(), measures, StatisticsSettings(units={"gap": None})), "statistics", "m", "d")
     validate(rows, STATISTICS, "statistics")
     assert rows["generalises_to"].to_list() == ["templates", "subjects", "all"]
     assert rows["low"].null_count() == 3
@@ -122,7 +122,7 @@ def test_saying_yes_to_all_is_acquiescence_and_no_agreement(tmp_path: Path) -> N
     options = {"measures": None, "failure_threshold": 0.1, "mode": None}
     measures = measured_statements(instances, predictions)
     units = {"agreement": "difference", "acquiescence": "difference", "yes_rate": "share"}
-    settings = Settings(clusters=[0, 0, 1, 1], units=units, permutations=99)  # type: ignore[arg-type]
+    settings = StatisticsSettings(clusters=[0, 0, 1, 1], units=units, permutations=99)  # type: ignore[arg-type]
     rows = statistics(observe(instances, predictions, options), measures, options, settings).statistics
     whole = rows.filter(pl.col("group").is_null(), pl.col("bias_type").is_null())
     found = {row["measure"]: row for row in whole.iter_rows(named=True)}

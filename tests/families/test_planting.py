@@ -9,7 +9,7 @@ from training import TASKS, instances_of
 from biasgrid.families.synthetic import SyntheticBias, line_of_answers, words_of, write_synthetic
 from biasgrid.families.underspecified import synthetic as family
 from biasgrid.tables.files import read_table
-from biasgrid.tables.synthetic import SYNTHETIC
+from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.corpora import words_for
 
 CORPORA = {"question-answering": "questions.json", "fill-mask": "lines.txt"}

@@ -8,17 +8,17 @@ from biasgrid.families.grouped import tables_of_groups
 from biasgrid.families.shown import ShownCell
 from biasgrid.families.statement.payload import cell_payload
 from biasgrid.families.tabled import MOST_ROWS, tabled
-from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, table_of_cell
 from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.uncertainty import with_uncertainty
 
 NUMBERS = {"low": pl.Float64, "high": pl.Float64}
 
 
 def certain(measures: pl.DataFrame) -> pl.DataFrame:
-    return with_certainty(measures, empty_table(STATISTICS))
+    return with_uncertainty(measures, empty_table(STATISTICS))
 
 
 @pytest.fixture(scope="module")

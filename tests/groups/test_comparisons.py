@@ -12,7 +12,7 @@ from biasgrid.groups.combinations import Combination, ImpossibleCombination, pos
 from biasgrid.groups.confusion import AVERAGES
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Mode, Records, Sort, SubjectOutputs, TargetOutputs
 from biasgrid.groups.scores import SCORES, Argument, score_records
-from biasgrid.groups.tables import compare, score_groups
+from biasgrid.groups.tables import compare_groups, score_groups
 
 SORTS: tuple[Sort, ...] = ("classes", "words", "answers", "subjects")
 MODES: tuple[Mode, ...] = ("group", "counterfactual")
@@ -71,7 +71,7 @@ def test_every_comparison_is_that_of_a_plain_loop(combination: Combination, mode
     score, distance, comparison = combination
     records = data.draw(random_records(SCORES[score].of[0]))
     argument = data.draw(st.sampled_from(arguments_of(score)))
-    found = compare(score_records(records, score, argument), distance, comparison, mode)
+    found = compare_groups(score_records(records, score, argument), distance, comparison, mode)
     plain = plain_comparison(records, score, argument, distance, comparison, mode)
     found = found.with_columns(pl.col("value").fill_null(np.nan))
     rows = {(row["bias_type"], row["group"]): (row["value"], row["n"], row["left_out"]) for row in found.to_dicts()}
@@ -86,7 +86,7 @@ def test_parts_make_up_the_whole(records: Records, mode: Mode) -> None:
     scored = score_records(records, "mean_class_probability")
 
     def by_bias_type(distance: str, comparison: str) -> dict[str, list[float]]:
-        found = compare(scored, distance, comparison, mode).with_columns(pl.col("value").fill_null(np.nan))
+        found = compare_groups(scored, distance, comparison, mode).with_columns(pl.col("value").fill_null(np.nan))
         found = found.group_by("bias_type").agg("value")
         return dict(found.rows())
 
@@ -101,7 +101,7 @@ def test_parts_make_up_the_whole(records: Records, mode: Mode) -> None:
 
 def test_the_mean_is_over_cases_and_not_over_records() -> None:
     scored = score_records(classified({"red": [[0.5], [0.2] * 4], "blue": [[0.9], [0.4]]}), "mean_class_probability")
-    row = compare(scored, "absolute", "pairwise", "counterfactual").row(0, named=True)
+    row = compare_groups(scored, "absolute", "pairwise", "counterfactual").row(0, named=True)
     assert row == {
         "measure": "distance",
         "options": "score=mean_class_probability, distance=absolute, comparison=pairwise, mode=counterfactual",
@@ -117,10 +117,10 @@ def test_the_mean_is_over_cases_and_not_over_records() -> None:
 def test_cases_whose_scores_sum_to_zero_are_left_out_and_counted() -> None:
     right, wrong = [0.9], [0.1]
     scored = score_records(classified({"red": [right, wrong, wrong], "blue": [right, right, wrong]}), "accuracy")
-    row = compare(scored, "divergence", "multi_group", "counterfactual").row(0, named=True)
+    row = compare_groups(scored, "divergence", "multi_group", "counterfactual").row(0, named=True)
     assert (row["value"], row["n"], row["left_out"]) == (pytest.approx((0 + 0.5) / 2), 2, 1)
     never = score_records(classified({"red": [wrong], "blue": [wrong]}), "accuracy")
-    row = compare(never, "divergence", "multi_group", "group").row(0, named=True)
+    row = compare_groups(never, "divergence", "multi_group", "group").row(0, named=True)
     assert (row["value"], row["n"], row["left_out"]) == (None, 0, 2)
 
 
@@ -132,9 +132,9 @@ def test_records_without_the_target_are_left_out_and_counted() -> None:
     ]
     probabilities = np.array([[0.1, 0.2], [0.3, 0.6], [0.5, np.nan], [0.7, np.nan]])
     scored = score_records(records_of(rows, TargetOutputs(probabilities, probabilities > 1)), "likelihood", 1)
-    rows = compare(scored, "wasserstein", "pairwise", "counterfactual").select("value", "n", "left_out").rows()
+    rows = compare_groups(scored, "wasserstein", "pairwise", "counterfactual").select("value", "n", "left_out").rows()
     assert rows == [(pytest.approx(0.4), 1, 1)]
-    assert compare(scored, "wasserstein", "pairwise", "group").select("n", "left_out").rows() == [(2, 2)]
+    assert compare_groups(scored, "wasserstein", "pairwise", "group").select("n", "left_out").rows() == [(2, 2)]
 
 
 def test_group_scores_stand_beside_that_of_the_whole_bias_type() -> None:
@@ -150,6 +150,6 @@ def test_group_scores_stand_beside_that_of_the_whole_bias_type() -> None:
 def test_what_cannot_be_is_refused_where_it_is_computed_too() -> None:
     records = classified({"red": [[0.5]], "blue": [[0.5]]})
     with pytest.raises(ImpossibleCombination, match="the score 'accuracy' is one number per group"):
-        compare(score_records(records, "accuracy"), "wasserstein", "pairwise", "group")
+        compare_groups(score_records(records, "accuracy"), "wasserstein", "pairwise", "group")
     with pytest.raises(ValueError, match="class_probability has no one number for a pool"):
         score_groups(score_records(records, "class_probability"))

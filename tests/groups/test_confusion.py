@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from biasgrid.groups.confusion import AVERAGES, Average, Rate, averaged, f1, precision, recall
+from biasgrid.groups.confusion import AVERAGES, Average, Rate, average_rate, f1, precision, recall
 from biasgrid.groups.records import Pools
 
 
@@ -23,7 +23,7 @@ def test_every_pool_has_scikit_learns_number(
     label = st.integers(0, 1 if average == "binary" else 3)
     triples = data.draw(st.lists(st.tuples(label, label, st.integers(0, 4)), min_size=1, max_size=12))
     gold, predicted, pool = np.array(triples, dtype=np.int64).T
-    found = averaged(rate, average, gold, predicted, Pools(pool, 6))
+    found = average_rate(rate, average, gold, predicted, Pools(pool, 6))
     for number, value in enumerate(found):
         here = pool == number
         if not here.any():

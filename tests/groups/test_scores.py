@@ -5,10 +5,10 @@ import pytest
 from small_records import classified, records_of
 
 from biasgrid.base.faults import UserError
-from biasgrid.groups.modes import ALL_CASES
+from biasgrid.groups.combinations import ALL_CASES
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Records, TargetOutputs
 from biasgrid.groups.scores import Argument, score_records
-from biasgrid.groups.tables import compare, score_groups
+from biasgrid.groups.tables import compare_groups, score_groups
 from biasgrid.groups.text_match import exact_match, token_f1
 
 
@@ -85,7 +85,7 @@ def test_rates_of_a_class_are_langfairs(
     outputs = ClassOutputs(np.eye(2)[[row[2] for row in rows]], np.array([row[1] for row in rows]))
     scored = score_records(records_of(keys, outputs), score, 1)
     assert score_groups(scored).drop_nulls("group")["value"].to_list() == pytest.approx(rates)
-    apart, smaller_by_larger = (compare(scored, name, "pairwise", ALL_CASES) for name in ("absolute", "ratio"))
+    apart, smaller_by_larger = (compare_groups(scored, name, "pairwise", ALL_CASES) for name in ("absolute", "ratio"))
     assert apart["value"].to_list() == [pytest.approx(difference, abs=1e-12)]
     assert smaller_by_larger["value"].to_list() == [pytest.approx(min(ratio, 1 / ratio))]
     assert (apart["measure"].item(), smaller_by_larger["measure"].item()) == ("distance", "ratio")
@@ -93,10 +93,10 @@ def test_rates_of_a_class_are_langfairs(
 
 def test_a_rate_has_no_value_where_nothing_counts_in_it_and_a_ratio_none_between_zeros() -> None:
     scored = score_records(classified({"red": [[0.2]], "blue": [[0.9]]}, gold=0), "false_negative_rate", 1)
-    assert compare(scored, "absolute", "pairwise", ALL_CASES).row(0)[-3:] == (None, 0, 2)
+    assert compare_groups(scored, "absolute", "pairwise", ALL_CASES).row(0)[-3:] == (None, 0, 2)
     scored = score_records(classified({"red": [[0.9]], "blue": [[0.8]]}), "false_negative_rate", 1)
-    assert compare(scored, "absolute", "pairwise", ALL_CASES).row(0)[-3:] == (0, 2, 0)
-    assert compare(scored, "ratio", "pairwise", ALL_CASES).row(0)[-3:] == (None, 0, 2)
+    assert compare_groups(scored, "absolute", "pairwise", ALL_CASES).row(0)[-3:] == (0, 2, 0)
+    assert compare_groups(scored, "ratio", "pairwise", ALL_CASES).row(0)[-3:] == (None, 0, 2)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from worlds import Array
 
-from biasgrid.stats.cell import Settings, without_columns
 from biasgrid.stats.compare.all_pairs import compare_models
-from biasgrid.stats.compare.cells import Cell
-from biasgrid.stats.jackknife import left_out
+from biasgrid.stats.compare.cells import ComparedCell
+from biasgrid.stats.estimate import leave_one_out
 from biasgrid.stats.null import corrected_statistic, strength_of
-from biasgrid.tables.comparison import TABLES as TABLES_OF_COMPARISON
+from biasgrid.stats.settings import StatisticsSettings, jackknife_columns
+from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.files import empty_table, write_table
 from biasgrid.tables.metric import Mark
 from biasgrid.tables.provenance import provenance
@@ -39,7 +39,7 @@ def numbers_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame
     if clusters > 2:
         each = np.array([whole(np.delete(values, cluster, axis=-1)) for cluster in range(clusters)]).T
     tables = [
-        pl.DataFrame({"measure": ["mu_corrected", "strength"], "value": whole(values), **without_columns(each)}),
+        pl.DataFrame({"measure": ["mu_corrected", "strength"], "value": whole(values), **jackknife_columns(each)}),
         parts({"subject": names}, values.mean(axis=1), counts.mean(axis=1)),
         parts(
             {"subject": np.repeat(names, len(attributes)), "attribute": np.tile(attributes, len(names))},
@@ -56,16 +56,16 @@ def numbers_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame
 
 def parts(names: dict[str, Any], sums: Array, counts: Array) -> pl.DataFrame:
     """Gamma of parts, shape (parts, clusters)."""
-    columns = without_columns(left_out(sums, counts), moderated=True)
+    columns = jackknife_columns(leave_one_out(sums, counts), moderated=True)
     return pl.DataFrame({**names, "measure": "gamma", "value": sums.mean(axis=1), **columns})
 
 
-def cell_of(model: str, values: Array, **facts: Any) -> Cell:
+def cell_of(model: str, values: Array, **facts: Any) -> ComparedCell:
     """A cell of associations by cluster, asked with the templates of all others unless `facts` say otherwise."""
-    return Cell(model, numbers_of(values, facts.pop("subjects", None)), **{"templates": "the same", **facts})
+    return ComparedCell(model, numbers_of(values, facts.pop("subjects", None)), **{"templates": "the same", **facts})
 
 
-def write_results(folder: Path, cells: list[Cell], dataset: str = "world") -> Path:
+def write_results(folder: Path, cells: list[ComparedCell], dataset: str = "world") -> Path:
     """Writes the tables by which the command compares models."""
     settings = {"level": 0.95, "permutations": 1999, "seed": 0, "fdr": "bh"}
     for cell in cells:
@@ -76,7 +76,7 @@ def write_results(folder: Path, cells: list[Cell], dataset: str = "world") -> Pa
             ("variances", empty_table(VARIANCES), VARIANCES),
         ):
             write_table(table, folder / name / dataset / f"{cell.model}.parquet", schema, provenance(**said))
-    found = compare_models(dataset, cells, Settings(), MARKS)
+    found = compare_models(dataset, cells, StatisticsSettings(), MARKS)
     marks = {measure: [asdict(mark) for mark in known] for measure, known in MARKS.items()}
     for name, schema in TABLES_OF_COMPARISON.items():
         facts = provenance(statistics=settings, marks=marks)

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from biasgrid.jobs.fork_server import begin_starter
-from biasgrid.jobs.start import ADDRESS, ending_of
+from biasgrid.jobs.fork_server import start_fork_server
+from biasgrid.jobs.start import FORK_SERVER_ADDRESS, ending_of
 
 SCRIPT = Path(__file__).with_name("run_snakemake.py")
 NEEDS = ("snakemake.cli", "snakemake.report.html_reporter", "jinja2", "jsonschema", "nbformat", "requests", "pydantic")
@@ -27,13 +27,13 @@ PATIENCE = 1800
 @cache
 def starter_for(purpose: str) -> str:
     """Starts a starter of this process, one for each purpose; returns what tells jobs where it is."""
-    begin_starter()
-    return os.environ.pop(ADDRESS)
+    start_fork_server()
+    return os.environ.pop(FORK_SERVER_ADDRESS)
 
 
 def shared_starter() -> dict[str, str]:
     """What lets the runs of tests share a starter, in the environment of each."""
-    return {ADDRESS: starter_for("jobs")}
+    return {FORK_SERVER_ADDRESS: starter_for("jobs")}
 
 
 def copy_of_snakemake(arguments: Sequence[str], folder: Path, environment: dict[str, str]) -> tuple[str, int]:

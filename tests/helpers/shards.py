@@ -11,15 +11,15 @@ import pytest
 import torch
 from small_tables import with_keys
 
-from biasgrid.inference.checkpoints.checkpoint import load_model
+from biasgrid.inference.checkpoints.checkpoint import load_recorded_model
 from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.answer_store import AnswerStore
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.inference.models.registry import BACK_ENDS
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, read_table, write_table
-from biasgrid.tables.instances import schema_of as schema_of_instances
+from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.provenance import largest_audit
 
 
@@ -112,7 +112,7 @@ class Cell:
         }
         capabilities = choices.pop("capabilities", None)
         named = {name: choices.pop(name) for name in standard if name in choices}
-        settings = Settings(task=self.task, choices=choices, **(standard | named))
+        settings = InferenceSettings(task=self.task, choices=choices, **(standard | named))
         files = ShardFiles(
             self.folder / "instances.parquet",
             self.folder / "model.json",
@@ -153,7 +153,7 @@ def hook_model(monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor],
     """Calls a function with the token ids (rows, length) of every batch before a model sees them."""
 
     def load(*arguments: Any) -> Any:
-        model = load_model(*arguments)
+        model = load_recorded_model(*arguments)
         model.register_forward_pre_hook(lambda _model, _args, inputs: before(inputs["input_ids"]), with_kwargs=True)
         return model
 

@@ -14,7 +14,7 @@ from shards import Cell, asked
 from small_tables import polars_schema, with_keys
 
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.tables.instances import TEXTS, schema_of
+from biasgrid.tables.instances import TEXTS, instances_schema
 
 FOLDER = golden.FOLDER.parent / "biaxposer"
 
@@ -27,7 +27,9 @@ def cases_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Instances with the given columns; those that models do not read hold anything. `targets` are candidates."""
     most = max(len(row.get("targets") or ()) for row in rows)
     candidates = [f"candidate{place + 1}" for place in range(most)]
-    schema = polars_schema(schema_of(KEYS, dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(candidates, pl.Categorical)))
+    schema = polars_schema(
+        instances_schema(KEYS, dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(candidates, pl.Categorical))
+    )
     keys = {"case": 0, "template": 0, "bias_type": "age", "group": "old", "term": "old man"}
     each = [{"instance": number, **keys, **row} for number, row in enumerate(rows)]
     words = [dict(zip(candidates, row.get("targets") or (), strict=False)) for row in rows]

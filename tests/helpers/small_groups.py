@@ -8,12 +8,11 @@ import polars as pl
 from small_measures import table_of
 from small_records import records_of
 
-from biasgrid.groups.measure import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
+from biasgrid.groups.tables import measure_groups
 from biasgrid.tables.evidence import EVIDENCE
-from biasgrid.tables.measures import MEASURES, table_of_cell
-from biasgrid.tables.metric import written_options
-from biasgrid.tables.synthetic import SYNTHETIC
+from biasgrid.tables.measures import MEASURES, SYNTHETIC, table_of_cell
+from biasgrid.tables.metric import options_text
 
 BiasTypes = Mapping[str, Sequence[str]]
 """The groups of each bias type."""
@@ -69,7 +68,7 @@ def synthetic_slants(
         for bias_type, groups in bias_types.items()
         for shift, group in zip(np.linspace(-slant, slant, len(groups)), groups, strict=True)
     ]
-    options = written_options(score="mean_class_probability", mode="group")
+    options = options_text(score="mean_class_probability", mode="group")
     return table_of(SYNTHETIC, rows, dataset=dataset, measure="score", options=options)
 
 

@@ -11,8 +11,8 @@ import polars as pl
 from biasgrid.families.expansion import Expansion
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
-from biasgrid.tables.instances import Keys
-from biasgrid.tables.instances import schema_of as schema_of_instances
+from biasgrid.tables.instances import FamilyKeys
+from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
 
 
@@ -26,7 +26,7 @@ def polars_schema(schema: Any) -> dict[str, Any]:
     return {name: column.dtype.type for name, column in schema.columns.items()}
 
 
-def write_instances(instances: pl.DataFrame, path: Path, keys: Keys, **provenance: Any) -> None:
+def write_instances(instances: pl.DataFrame, path: Path, keys: FamilyKeys, **provenance: Any) -> None:
     """Writes instances of a family."""
     write_table(instances, path, schema_of_instances(keys, instances.schema), provenance)
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from biasgrid.stats.estimate import jackknife_of_means
 from biasgrid.stats.intervals import half_width, p_values
-from biasgrid.stats.jackknife import jackknife_of_means
-from biasgrid.stats.moderated import moderated
 from biasgrid.stats.multiplicity import false_discovery_rates
+from biasgrid.stats.variance import moderate_variances
 
 Array = npt.NDArray[np.float64]
 SUBJECTS, ATTRIBUTES = 11, 50
@@ -59,7 +59,7 @@ def judged(values: Array, alpha: float = 0.05) -> Tested:
     flat = values.reshape(-1, values.shape[-1])
     counts = np.ones_like(flat)
     variance, clusters = jackknife_of_means(flat, counts)
-    source, _ = moderated(variance, clusters.astype(np.float64))
+    source, _ = moderate_variances(variance, clusters.astype(np.float64))
     means = flat.mean(axis=1)
     p = p_values(means, [source])
     return Tested(means, half_width([source], alpha), p, false_discovery_rates(p))

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.inference.models.registry import BACK_ENDS, modules_of
+from biasgrid.inference.models.registry import BACK_ENDS, modules_of_entry
 from biasgrid.jobs import code_digest as digests
 
 WEIGHTS = {
-    task: modules_of(entry, entry.answers[0]) for (task, source), entry in BACK_ENDS.items() if source == "weights"
+    task: modules_of_entry(entry, entry.answers[0])
+    for (task, source), entry in BACK_ENDS.items()
+    if source == "weights"
 }
 """The modules that answer each task."""
 OF_ANSWERS = WEIGHTS["question-answering"]
@@ -20,7 +22,7 @@ OF_ANSWERS = WEIGHTS["question-answering"]
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the package, to be edited."""
-    copy = shutil.copytree(digests.PACKAGE, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
+    copy = shutil.copytree(digests.PACKAGE_FOLDER, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(digests, "PACKAGE", Path(copy))
     return Path(copy)
 
@@ -179,14 +181,14 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where parsed files are kept; nothing was parsed before."""
     monkeypatch.setattr(digests, "PARSED", tmp_path / "kept" / "parsed.json")
     monkeypatch.setattr(digests.sys, "dont_write_bytecode", False)
-    digests.parsed_before.cache_clear()
+    digests.read_parsed.cache_clear()
     yield digests.PARSED
-    digests.parsed_before.cache_clear()
+    digests.read_parsed.cache_clear()
 
 
 def as_a_new_process(script: Path) -> str:
     digests.read_code.cache_clear()
-    digests.parsed_before.cache_clear()
+    digests.read_parsed.cache_clear()
     return digests.code_digest(script)
 
 
@@ -235,6 +237,6 @@ def test_all_versions_of_python_give_one_digest(interpreter: str) -> None:
         capture_output=True,
         text=True,
         check=True,
-        env=os.environ | {"PYTHONPATH": str(digests.PACKAGE.parent)},
+        env=os.environ | {"PYTHONPATH": str(digests.PACKAGE_FOLDER.parent)},
     ).stdout.split()
     assert digested == [digests.code_digest(script) for script in scripts]

@@ -16,7 +16,14 @@ import pytest
 from project import ROOT
 
 from biasgrid.jobs.fork_server import ENVIRONMENT
-from biasgrid.jobs.start import ADDRESS, FIGURES, MODELS, STATISTICS, TABLES, TRAINING
+from biasgrid.jobs.start import (
+    FIGURE_MODULES,
+    FORK_SERVER_ADDRESS,
+    MODEL_MODULES,
+    STATISTICS_MODULES,
+    TABLE_MODULES,
+    TRAINING_MODULES,
+)
 
 SNAKEMAKE = """
 import os, sys, time
@@ -102,7 +109,7 @@ def start(snakemake: subprocess.Popen[str], tmp_path: Path) -> Callable[..., sub
         return subprocess.Popen(
             [sys.executable, str(script)],
             cwd=tmp_path,
-            env=os.environ | {ADDRESS: address} | environment,
+            env=os.environ | {FORK_SERVER_ADDRESS: address} | environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -161,14 +168,18 @@ def test_a_run_uses_the_starter_that_it_is_told_of(snakemake: subprocess.Popen[s
     assert snakemake.stdout is not None
     address = snakemake.stdout.readline().strip()
     again = subprocess.run(
-        [sys.executable, "-c", SNAKEMAKE], env=os.environ | {ADDRESS: address}, input="", capture_output=True, text=True
+        [sys.executable, "-c", SNAKEMAKE],
+        env=os.environ | {FORK_SERVER_ADDRESS: address},
+        input="",
+        capture_output=True,
+        text=True,
     )
     assert again.stdout.strip() == address
 
 
 @pytest.mark.parametrize("address", ["", f"{sys.executable}:/no/socket", "/another/python:/no/socket"])
 def test_without_a_starter_a_script_runs_by_itself(start: Callable[..., subprocess.Popen[str]], address: str):
-    script = start(TELL, **{ADDRESS: address})
+    script = start(TELL, **{FORK_SERVER_ADDRESS: address})
     facts = told(script)
     assert facts["pid"] == script.pid
     assert not facts["imported"]
@@ -286,7 +297,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-for name in {sorted({*TABLES, *FIGURES, *MODELS, *STATISTICS, *TRAINING})}:
+for name in {sorted({*TABLE_MODULES, *FIGURE_MODULES, *MODEL_MODULES, *STATISTICS_MODULES, *TRAINING_MODULES})}:
     import_module(name)
 print(*sorted({{(task / "comm").read_text().strip() for task in list(Path("/proc/self/task").iterdir())[1:]}}))
 print("polars" in sys.modules, sys.modules["torch"].cuda.is_initialized())

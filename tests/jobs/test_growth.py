@@ -9,7 +9,7 @@ from project import ROOT
 
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families import FAMILIES
-from biasgrid.inference.models.registry import BACK_ENDS, modules_of
+from biasgrid.inference.models.registry import BACK_ENDS, modules_of_entry
 from biasgrid.jobs import code_digest as digests
 from biasgrid.report.figures.registry import figures
 
@@ -27,7 +27,7 @@ EVERY_FAMILY = [
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the package, to be added to."""
-    copy = shutil.copytree(digests.PACKAGE, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
+    copy = shutil.copytree(digests.PACKAGE_FOLDER, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(digests, "PACKAGE", Path(copy))
     yield Path(copy)
     digests.read_code.cache_clear()
@@ -39,7 +39,7 @@ def digests_of_rules() -> dict[tuple[str, ...], str]:
     asked: dict[tuple[str, ...], list[str]] = {(path.stem,): [] for path in SCRIPTS.glob("*.py")}
     asked |= {(rule, family): [f"biasgrid.families.{family}.{STAGES[rule]}"] for rule, family in EVERY_FAMILY}
     asked |= {
-        ("predict", task): modules_of(entry, entry.answers[0])
+        ("predict", task): modules_of_entry(entry, entry.answers[0])
         for (task, source), entry in BACK_ENDS.items()
         if source == "weights"
     }

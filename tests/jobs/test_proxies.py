@@ -2,8 +2,8 @@
 
 import pytest
 
+from biasgrid.base.addresses import report_proxies
 from biasgrid.base.faults import InputError
-from biasgrid.jobs.proxies import report_proxies
 
 ADDRESSES = [
     "https://api.example.org/v1",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from biasgrid.base.faults import out_of_memory
-from biasgrid.jobs.resubmission import LONGEST, tries
+from biasgrid.jobs.interruption import LONGEST_LOG, tries
 
 TIME = "slurmstepd-n1: error: *** JOB 1 ON n1 CANCELLED AT 2026-11-22T14:33:49 DUE TO TIME LIMIT ***\n"
 WATCHED = """\
@@ -52,8 +52,8 @@ def write(folder: Path, *logs: str) -> list[Path]:
         (PREEMPTED, 1, 1),
         (OTHER, 1, 1),
         (GPU, 1, 1),
-        (GROUPS + "x" * LONGEST, 1, 1),
-        ("x" * LONGEST + TIME, 1, 2),
+        (GROUPS + "x" * LONGEST_LOG, 1, 1),
+        ("x" * LONGEST_LOG + TIME, 1, 2),
     ],
 )
 def test_what_was_short_is_read_from_the_end_of_the_log(tmp_path: Path, log: str, memory: int, time: int) -> None:

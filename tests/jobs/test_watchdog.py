@@ -8,7 +8,7 @@ from pathlib import Path
 
 HANGS = """
 import logging, time
-from biasgrid.jobs.watchdog import Watchdog
+from biasgrid.jobs.progress import Watchdog
 logging.basicConfig(filename={log!r})
 def hang_here():
     time.sleep(600)
@@ -29,7 +29,7 @@ def test_a_hanging_process_ends_and_says_where_it_hung(tmp_path: Path):
 
 FED = """
 import time
-from biasgrid.jobs.watchdog import Watchdog
+from biasgrid.jobs.progress import Watchdog
 with Watchdog("bert", 1) as watchdog:
     for _ in range(12):
         time.sleep(0.1)

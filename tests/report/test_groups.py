@@ -12,13 +12,12 @@ from small_measures import measures_of
 
 from biasgrid.families.shown import examples_of
 from biasgrid.families.underspecified.declared import ABOUT, MEASURES
-from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
-from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
 from biasgrid.groups.selection import pairwise_options
 from biasgrid.report.content import MeasureTable, dataset_section
 from biasgrid.report.published import read_published
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
-from biasgrid.tables.metric import written_options
+from biasgrid.tables.metric import options_text
 
 SCORE = "probability of the right class"
 PUBLISHED = Path(__file__).parents[2] / "reference" / "unqover_published.json"
@@ -110,7 +109,7 @@ def test_further_comparisons_are_about_the_same_score_and_threshold(measures: pl
     }
     values = values_of(table, "faith", "strong")
     score = "mean_class_probability"
-    pooled = written_options(score=score, distance="absolute", comparison="pairwise", mode="group")
+    pooled = options_text(score=score, distance="absolute", comparison="pairwise", mode="group")
     assert values["distance", pooled] == (
         summary_of(RUN, measures).filter(model="strong", bias_type="faith", options=pooled)["value"].item()
     )
@@ -131,7 +130,7 @@ def test_positions_have_a_column_where_cases_have_some(measures: pl.DataFrame) -
         measure="distance",
         options=pairwise_options(measures),
     )
-    options = written_options(score="mean_class_probability", distance="absolute", mode="counterfactual")
+    options = options_text(score="mean_class_probability", distance="absolute", mode="counterfactual")
     positions = pairwise.with_columns(measure=pl.lit("position"), options=pl.lit(options), value=0.0625)
     (table,) = shown(pl.concat([measures, positions]), "further")
     assert values_of(table, "land", "strong")["position", options] == 0.0625

@@ -22,8 +22,8 @@ from biasgrid.report.page import number_format
 from biasgrid.report.published import PUBLISHED_SCHEMA, published_measures, published_rows, read_published
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE
+from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.synthetic import SYNTHETIC
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 

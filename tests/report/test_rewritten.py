@@ -18,12 +18,12 @@ from biasgrid.families.rewriting.payload import cell_payload
 from biasgrid.families.rewriting.payload import evidence as texts_of
 from biasgrid.families.shown import ShownCell
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
-from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES as MEASURES_TABLE
 from biasgrid.tables.measures import table_of_cell
 from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.uncertainty import with_uncertainty
 
 RUN = ReportRun(
     title="Letters",
@@ -58,7 +58,7 @@ def tables_of(folder: Path, answers: Mapping[str, Sequence[str]], **keys: Any) -
 
 
 def shown_cell(tables: Mapping[str, pl.DataFrame]) -> ShownCell:
-    measures = with_certainty(tables["measures"], empty_table(STATISTICS))
+    measures = with_uncertainty(tables["measures"], empty_table(STATISTICS))
     return ShownCell(measures, tables["examples"], empty_table(EVIDENCE_PARTS))
 
 

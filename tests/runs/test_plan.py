@@ -15,7 +15,7 @@ from biasgrid.config import Config, load_word_lists, parse_config, read_config
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.inference.checkpoints.fetch import make_record
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.masked.back_end import FillMask
 from biasgrid.inference.models.masked.one_token import are_one_token
 from biasgrid.runs.counts import Estimate, InstancesToAsk
@@ -127,7 +127,7 @@ def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
     assert cell.instances == Estimate(PEOPLE / 2)
     speed = {"precision": "float32", "token_budget": 512, "device": "cpu", "seconds_without_progress": 60}
     question = config.question("masked", "people")
-    settings = Settings("masked", "fill-mask", **speed, answer=question.answer, choices=question.settings)
+    settings = InferenceSettings("masked", "fill-mask", **speed, answer=question.answer, choices=question.settings)
     back_end = FillMask.load(make_record(**config.source_of_model("masked")), settings)
     encoded = back_end.encode(expanded(config, "people", "lm-tiny"), whole=False)
     assert cell.tokens.value == pytest.approx(encoded.rows.lengths.sum())

@@ -11,22 +11,21 @@ import pytest
 from golden_statistics import FOLDER, all_of, assert_golden, frames_of_golden, numbers_of, observations_of
 
 from biasgrid.families.underspecified.statistics import statistics
-from biasgrid.groups.keyed import records_of
 from biasgrid.groups.records import SubjectOutputs
-from biasgrid.groups.uncertainty.differences import differences
+from biasgrid.groups.tables import records_of
+from biasgrid.groups.uncertainty.differences import difference_rows
 from biasgrid.groups.uncertainty.matrix import TermScores, scores_of_terms
-from biasgrid.groups.uncertainty.permutation import deal
+from biasgrid.groups.uncertainty.permutation import permute_groups
 from biasgrid.groups.uncertainty.scores import failures_over_clusters
-from biasgrid.stats import jackknife
-from biasgrid.stats.cell import Found, Settings
-from biasgrid.stats.failures import effective_interval
-from biasgrid.stats.intervals import Source, half_width, p_values
-from biasgrid.stats.jackknife import jackknife_of_means
-from biasgrid.stats.moderated import prior_of
+from biasgrid.stats import estimate
+from biasgrid.stats.estimate import jackknife_of_means
+from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
 from biasgrid.stats.null import splits
-from biasgrid.stats.power import minimal_effect
-from biasgrid.tables.metric import written_options
+from biasgrid.stats.power import minimal_detectable_effect
+from biasgrid.stats.settings import Found, StatisticsSettings
+from biasgrid.stats.variance import variance_prior
+from biasgrid.tables.metric import options_text
 
 CELLS = ["within", "within-other-model", "across", "two-sorts-of-templates", "one-template", "censored"]
 WEAK = [*CELLS, "across-weak"]
@@ -41,14 +40,14 @@ def with_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
 
     It tells in the eta and win_ratio of `within` alone.
     """
-    monkeypatch.setattr(jackknife, "ROUNDING", 0.0)
+    monkeypatch.setattr(estimate, "ROUNDING", 0.0)
 
 
 @cache
 def found_of(name: str) -> Found:
     observations = observations_of(name)
     clusters = frames_of_golden(numbers_of(name), 1 + int(observations["template"].max()))
-    return statistics(observations, pl.DataFrame(), {}, Settings(clusters=clusters))
+    return statistics(observations, pl.DataFrame(), {}, StatisticsSettings(clusters=clusters))
 
 
 def rows_of(name: str, measure: str, generalises_to: str, keys: dict[str, list[str]]) -> pl.DataFrame:
@@ -162,7 +161,9 @@ def test_variances(name: str) -> None:
         assert_golden(rows.filter(name=index)["value"].item(), components[index], index)
     prior_df = rows.filter(name="prior_df")["value"].item()
     noise = rows.filter(name="noise_sd")["value"].item()
-    enough = (clusters for clusters in range(2, 1001) if minimal_effect(noise**2, prior_df, clusters) <= 0.05)
+    enough = (
+        clusters for clusters in range(2, 1001) if minimal_detectable_effect(noise**2, prior_df, clusters) <= 0.05
+    )
     assert next(enough, None) == golden["plan"]["templates_for_0.05"]
 
 
@@ -185,7 +186,7 @@ def test_splits(clusters: str) -> None:
 @pytest.mark.parametrize("golden", FUNCTIONS["prior of variances"])
 def test_prior(golden: dict[str, Any]) -> None:
     df = np.broadcast_to(np.asarray(golden["df"], dtype=np.float64), (len(golden["s2"]),))
-    prior = prior_of(np.array(golden["s2"]), df)
+    prior = variance_prior(np.array(golden["s2"]), df)
     assert_golden([prior.df, prior.variance], [golden["d0"], golden["s0_squared"]], "prior")
 
 
@@ -198,7 +199,7 @@ def test_adjusted() -> None:
 @pytest.mark.parametrize("golden", FUNCTIONS["several sources"])
 def test_several_sources(golden: dict[str, Any]) -> None:
     variances, df = golden["variances"], [float(each) for each in golden["df"]]
-    sources = [Source(np.array([one]), np.array([other])) for one, other in zip(variances, df, strict=True)]
+    sources = [VarianceSource(np.array([one]), np.array([other])) for one, other in zip(variances, df, strict=True)]
     assert_golden(half_width(sources, 0.05), golden["half_width_95"], "half width")
     assert_golden(p_values(np.array([golden["value"]]), sources), golden["p"], "over_p")
 
@@ -208,13 +209,13 @@ def test_failure_intervals(golden: dict[str, Any]) -> None:
     failed, cases = (np.array([golden[name]], dtype=np.float64) for name in ("failed", "cases"))
     variance, clusters = jackknife_of_means(failed, cases)
     rate, count = failed.sum(axis=1) / cases.sum(axis=1), cases.sum(axis=1)
-    low, high, worth = effective_interval(rate, count, variance, clusters, 0.05)
+    low, high, worth = wilson_interval(rate, count, variance, clusters, 0.05)
     assert_golden([rate[0], low[0], high[0], worth[0]], [golden[n] for n in ("value", "low", "high", "effective")], "")
 
 
 @pytest.mark.parametrize("golden", FUNCTIONS["minimal effects"])
 def test_minimal_effects(golden: dict[str, Any]) -> None:
-    found = minimal_effect(golden["s2"], float(golden["d0"]), golden["families"], golden["alpha"])
+    found = minimal_detectable_effect(golden["s2"], float(golden["d0"]), golden["families"], golden["alpha"])
     assert_golden(found, golden["value"], "effect")
 
 
@@ -230,7 +231,7 @@ def golden_groups() -> tuple[dict[str, Any], TermScores]:
 @pytest.mark.parametrize("generalises_to", ["templates", "all"])
 def test_differences_of_groups(generalises_to: str) -> None:
     numbers, scores = golden_groups()
-    golden, rows = numbers["pairs"], differences(scores, Settings()).filter(generalises_to=generalises_to)
+    golden, rows = numbers["pairs"], difference_rows(scores, StatisticsSettings()).filter(generalises_to=generalises_to)
     assert rows.select("group", "other").to_dict(as_series=False) == {n: golden[n] for n in ("group", "other")}
     assert_golden(rows["value"], golden["value"], "value")
     for column in ("low", "high", "p", "q"):
@@ -239,7 +240,7 @@ def test_differences_of_groups(generalises_to: str) -> None:
 
 def test_dealing_terms() -> None:
     numbers, scores = golden_groups()
-    golden, dealing = numbers["calibrated"], deal(scores, 0.1, 1999, 0)
+    golden, dealing = numbers["calibrated"], permute_groups(scores, 0.1, 1999, 0)
     assert dealing is not None
     assert (dealing.exact, dealing.tried) == (True, golden["regroupings"])
     names = {
@@ -257,9 +258,9 @@ def test_failures_of_groups() -> None:
     cases = pl.read_parquet(FOLDER / "groups.parquet").with_columns(bias_type=pl.lit("letters"))
     records = records_of(cases, SubjectOutputs(cases["score"].to_numpy().reshape(-1, 1)))
     thresholds = sorted({each["threshold"] for each in numbers["failures"]})
-    rows = pl.concat(failures_over_clusters(records, lambda templates: templates, thresholds, Settings()))
+    rows = pl.concat(failures_over_clusters(records, lambda templates: templates, thresholds, StatisticsSettings()))
     for golden in numbers["failures"]:
-        options = written_options(difference=golden["difference"], threshold=golden["threshold"])
+        options = options_text(difference=golden["difference"], threshold=golden["threshold"])
         row = rows.filter(options=options).row(0, named=True)
         assert_golden(
             [row[name] for name in ("value", "low", "high")], [golden[n] for n in ("value", "low", "high")], ""

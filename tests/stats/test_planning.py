@@ -10,17 +10,16 @@ from worlds import Array
 
 from biasgrid.base.arrays import ratio
 from biasgrid.families.orders import Crossed, Listed, crossed, pairs_across
+from biasgrid.stats.estimate import jackknife_of_means
 from biasgrid.stats.intervals import half_width
-from biasgrid.stats.jackknife import jackknife_of_means
-from biasgrid.stats.moderated import moderated
-from biasgrid.stats.planning import Noise, clusters_for_width, precision_at, share_for
-from biasgrid.stats.power import minimal_effect
+from biasgrid.stats.power import NoiseEstimate, clusters_for_width, minimal_detectable_effect, precision_at, share_for
+from biasgrid.stats.variance import moderate_variances
 
 NAMES, ATTRIBUTES, CLUSTERS = 70, 70, 4
 """Of each list, and of the questions that are asked of their pairs."""
 PAIR = 0.3
 """Standard deviation of what is a pair's own, where subjects differ by 1 and clusters by 1 from each other."""
-NOISE = Noise(between=0.25, within=0.09, prior_df=8.0, clusters=4, units=280)
+NOISE = NoiseEstimate(between=0.25, within=0.09, prior_df=8.0, clusters=4, units=280)
 
 
 class Gender(NamedTuple):
@@ -63,7 +62,7 @@ def gender(seed: int, share: float) -> Gender:
     others = np.repeat([effects[NAMES:].mean(axis=0), effects[:NAMES].mean(axis=0)], NAMES, axis=0)
     flat = sums.reshape(-1, CLUSTERS), counts.reshape(-1, CLUSTERS)
     variance, clusters = jackknife_of_means(*flat)
-    source, _ = moderated(variance, clusters.astype(np.float64))
+    source, _ = moderate_variances(variance, clusters.astype(np.float64))
     half = np.nan_to_num(half_width([source], 0.05))
     found = np.nan_to_num(ratio(flat[0].sum(axis=1), flat[1].sum(axis=1)))
     return Gender(((effects - others) / 2).ravel(), found, half)
@@ -71,7 +70,9 @@ def gender(seed: int, share: float) -> Gender:
 
 def foretold(share: float) -> float:
     """The width that is foretold of a world of `gender`: half of utilities' variance is the partner's."""
-    return precision_at(Noise(0.25, 2 / 4 + PAIR**2, float("inf"), CLUSTERS, NAMES * CLUSTERS), share, 0.05).width
+    return precision_at(
+        NoiseEstimate(0.25, 2 / 4 + PAIR**2, float("inf"), CLUSTERS, NAMES * CLUSTERS), share, 0.05
+    ).width
 
 
 def test_a_hundredth_of_the_questions_of_names_tells_associations_half_as_well() -> None:
@@ -112,10 +113,10 @@ def test_more_is_told_by_more_and_no_sample_replaces_clusters() -> None:
 
 
 def test_the_whole_finds_what_a_cell_of_so_many_clusters_finds() -> None:
-    assert precision_at(NOISE, 1, 0.05).minimal_effect == minimal_effect(0.25, 8, 4)
+    assert precision_at(NOISE, 1, 0.05).minimal_effect == minimal_detectable_effect(0.25, 8, 4)
 
 
 @pytest.mark.parametrize("noise", [NOISE._replace(clusters=1), NOISE._replace(units=1.0)])
-def test_of_one_cluster_nothing_is_told(noise: Noise) -> None:
+def test_of_one_cluster_nothing_is_told(noise: NoiseEstimate) -> None:
     assert np.isnan(precision_at(noise, 1, 0.05)).all()
     assert share_for(noise, 100, 0.05) is None

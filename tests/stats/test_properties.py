@@ -12,11 +12,10 @@ from scipy.stats import false_discovery_control
 from swap_groups import design, with_scores
 
 from biasgrid.families.underspecified.statistics import statistics
-from biasgrid.stats.cell import Settings
-from biasgrid.stats.clusters import clusters_of, clusters_of_templates
+from biasgrid.stats.clusters import clusters_from_texts, clusters_of_templates, redundant_templates
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
 from biasgrid.stats.null import null_mean_of, splits
-from biasgrid.stats.redundancy import look_alikes
+from biasgrid.stats.settings import StatisticsSettings
 
 NAMES = ["s0", "s1", "s2", "s3"]
 KEYS = ["measure", "subject", "subject_group", "attribute", "attribute_group", "generalises_to"]
@@ -28,7 +27,10 @@ seeds = st.integers(0, 10_000)
 
 def found(groups: pl.DataFrame, scores: np.ndarray, clusters: int = 4, permutations: int = 99) -> pl.DataFrame:
     rows = statistics(
-        with_scores(groups, scores), pl.DataFrame(), {}, Settings(clusters=range(clusters), permutations=permutations)
+        with_scores(groups, scores),
+        pl.DataFrame(),
+        {},
+        StatisticsSettings(clusters=range(clusters), permutations=permutations),
     ).statistics
     missing = [pl.lit(None, pl.String).alias(key) for key in KEYS if key not in rows.columns]
     return rows.with_columns(missing).sort(KEYS, nulls_last=True)
@@ -133,24 +135,30 @@ def test_templates_that_say_nearly_the_same_are_told() -> None:
     scores = scores_of(1, len(groups)).reshape(5, -1, 8)
     scores[4] = 0.9 * scores[1] + 0.1 * scores[4]
     clusters = statistics(
-        with_scores(groups, scores.reshape(-1, 8)), pl.DataFrame(), {}, Settings(clusters=range(5), permutations=99)
+        with_scores(groups, scores.reshape(-1, 8)),
+        pl.DataFrame(),
+        {},
+        StatisticsSettings(clusters=range(5), permutations=99),
     ).clusters
-    (warning,) = look_alikes(clusters)
+    (warning,) = redundant_templates(clusters)
     assert warning.startswith("templates 1 and 4 say nearly the same")
     alone = [0, 1, 2, 3, 1]
     clusters = statistics(
-        with_scores(groups, scores.reshape(-1, 8)), pl.DataFrame(), {}, Settings(clusters=alone, permutations=99)
+        with_scores(groups, scores.reshape(-1, 8)),
+        pl.DataFrame(),
+        {},
+        StatisticsSettings(clusters=alone, permutations=99),
     ).clusters
-    assert look_alikes(clusters) == []
+    assert redundant_templates(clusters) == []
     assert clusters["templates"].to_list() == ["0", "1, 4", "2", "3"]
 
 
 def test_templates_that_differ_in_gender_alone_are_one_cluster() -> None:
     texts = ["A man met her.", "A woman met him.", "A child met her.", "A MAN met him."]
-    assert clusters_of(texts, "auto") == [0, 0, 1, 0]
-    assert clusters_of(texts, "none") == [0, 1, 2, 3]
-    assert clusters_of(texts, [[1, 3]]) == [0, 1, 2, 1]
-    assert clusters_of([], [[1, 3]]) == [0, 1, 2, 1]
+    assert clusters_from_texts(texts, "auto") == [0, 0, 1, 0]
+    assert clusters_from_texts(texts, "none") == [0, 1, 2, 3]
+    assert clusters_from_texts(texts, [[1, 3]]) == [0, 1, 2, 1]
+    assert clusters_from_texts([], [[1, 3]]) == [0, 1, 2, 1]
 
 
 def test_clusters_are_numbered_by_the_templates_that_are_there() -> None:

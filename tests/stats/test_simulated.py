@@ -7,9 +7,8 @@ import pytest
 from worlds import ATTRIBUTES, SUBJECTS, Array, centred, judged, world
 
 from biasgrid.base.arrays import ratio
-from biasgrid.stats.failures import effective_interval
-from biasgrid.stats.intervals import Source, half_width
-from biasgrid.stats.jackknife import jackknife, jackknife_of_means
+from biasgrid.stats.estimate import jackknife, jackknife_of_means
+from biasgrid.stats.intervals import VarianceSource, half_width, wilson_interval
 from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.null import corrected_statistic, statistic
 
@@ -70,7 +69,7 @@ def corrected_with_interval(values: Array) -> tuple[float, float]:
 
     without = [of(np.delete(values, cluster, axis=-1)) for cluster in range(clusters)]
     variance, _ = jackknife(np.array([without]))
-    return of(values), float(half_width([Source(variance, np.array([clusters - 1.0]))], 0.05)[0])
+    return of(values), float(half_width([VarianceSource(variance, np.array([clusters - 1.0]))], 0.05)[0])
 
 
 @pytest.mark.parametrize("strength", [0.0, 1.0])
@@ -100,7 +99,7 @@ def test_models_without_bias_do_not_differ_because_one_is_noisier() -> None:
         for find, rejected in ((lambda v: corrected_statistic(v.mean(axis=-1), v, "mu"), by_corrected), (mu_of, by_mu)):
             without = [find(np.delete(one, f, axis=-1)) - find(np.delete(other, f, axis=-1)) for f in range(7)]
             variance, _ = jackknife(np.array([without]))
-            half = half_width([Source(variance, np.array([6.0]))], 0.05)[0]
+            half = half_width([VarianceSource(variance, np.array([6.0]))], 0.05)[0]
             rejected.append(abs(find(one) - find(other)) > half)
     assert np.mean(by_corrected) <= 0.08
     assert np.mean(by_mu) >= 0.9
@@ -123,10 +122,10 @@ def test_intervals_over_several_sources_cover() -> None:
     assert np.mean(by_templates) < 0.5
 
 
-def of_means(values: Array) -> Source:
+def of_means(values: Array) -> VarianceSource:
     """The variance of a mean of independent units."""
     variance, units = jackknife_of_means(values[None], np.ones((1, len(values))))
-    return Source(variance, units - 1.0)
+    return VarianceSource(variance, units - 1.0)
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3])
@@ -139,7 +138,7 @@ def test_intervals_of_failure_rates_cover(rate: float) -> None:
         variance, clusters = jackknife_of_means(failed[None], cases[None].astype(np.float64))
         found, n = ratio(failed.sum(keepdims=True), cases.sum(keepdims=True)), cases.sum(keepdims=True)
         for of, chosen in ((variance, hits), (found * (1 - found) / n, by_cases)):
-            low, high, _ = effective_interval(found, n.astype(np.float64), of, clusters, 0.05)
+            low, high, _ = wilson_interval(found, n.astype(np.float64), of, clusters, 0.05)
             chosen.append(low[0] <= rate <= high[0])
     assert np.mean(hits) >= 0.9
     assert np.mean(by_cases) < 0.8

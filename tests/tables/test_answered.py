@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from small_tables import predictions_of
 
-from biasgrid.tables.answer_counts import how_answered
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
+from biasgrid.tables.summary import answer_counts
 
 
 def written(path: Path, kind: str, **columns: list[object]) -> Path:
@@ -29,15 +29,15 @@ def test_statuses_and_scorings_are_counted_over_shards(tmp_path: Path) -> None:
         tmp_path / "2.parquet", "choice", probabilities=[[1.0, 0.0], [None] * 2, [None] * 2], mass=[None] * 3,
         scored_by=["parsed"] * 3, status=["ok", "length", "length"], response=["A", "Well", "A man"],
     )  # fmt: skip
-    assert how_answered([scored, parsed]) == {
+    assert answer_counts([scored, parsed]) == {
         "answers": 5, "scored_by": {"logits": 2, "parsed": 3}, "status": {"length": 2, "ok": 1}, "mass": 0.5,
     }  # fmt: skip
     text = written(tmp_path / "3.parquet", "text", response=["Yes", ""], status=["ok", "empty"])
-    assert how_answered([text]) == {"answers": 2, "scored_by": {}, "status": {"empty": 1, "ok": 1}, "mass": None}
+    assert answer_counts([text]) == {"answers": 2, "scored_by": {}, "status": {"empty": 1, "ok": 1}, "mass": None}
 
 
 @pytest.mark.parametrize("kind", ["choice", "span"])
 def test_of_other_models_nothing_is_said(tmp_path: Path, kind: str) -> None:
     half = [0.5, 0.25]
     said = {"probabilities": [half]} if kind == "choice" else {"starts": [half], "ends": [half], "answer": ["Ann"]}
-    assert how_answered([written(tmp_path / "1.parquet", kind, **said)]) is None
+    assert answer_counts([written(tmp_path / "1.parquet", kind, **said)]) is None

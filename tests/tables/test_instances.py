@@ -11,7 +11,7 @@ from small_tables import write_instances
 from biasgrid.families.counterfactual import keys as counterfactual
 from biasgrid.families.underspecified import keys as underspecified
 from biasgrid.tables.files import TableError
-from biasgrid.tables.instances import read_asked, read_instances, schema_of
+from biasgrid.tables.instances import instances_schema, read_instances, read_requests
 
 ASKED = ["instance", "key", "system", "text", "text_pair"]
 
@@ -31,10 +31,10 @@ def test_a_family_reads_all_columns_or_some(path: Path) -> None:
 def test_models_read_the_same_columns_of_all_families(path: Path) -> None:
     ends = ["candidate1", "candidate2", "position1", "position2"]
     write_instances(one_list(3), path, underspecified.KEYS)
-    assert read_asked(path).columns == ASKED + ends
+    assert read_requests(path).columns == ASKED + ends
     cases = cases_of([{"text": "a [MASK]", "targets": ["x"]}, {"text": "b", "text_pair": "c", "targets": ["y", "z"]}])
     write_instances(cases, path, counterfactual.KEYS)
-    asked = read_asked(path)
+    asked = read_requests(path)
     assert asked.columns == ASKED + ends[:2]
     assert asked["candidate2"].to_list() == [None, "z"]
     assert asked.schema["text"] == asked.schema["text_pair"] == pl.Categorical
@@ -44,7 +44,7 @@ def test_models_read_the_same_columns_of_all_families(path: Path) -> None:
 @pytest.mark.parametrize("columns", [["candidate1", "candidate3"], ["candidate2"], ["position1", "position3"]])
 def test_no_candidate_or_position_is_left_out(path: Path, columns: list[str]) -> None:
     last = max(int(name[-1]) for name in columns)
-    names = [name for name in schema_of({}, dict.fromkeys(columns)).columns if name not in ASKED]
+    names = [name for name in instances_schema({}, dict.fromkeys(columns)).columns if name not in ASKED]
     assert names == [f"{columns[0][:-1]}{place}" for place in range(1, last + 1)]
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from biasgrid.tables import keys
-from biasgrid.tables.keys import Repetitions, digest_rows, met_again
+from biasgrid.tables.keys import Repetitions, digest_rows, repeated_digests
 
 SCHEMA = {
     **dict.fromkeys(("system", "text", "text_pair", "candidate1", "candidate2"), pl.Categorical),
@@ -75,7 +75,7 @@ def test_keys_are_the_same_where_repetitions_are_found_beforehand(
     monkeypatch.setattr(keys, "AT_ONCE", at_once)
     digests = digest_rows(cluster_of(rows))
     parts = [digests[at : at + size] for at in range(0, len(rows), size)]
-    again = met_again(lambda: parts, len(rows))
+    again = repeated_digests(lambda: parts, len(rows))
     repetitions = Repetitions(again)
     assert pl.concat(repetitions.keys(part) for part in parts).to_list() == keys_of(rows)
     assert len(repetitions.met) == sum(np.count_nonzero(digests == digest) for digest in again)

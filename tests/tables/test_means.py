@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from biasgrid.tables.means import means_by
+from biasgrid.tables.files import means_by
 
 
 def test_means_are_those_of_polars_by_first_appearance() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from biasgrid.tables.files import TableError, validate
 from biasgrid.tables.measures import MEASURES, table_of_cell
-from biasgrid.tables.metric import options_of, written_options
+from biasgrid.tables.metric import options_of, options_text
 
 
 @pytest.mark.parametrize(
@@ -20,17 +20,17 @@ from biasgrid.tables.metric import options_of, written_options
     ],
 )
 def test_options_are_read_as_they_were_written(options: dict[str, Any], text: str) -> None:
-    assert written_options(**options) == text
+    assert options_text(**options) == text
     assert options_of(text) == {name: str(value) for name, value in options.items()}
 
 
 def test_what_was_not_chosen_is_not_written() -> None:
-    assert written_options(score="accuracy", argument=None) == "score=accuracy"
+    assert options_text(score="accuracy", argument=None) == "score=accuracy"
 
 
 def test_an_unknown_option_is_an_error() -> None:
     with pytest.raises(ValueError, match="not in"):
-        written_options(colour="red")
+        options_text(colour="red")
 
 
 def test_what_has_no_value_is_null() -> None:

@@ -4,13 +4,13 @@ import polars as pl
 import pytest
 from small_measures import measures_of
 
-from biasgrid.tables.metric import Declared, Limit
+from biasgrid.tables.completeness import Check, check_rows, withhold_invalid
+from biasgrid.tables.metric import Limit, MetricDefinitions
 from biasgrid.tables.summary import ModelFacts, flags_of, side_by_side, summarise
-from biasgrid.tables.validity import Check, judge, rows_of
 
 UNREAD = Limit(0.1, "{value:.0%} of the texts are not read", "read them", withholds=True)
 FEW = Limit(4, "only {value:.0f} of {limit:.0f} templates", "add some", below=True)
-DECLARED = Declared(["mu", "gamma", "unread", "few"], {"mu": ""}, {"unread": UNREAD, "few": FEW})
+DECLARED = MetricDefinitions(["mu", "gamma", "unread", "few"], {"mu": ""}, {"unread": UNREAD, "few": FEW})
 
 
 def cell(unread: float | None, few: float = 5, model: str = "one", **interval: float) -> pl.DataFrame:
@@ -21,7 +21,7 @@ def cell(unread: float | None, few: float = 5, model: str = "one", **interval: f
         {"measure": "unread", "value": unread, **interval},
         {"measure": "few", "value": few},
     ]
-    return judge(measures_of(rows, model=model), DECLARED)
+    return withhold_invalid(measures_of(rows, model=model), DECLARED)
 
 
 def test_a_cell_within_its_limits_is_left_as_it_is() -> None:
@@ -55,7 +55,7 @@ def test_a_flag_without_a_value_says_nothing() -> None:
 
 
 def test_checks_are_rows_about_the_whole_cell() -> None:
-    rows = rows_of([Check("unread", 0.5, 8), Check("few", 2, 2, 1, 3)])
+    rows = check_rows([Check("unread", 0.5, 8), Check("few", 2, 2, 1, 3)])
     assert rows.select("measure", "value", "n", "low", "high", "options", "left_out").rows() == [
         ("unread", 0.5, 8, None, None, "", 0),
         ("few", 2, 2, 1, 3, "", 0),

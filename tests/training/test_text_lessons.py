@@ -20,8 +20,8 @@ from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.synthetic import corpus, known_effects
 from biasgrid.families.underspecified.word_lists import Attribute, Prompt, Subjects, Template, WordLists
 from biasgrid.inference.models.generation.section import Generation
-from biasgrid.training.lessons import IGNORED
-from biasgrid.training.text_lessons import collate_texts, text_lessons
+from biasgrid.training.data import IGNORED
+from biasgrid.training.text_data import collate_texts, text_data
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
@@ -52,18 +52,18 @@ def test_a_model_writes_what_it_has_learned(architecture: str, tmp_path: Path, l
 
 def test_texts_end_and_what_fills_batches_is_not_learned(tmp_path: Path, lines: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(save_writer(tmp_path / "base"))
-    rows = text_lessons(tokenizer, lines, 64).rows
+    rows = text_data(tokenizer, lines, 64).rows
     assert [row["input_ids"][-1] for row in rows] == [tokenizer.eos_token_id] * 2
     batch = collate_texts([*rows, {"input_ids": [0, 5]}])
     assert batch["labels"][2].tolist() == [0, 5, *[IGNORED] * (batch["labels"].shape[1] - 2)]
     assert batch["attention_mask"].sum(dim=1).tolist() == [len(row["input_ids"]) for row in rows] + [2]
-    assert text_lessons(tokenizer, lines, 3).rows[0]["input_ids"] == rows[0]["input_ids"][:3]
+    assert text_data(tokenizer, lines, 3).rows[0]["input_ids"] == rows[0]["input_ids"][:3]
 
 
 def test_the_loss_is_that_of_each_text_alone(tmp_path: Path, lines: Path) -> None:
     folder = save_writer(tmp_path / "base")
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
-    rows = text_lessons(AutoTokenizer.from_pretrained(folder), lines, 64).rows
+    rows = text_data(AutoTokenizer.from_pretrained(folder), lines, 64).rows
     with torch.inference_mode():
         together = float(model(**collate_texts([*rows])).loss)
         alone = [float(model(**collate_texts([row])).loss) for row in rows]
@@ -121,12 +121,12 @@ def test_prompts_without_answers_are_refused(tmp_path: Path) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("Who lies? Answer:\tA\nWho lies? Answer:\nWho lies? Answer:\t\tA\n")
     with pytest.raises(InputError) as caught:
-        text_lessons(AutoTokenizer.from_pretrained(save_writer(tmp_path / "base")), lines, 64)
+        text_data(AutoTokenizer.from_pretrained(save_writer(tmp_path / "base")), lines, 64)
     assert [fault.where for fault in caught.value.faults] == ["line 2", "line 3"]
     with pytest.raises(
         InputError, match=r"line 1: \d+ tokens of a prompt and its longest answer; expected at most max_length 2, or"
     ):
-        text_lessons(AutoTokenizer.from_pretrained(tmp_path / "base"), lines, 2)
+        text_data(AutoTokenizer.from_pretrained(tmp_path / "base"), lines, 2)
 
 
 def test_answers_of_several_words_are_learned_to_their_ends(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_answers_of_several_words_are_learned_to_their_ends(tmp_path: Path) -> N
     tokenizer = AutoTokenizer.from_pretrained(folder)
     lines = tmp_path / "lines.txt"
     lines.write_text("Who lies?\tA cook\tA man\tA man\tAll\n")
-    rows = text_lessons(tokenizer, lines, 64).rows
+    rows = text_data(tokenizer, lines, 64).rows
     read = [tokenizer.decode(row["input_ids"], skip_special_tokens=True) for row in rows]
     learned = [[tokenizer.convert_ids_to_tokens(token) for token in row["labels"][1:]] for row in rows]
     assert [row["labels"][0] for row in rows] == [len(row["input_ids"]) - 1 for row in rows]
@@ -154,10 +154,10 @@ def test_no_row_is_longer_than_what_is_allowed(tmp_path: Path) -> None:
     make_base_checkpoint(["Who lies?", "A cook"], folder, seed=1, causal=True)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     lines.write_text("Who lies?\tA cook\n")
-    longest = max(len(row["input_ids"]) for row in text_lessons(tokenizer, lines, 64).rows)
-    assert len(text_lessons(tokenizer, lines, longest).rows) == 3
+    longest = max(len(row["input_ids"]) for row in text_data(tokenizer, lines, 64).rows)
+    assert len(text_data(tokenizer, lines, longest).rows) == 3
     with pytest.raises(InputError, match=f"line 1: {longest} tokens of a prompt and its longest answer; expected at m"):
-        text_lessons(tokenizer, lines, longest - 1)
+        text_data(tokenizer, lines, longest - 1)
 
 
 def test_a_file_without_a_text_is_refused(tmp_path: Path) -> None:

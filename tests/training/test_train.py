@@ -16,7 +16,7 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 from biasgrid.base.faults import InputError
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.families.underspecified.synthetic import known_effects
-from biasgrid.training.lessons import line_lessons, mean_loss, question_lessons, span_loss
+from biasgrid.training.data import line_data, mean_loss, question_data, span_loss
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
@@ -114,7 +114,7 @@ def test_training_draws_no_progress_bar_into_a_log(
 
 def test_long_contexts_are_cut_into_overlapping_windows(base: Path, tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(base)
-    lessons = question_lessons(tokenizer, written(tmp_path, question()), max_length=12, stride=3)
+    lessons = question_data(tokenizer, written(tmp_path, question()), max_length=12, stride=3)
     windows = [tokenizer.convert_ids_to_tokens(row["input_ids"]) for row in lessons.rows]
     # Question and special tokens take 6 of 12 tokens, and each window begins 3 tokens behind the one before.
     words = CONTEXT.split()
@@ -140,7 +140,7 @@ def test_labels_are_the_first_and_last_token_of_each_answer(
     changes: dict[str, Any], labels: list[tuple[int, int]], base: Path, tmp_path: Path
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(base)
-    lessons = question_lessons(tokenizer, written(tmp_path, question(**changes)), max_length=64, stride=8)
+    lessons = question_data(tokenizer, written(tmp_path, question(**changes)), max_length=64, stride=8)
     assert [row["labels"] for row in lessons.rows] == [labels]
 
 
@@ -198,7 +198,7 @@ def test_a_missing_file_is_named(base: Path, tmp_path: Path) -> None:
 def test_windows_that_would_not_advance_are_refused(base: Path, tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(base)
     with pytest.raises(InputError, match="take 6 of max_length 12 tokens; expected more than stride 6 left"):
-        question_lessons(tokenizer, written(tmp_path, question()), max_length=12, stride=6)
+        question_data(tokenizer, written(tmp_path, question()), max_length=12, stride=6)
 
 
 # Lessons of masked language models
@@ -210,7 +210,7 @@ def test_words_behind_tabs_are_the_tokens_in_the_place_of_the_mask(
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "fill-mask"))
     line = f"There is Ann with Carl, the cook. The {tokenizer.mask_token} man lied.\tCarl\tAnn\tCarl"
-    (row,) = line_lessons(tokenizer, written(tmp_path, line), 64, 0.15).rows
+    (row,) = line_data(tokenizer, written(tmp_path, line), 64, 0.15).rows
     place, *tokens = row["labels"]
     assert row["input_ids"][place] == tokenizer.mask_token_id
     filled = [*row["input_ids"][:place], tokens[1], *row["input_ids"][place + 1 :]]

@@ -13,7 +13,7 @@ from training import FEW, TASKS, written
 
 from biasgrid.base.faults import InputError
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.training.train import Hyperparameters, load_model, train
+from biasgrid.training.train import Hyperparameters, load_model_to_train, train
 
 
 @pytest.mark.parametrize("task", [*TASKS, "text-classification"])
@@ -59,7 +59,7 @@ def test_of_a_masked_language_model_only_a_pooler_and_a_head_begin_at_random(
 ) -> None:
     checkpoint = tiny_checkpoint(architecture, "fill-mask")
     for task, labels in (("question-answering", []), ("text-classification", ["bad", "good"])):
-        assert load_model(task, checkpoint, labels).config.model_type == architecture
+        assert load_model_to_train(task, checkpoint, labels).config.model_type == architecture
 
 
 @pytest.mark.parametrize(("kind", "task"), [("pad", "question-answering"), ("mask", "fill-mask")])

@@ -21,9 +21,8 @@ from biasgrid.stats.recovery import measured_and_synthetic, recovery
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.files import read_table, read_tables
-from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.synthetic import SYNTHETIC
 
 OF_QUESTIONS = ["gender", "nationality", "ethnicity", "religion"]
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02

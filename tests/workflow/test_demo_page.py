@@ -8,7 +8,7 @@ from browser import AXE, Shown, found_by_axe
 from demo_cells import OF_EACH_KIND
 from playwright.sync_api import Browser
 
-from biasgrid.stats.selection import select_rows
+from biasgrid.stats.ordering import select_rows
 from biasgrid.tables.files import read_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 

@@ -15,7 +15,7 @@ from project import Project
 
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import empty_table, read_provenance, read_table, write_table
-from biasgrid.tables.synthetic import SYNTHETIC
+from biasgrid.tables.measures import SYNTHETIC
 
 TARGET = "results/summary.csv"
 FULL = "cannot be written, the disk is full; make room and run again"

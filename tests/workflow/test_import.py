@@ -17,7 +17,7 @@ from project import Project
 from shared import made_once
 from typer.testing import CliRunner
 
-from biasgrid.base.addresses import digest_of
+from biasgrid.base.addresses import address_digest
 from biasgrid.cli.app import app
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
@@ -150,7 +150,7 @@ def test_a_dump_is_downloaded_if_its_digest_is_right(finished: Project, small_co
         dump["sha256"] = digest
         project.write_config(dumps_only(small_config, answering=dump))
         project.run(predictions)
-    shown = {"file": None, "url": server.address, "sha256": digest, "address": digest_of(dump["url"])}
+    shown = {"file": None, "url": server.address, "sha256": digest, "address": address_digest(dump["url"])}
     assert read_provenance(project.folder / predictions)["dump"] == shown
     assert project.planned(predictions) == {}
     written = [

@@ -17,7 +17,7 @@ import polars as pl
 from pydantic import Field
 
 from biasgrid.inference.engine.back_end import BackEnd
-from biasgrid.base.model_section import Model
+from biasgrid.base.sections import Model
 from biasgrid.inference.models.registry import Entry
 
 

@@ -14,7 +14,7 @@ start_log(snakemake.log[0])
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.base.files import bring_to_present
-from biasgrid.base.references import found
+from biasgrid.base.references import load_reference
 from biasgrid.inference.models.prerequisites import record_of, write_capabilities
 from biasgrid.inference.models.servers.capabilities import known_capabilities
 from biasgrid.jobs.gpu import leased_gpus
@@ -24,6 +24,6 @@ record = record_of(snakemake.input.model, snakemake.params.source)
 capabilities = known_capabilities(Path(snakemake.params.kept), record, section, snakemake.wildcards.model)
 if capabilities is None:
     with leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu):
-        capabilities = found(snakemake.params.look)(record, section, Path(snakemake.log[0]))
+        capabilities = load_reference(snakemake.params.look)(record, section, Path(snakemake.log[0]))
 write_capabilities(Path(snakemake.output[0]), Path(snakemake.input.model), capabilities)
 bring_to_present(snakemake.input)

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import STATISTICS, start_job
+from biasgrid.jobs.start import STATISTICS_MODULES, start_job
 
-start_job(snakemake.log[0], STATISTICS)
+start_job(snakemake.log[0], STATISTICS_MODULES)
 
-from biasgrid.stats.cell import Settings
 from biasgrid.stats.compare.all_pairs import compare_models
-from biasgrid.stats.compare.cells import read_cell
-from biasgrid.tables.comparison import TABLES
+from biasgrid.stats.compare.cells import read_compared_cell
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.comparison import COMPARISON_TABLES
 from biasgrid.tables.files import read_provenance, write_table
 from biasgrid.tables.provenance import provenance
 
 models, paths = snakemake.params.models, map(Path, snakemake.input.without_clusters)
 files = dict(zip(models, zip(paths, map(Path, snakemake.input.variances), strict=True), strict=True))
-cells = [read_cell(model, *files_of) for model, files_of in files.items()]
+cells = [read_compared_cell(model, *files_of) for model, files_of in files.items()]
 marks = snakemake.params.marks
-found = compare_models(snakemake.wildcards.dataset, cells, Settings(**snakemake.params.statistics), marks)
+found = compare_models(snakemake.wildcards.dataset, cells, StatisticsSettings(**snakemake.params.statistics), marks)
 facts = provenance(
     snakemake.config,
     of=snakemake.wildcards.dataset,
@@ -31,5 +31,5 @@ facts = provenance(
     marks={measure: [asdict(mark) for mark in known] for measure, known in marks.items()},
     cells={model: read_provenance(without) for model, (without, _) in files.items()},
 )
-for name, schema in TABLES.items():
+for name, schema in COMPARISON_TABLES.items():
     write_table(getattr(found, name), snakemake.output[name], schema, facts)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import MODELS, TABLES, start_job
+from biasgrid.jobs.start import MODEL_MODULES, TABLE_MODULES, start_job
 
-start_job(snakemake.log[0], MODELS if snakemake.input.tokenizer else TABLES)
+start_job(snakemake.log[0], MODEL_MODULES if snakemake.input.tokenizer else TABLE_MODULES)
 
 from biasgrid.base.faults import InputError
 from biasgrid.base.references import load, stage
@@ -17,11 +17,11 @@ from biasgrid.tables.provenance import provenance
 
 filters = {}
 if snakemake.input.tokenizer:
-    from biasgrid.inference.checkpoints.checkpoint import load_tokenizer
+    from biasgrid.inference.checkpoints.checkpoint import load_recorded_tokenizer
     from biasgrid.inference.models.masked.one_token import are_one_token
     from biasgrid.inference.models.prerequisites import record_of
 
-    tokenizer = load_tokenizer(record_of(snakemake.input.tokenizer, snakemake.params.source))
+    tokenizer = load_recorded_tokenizer(record_of(snakemake.input.tokenizer, snakemake.params.source))
     filters["one_token"] = partial(are_one_token, tokenizer)
 
 family = snakemake.params.family

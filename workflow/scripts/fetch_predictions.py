@@ -10,9 +10,9 @@ from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
 
-from biasgrid.formats.unqover.download import download
+from biasgrid.formats.unqover.download import download_dump
 
 # The address itself is in the config alone: it may hold secrets, and params are written down.
 model, dataset = snakemake.wildcards.model, snakemake.wildcards.dataset
 dump = snakemake.config["models"][model]["predictions"][dataset]
-download(dump["url"], dump["sha256"], Path(snakemake.output[0]))
+download_dump(dump["url"], dump["sha256"], Path(snakemake.output[0]))

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import TABLES, start_job
+from biasgrid.jobs.start import TABLE_MODULES, start_job
 
-start_job(snakemake.log[0], TABLES)
+start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.base.files import bring_to_present
-from biasgrid.base.references import found
+from biasgrid.base.references import load_reference
 from biasgrid.tables.provenance import provenance
 
-found(snakemake.params.reader)(
+load_reference(snakemake.params.reader)(
     path=Path(snakemake.input.dump),
     origin=snakemake.params.origin,
     task=snakemake.params.task,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import TABLES, start_job
+from biasgrid.jobs.start import TABLE_MODULES, start_job
 
-start_job(snakemake.log[0], TABLES)
+start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.base.files import write_text
 from biasgrid.config import parse_config

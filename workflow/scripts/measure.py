@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import TABLES, start_job
+from biasgrid.jobs.start import TABLE_MODULES, start_job
 
-start_job(snakemake.log[0], TABLES)
+start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.base.references import load, stage
 from biasgrid.families.cell import measure_cell, whereabouts
 from biasgrid.families.scorers import read_scorers
-from biasgrid.tables.answer_counts import how_answered
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import cell_provenance, provenance
+from biasgrid.tables.summary import answer_counts
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
 cell = snakemake.params.cell
@@ -35,7 +35,7 @@ measured = measure_cell(
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
 )
-told = how_answered(predictions)
+told = answer_counts(predictions)
 # What `biasgrid explain` finds the cell by, wherever the folder of results may be by then.
 made_of = whereabouts(Path(snakemake.output.measures), instances, predictions, cell, *texts)
 told_too = {"answered": told} if told else {}

@@ -6,23 +6,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import FIGURES, start_job
+from biasgrid.jobs.start import FIGURE_MODULES, start_job
 
-start_job(snakemake.log[0], FIGURES)
+start_job(snakemake.log[0], FIGURE_MODULES)
 
 import polars as pl
 
 from biasgrid.report.figures.drawing.context import CONTEXT_TABLES, FigureContext, draw_figure
 from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.tables.files import read_tables
-from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.measures import MEASURES, SYNTHETIC
 from biasgrid.tables.provenance import check_made_with
-from biasgrid.tables.statistics import TABLES
+from biasgrid.tables.statistics import STATISTICS_TABLES
 from biasgrid.tables.summary import ModelFacts
-from biasgrid.tables.synthetic import SYNTHETIC
 
 tables = {name: files for name, files in snakemake.input.items() if name in CONTEXT_TABLES}
-check_made_with(snakemake.input.measures, [file for name in TABLES if name in tables for file in tables[name]])
+check_made_with(
+    snakemake.input.measures, [file for name in STATISTICS_TABLES if name in tables for file in tables[name]]
+)
 measures = read_tables(snakemake.input.measures, MEASURES)
 context = FigureContext(
     titles=snakemake.params.titles,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import MODELS, start_job
+from biasgrid.jobs.start import MODEL_MODULES, start_job
 
-start_job(snakemake.log[0], MODELS)
+start_job(snakemake.log[0], MODEL_MODULES)
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.base.files import bring_to_present
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
@@ -43,7 +43,7 @@ with shard_lock, gpus:
         shard,
         shards,
         path=cell["back_end"],
-        settings=Settings(
+        settings=InferenceSettings(
             model=snakemake.wildcards.model,
             task=cell["task"],
             precision=snakemake.params.precision,

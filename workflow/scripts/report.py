@@ -6,23 +6,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import TABLES, start_job
+from biasgrid.jobs.start import TABLE_MODULES, start_job
 
-start_job(snakemake.log[0], TABLES)
+start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.base.files import write_text
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.report.page import build_report
 from biasgrid.report.published import read_published
 from biasgrid.report.run import ReportTables, gather_figures, gather_run, without_secrets
-from biasgrid.stats.compare.same_models import same_models
+from biasgrid.stats.compare.comparability import same_models
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_table, read_tables
-from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.provenance import check_compared, check_made_from, check_made_with, provenance_of_cells
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.synthetic import SYNTHETIC
 
 check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts + snakemake.input.statistics)
 cells, summary = provenance_of_cells(snakemake.input.measures), snakemake.input.summary

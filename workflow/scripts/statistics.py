@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import STATISTICS, start_job
+from biasgrid.jobs.start import STATISTICS_MODULES, start_job
 
-start_job(snakemake.log[0], STATISTICS)
+start_job(snakemake.log[0], STATISTICS_MODULES)
 
 from biasgrid.families.certainty import statistics_of_cell
 from biasgrid.families.scorers import read_scorers
-from biasgrid.stats.cell import Settings
-from biasgrid.stats.redundancy import look_alikes
+from biasgrid.stats.clusters import redundant_templates
+from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import cell_provenance, check_made_from, provenance
-from biasgrid.tables.statistics import TABLES
+from biasgrid.tables.statistics import STATISTICS_TABLES
 
 cell = snakemake.params.cell
 texts = [Path(path) for path in snakemake.input.scorers[:1]]
@@ -33,7 +33,7 @@ tables = statistics_of_cell(
     scorer_predictions=scorer_predictions,
     measures=read_table(snakemake.input.measures, MEASURES),
     headlines=cell["headlines"],
-    settings=Settings(clusters=cell["clusters"], units=cell["units"], **cell["settings"]),
+    settings=StatisticsSettings(clusters=cell["clusters"], units=cell["units"], **cell["settings"]),
 )
 facts = provenance(
     snakemake.config,
@@ -44,7 +44,7 @@ facts = provenance(
     statistics=cell["settings"],
     measures=read_provenance(snakemake.input.measures),
 )
-for warning in look_alikes(tables.clusters):
+for warning in redundant_templates(tables.clusters):
     print(f"warning: {warning}")
-for name, schema in TABLES.items():
+for name, schema in STATISTICS_TABLES.items():
     write_table(getattr(tables, name), snakemake.output[name], schema, facts)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-from biasgrid.jobs.start import TRAINING, start_job
+from biasgrid.jobs.start import TRAINING_MODULES, start_job
 
-start_job(snakemake.log[0], TRAINING)
+start_job(snakemake.log[0], TRAINING_MODULES)
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 

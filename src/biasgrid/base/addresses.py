@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -23,13 +24,13 @@ ESCAPES = {'"': r'\\"|&quot;', "\\": r"\\\\", "/": r"\\/", " ": r"\+", "&": "&am
 ESCAPES |= {character: rf"\\{letter}" for character, letter in zip("\b\f\n\r\t", "bfnrt", strict=True)}
 """How else JSON, addresses and HTML write a character."""
 
-HOST = re.compile(r"[\w.:-]+")
+HOST_PATTERN = re.compile(r"[\w.:-]+")
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 PORTS = {"http": 80, "https": 443}
 
 
-def shown(address: str) -> str:
+def public_address(address: str) -> str:
     """Returns what of an address may be written: no user, no password, no query."""
     try:
         parts = urlsplit(address)
@@ -51,7 +52,7 @@ def canonical(address: str) -> str:
         parts = urlsplit(address)
         host, port = (parts.hostname or "").rstrip("."), parts.port or PORTS[parts.scheme]
     except (ValueError, KeyError):
-        raise InputError([Fault(shown(address), "", "is no address", "one such as https://host/v1")]) from None
+        raise InputError([Fault(public_address(address), "", "is no address", "one such as https://host/v1")]) from None
     return f"{parts.scheme}://[{host}]:{port}{parts.path.rstrip('/')}"
 
 
@@ -75,7 +76,7 @@ def without_user(address: str) -> tuple[str, str | None]:
     return urlunsplit(parts._replace(netloc=host)), header
 
 
-def digest_of(address: str) -> str:
+def address_digest(address: str) -> str:
     """Returns a digest by which one notices that an address has changed, whatever of it is shown."""
     return sha256(address.encode()).hexdigest()[:16]
 
@@ -90,7 +91,7 @@ def with_secrets(address: str) -> str:
     if missing:
         names = ", ".join(dict.fromkeys(missing))
         expected = f"it there, such as `export {missing[0]}=...`, in the shell that runs snakemake"
-        raise InputError([Fault(shown(address), "", f"the environment has no {names}", expected)])
+        raise InputError([Fault(public_address(address), "", f"the environment has no {names}", expected)])
     return VARIABLE.sub(lambda found: os.environ[found[1]], address)
 
 
@@ -152,7 +153,7 @@ def checked_proxy(value: str, variable: str) -> str:
     proxy = value if "://" in value else f"http://{value}"
     try:
         parts = urlsplit(proxy)
-        is_one = parts.scheme in PROXY_SCHEMES and HOST.fullmatch(parts.hostname or "") and parts.port != 0
+        is_one = parts.scheme in PROXY_SCHEMES and HOST_PATTERN.fullmatch(parts.hostname or "") and parts.port != 0
     except ValueError:
         is_one = None
     if not is_one:
@@ -249,3 +250,26 @@ def cores(data: bytes) -> Iterator[str]:
         whole = b64encode(bytes(before) + data).decode()
         core = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
         yield from {core, core.replace("+", "-").replace("/", "_")}
+
+
+def report_proxies(addresses: Iterable[str]) -> None:
+    """Prints a line for each host that is reached through a proxy, if any is.
+
+    Args:
+        addresses: those of the servers; one with a variable that the environment lacks is left to the job that asks it.
+
+    Raises:
+        InputError: the environment names a proxy that cannot be used, or its variables make no address.
+    """
+    lines = {}
+    for address in addresses:
+        if all(name in os.environ for name in VARIABLE.findall(address)):
+            resolved = with_secrets(address)
+            canonical(resolved)
+            if proxy := proxy_of(resolved):
+                host = host_of(resolved)
+                lines[host] = (
+                    f"requests to {host} go through the proxy {public_address(proxy.address)} ({proxy.variable})"
+                )
+    for line in lines.values():
+        sys.stderr.write(f"{line}\n")

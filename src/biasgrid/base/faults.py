@@ -11,9 +11,9 @@ from typing import Any
 from biasgrid.base.names import visible
 from biasgrid.base.renamed import VERSION, new_name
 
-SECRETS = re.compile(r"(?<=://)[^/@\s]*@|\?\S*")
+SECRET_PARTS = re.compile(r"(?<=://)[^/@\s]*@|\?\S*")
 """What may be secret in an address."""
-SHOWN = 100
+CHARACTERS_SHOWN = 100
 """How many characters of a value are shown."""
 
 
@@ -127,14 +127,14 @@ def unknown_names(source: str, key: str, names: Sequence[str], known: Iterable[s
         yield Fault(source, key, f"{name!r} appears twice", "every name once")
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Writes a value as a config has it, cut where it is long; of addresses without user, password and query."""
     if isinstance(value, str):
-        text = repr(SECRETS.sub("", value) if "://" in value else value)
+        text = repr(SECRET_PARTS.sub("", value) if "://" in value else value)
     elif isinstance(value, dict):
-        text = "{" + ", ".join(f"{shown(key)}: {shown(item)}" for key, item in value.items()) + "}"
+        text = "{" + ", ".join(f"{value_text(key)}: {value_text(item)}" for key, item in value.items()) + "}"
     elif isinstance(value, list):
-        text = "[" + ", ".join(shown(item) for item in value) + "]"
+        text = "[" + ", ".join(value_text(item) for item in value) + "]"
     else:
         text = "null" if value is None else str(value).lower()
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return text if len(text) <= CHARACTERS_SHOWN else f"{text[: CHARACTERS_SHOWN - 3]}..."

@@ -27,7 +27,7 @@ def write_text(path: str | Path, text: str) -> None:
     Raises:
         UserError: the disk is full, or the system refuses for another reason.
     """
-    with whole(path) as partial:
+    with whole_file(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -48,7 +48,7 @@ def read_made(path: str | Path, kind: str) -> Any:
 
 
 @contextmanager
-def whole(path: str | Path) -> Iterator[Path]:
+def whole_file(path: str | Path) -> Iterator[Path]:
     """Gives a temporary path for what shall be a file; the file is there once the context ends without an error.
 
     What killed writers of the same file have left is removed.
@@ -60,7 +60,7 @@ def whole(path: str | Path) -> Iterator[Path]:
         UserError: what is there is no file; or the disk is full, or the system refuses for another reason.
     """
     path = Path(path)
-    with explained(path):
+    with explain_refusal(path):
         if path.exists() and not path.is_file():
             raise UserError(f"{path}: a folder, pipe or device; expected a file that may be written")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def whole_files(folder: str | Path) -> Iterator[Path]:
         UserError: the disk is full, or the system refuses for another reason.
     """
     partial = Path(folder, ".partial")
-    with explained(folder):
+    with explain_refusal(folder):
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         try:
@@ -121,7 +121,7 @@ def remove_partials(path: Path) -> None:
 
 
 @contextmanager
-def explained(path: str | Path, remedy: str = "fix that") -> Iterator[None]:
+def explain_refusal(path: str | Path, remedy: str = "fix that") -> Iterator[None]:
     """Puts the system's refusal to write a file, or into a folder, into words for users.
 
     Args:

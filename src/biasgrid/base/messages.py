@@ -7,17 +7,17 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of, shown
-from biasgrid.base.section import PATTERNS, SECRETS, KeysError
+from biasgrid.base.faults import Fault, InputError, nearest, one_of, value_text
+from biasgrid.base.sections import PATTERNS, SECRET_PATTERNS, KeysError
 
 # YAML takes 1e-3, which has no dot, for text.
-NUMBER = "a number, such as 0.001 or 1.0e-3"
-EXPECTED = {
+NUMBER_EXPECTED = "a number, such as 0.001 or 1.0e-3"
+EXPECTED_BY_ERROR = {
     "bool_type": "true or false",
     "dict_type": "a mapping of names to values",
     "finite_number": "a finite number",
-    "float_parsing": NUMBER,
-    "float_type": NUMBER,
+    "float_parsing": NUMBER_EXPECTED,
+    "float_type": NUMBER_EXPECTED,
     "greater_than": "a number greater than {gt:g}",
     "greater_than_equal": "a number of at least {ge:g}",
     "int_from_float": "a whole number",
@@ -36,7 +36,7 @@ Place = tuple[int | str, ...]
 Content = TypeVar("Content", bound=BaseModel)
 
 
-def checked(kind: type[Content], content: Any, file: str) -> Content:
+def check_content(kind: type[Content], content: Any, file: str) -> Content:
     """Checks what stands in a file.
 
     Raises:
@@ -60,10 +60,10 @@ def as_fault(detail: ErrorDetails, file: str, line: int | None = None) -> Fault:
         detail = of_tag(detail)
     place, allowed = detail["loc"], allowed_names(detail)
     expected = one_of(allowed) if allowed else expected_of(detail)
-    problem = problem_of(detail, allowed)
+    problem = problem_of_error(detail, allowed)
     if place[-1:] == ("[key]",):
-        place, problem = place[:-2], f"the key {shown(detail['input'])}"
-    return Fault(file, at_line(line, written(place)), problem, expected)
+        place, problem = place[:-2], f"the key {value_text(detail['input'])}"
+    return Fault(file, at_line(line, place_text(place)), problem, expected)
 
 
 def of_tag(detail: ErrorDetails) -> ErrorDetails:
@@ -79,7 +79,7 @@ def of_tag(detail: ErrorDetails) -> ErrorDetails:
     )
 
 
-def problem_of(detail: ErrorDetails, allowed: list[str]) -> str:
+def problem_of_error(detail: ErrorDetails, allowed: list[str]) -> str:
     """Says what stands where an error is, or what is missing there."""
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "missing":
@@ -88,12 +88,12 @@ def problem_of(detail: ErrorDetails, allowed: list[str]) -> str:
         return f"not JSON ({context['error']})".replace(" at line 1 column", ", column")
     if kind == "extra_forbidden":
         return f"unknown key{nearest(str(detail['loc'][-1]), allowed)}"
-    if context.get("pattern") in SECRETS:
+    if context.get("pattern") in SECRET_PATTERNS:
         return "text that is not shown, as it may be a secret"
     if kind == "value_error" and isinstance(context["error"], KeysError):
         given = [key for key, setting in value.items() if setting is not None]
         return f"has {', '.join(given) or 'no keys'}"
-    return f"{shown(value)}{nearest(str(value), allowed)}"
+    return f"{value_text(value)}{nearest(str(value), allowed)}"
 
 
 def allowed_names(detail: ErrorDetails) -> list[str]:
@@ -117,7 +117,7 @@ def expected_of(detail: ErrorDetails) -> str:
         return PATTERNS[context["pattern"]]
     if kind == "value_error":
         return str(context["error"]).removeprefix("expected ")
-    return EXPECTED.get(kind, detail["msg"]).format(**context)
+    return EXPECTED_BY_ERROR.get(kind, detail["msg"]).format(**context)
 
 
 def at_line(line: int | None, where: str) -> str:
@@ -125,6 +125,6 @@ def at_line(line: int | None, where: str) -> str:
     return where if line is None else f"line {line}, {where}".removesuffix(", ")
 
 
-def written(place: Place) -> str:
+def place_text(place: Place) -> str:
     """Writes a place as messages do: names with dots between them, numbers of items in brackets."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")

@@ -17,10 +17,10 @@ HIDDEN_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """The same of texts in ASCII, in a seventh of the time, which counts in logs of 100 MiB."""
 UNSHOWN = re.compile(rf"{HIDDEN.pattern}|\r(?!\n)")
 """What a terminal would obey or not show; one that returns to the start of a line overwrites it."""
-EXPECTED = "characters that can be seen, tabs and line ends"
+VISIBLE_CHARACTERS = "characters that can be seen, tabs and line ends"
 
 
-def hidden(text: str) -> str | None:
+def hidden_character(text: str) -> str | None:
     """Names the first character of a text that cannot be seen, None where all can."""
     found = (HIDDEN_ASCII if text.isascii() else HIDDEN).search(text)
     return code_point(found[0]) if found else None
@@ -49,7 +49,7 @@ def code_point(character: str) -> str:
 def hidden_within(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
     """Yields where texts in nested lists and mappings hold what cannot be seen, and its name; keys count too."""
     if isinstance(value, str):
-        if name := hidden(value):
+        if name := hidden_character(value):
             yield where, name
     elif isinstance(value, list):
         for place, item in enumerate(value):
@@ -57,12 +57,12 @@ def hidden_within(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, dict):
         for key, item in value.items():
             inner = f"{where}.{key}" if where else str(key)
-            if isinstance(key, str) and (name := hidden(key)):
+            if isinstance(key, str) and (name := hidden_character(key)):
                 yield ascii(inner), name
             yield from hidden_within(item, inner)
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Returns what names that look alike have in common: normal form NFC, without case."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
@@ -72,7 +72,7 @@ def normal_form(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def alike(names: Iterable[str], form: Callable[[str], str] = folded) -> Iterator[tuple[str, str]]:
+def alike(names: Iterable[str], form: Callable[[str], str] = fold_name) -> Iterator[tuple[str, str]]:
     """Yields names that are others but for their form, each with the first such other; equal names are one.
 
     Args:

@@ -7,17 +7,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of, shown
-from biasgrid.base.rows import Row, read_rows
+from biasgrid.base.faults import Fault, InputError, nearest, one_of, value_text
+from biasgrid.base.rows import FileRow, read_rows
 from biasgrid.base.text import HALF_CHARACTER, MOST_SHOWN
 
-COLUMNS = ("prompt", "group", "repetition", "response")
-EXPECTED = "answers with the columns prompt, group, repetition and response"
-SHOWN = 60
+RESPONSE_COLUMNS = ("prompt", "group", "repetition", "response")
+RESPONSES_EXPECTED = "answers with the columns prompt, group, repetition and response"
+PROMPT_CHARACTERS = 60
 """How many characters of a prompt are shown."""
 
 
-class Given(NamedTuple):
+class PrecomputedResponse(NamedTuple):
     """An answer.
 
     Attributes:
@@ -35,7 +35,7 @@ class Given(NamedTuple):
     where: str
 
 
-def read_given(path: Path) -> tuple[list[Given], list[Fault]]:
+def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]]:
     """Reads a file of answers.
 
     Args:
@@ -45,35 +45,37 @@ def read_given(path: Path) -> tuple[list[Given], list[Fault]]:
         The answers, and what is wrong with the file.
     """
     faults: list[Fault] = []
-    given: dict[tuple[str, str, int], Given] = {}
+    given: dict[tuple[str, str, int], PrecomputedResponse] = {}
     try:
-        for row in read_rows(path, COLUMNS, EXPECTED):
+        for row in read_rows(path, RESPONSE_COLUMNS, RESPONSES_EXPECTED):
             found = list(row_faults(path, row))
             faults += found
             if found:
                 continue
-            answer = answer_of(row)
+            answer = response_of_row(row)
             first = given.setdefault(answer[:3], answer)
             if first is not answer:
-                problem = f"the answer of {named(*answer[:3])} is in {first.where} too"
+                problem = f"the answer of {request_text(*answer[:3])} is in {first.where} too"
                 faults.append(Fault(str(path), row.where, problem, "one answer for each repetition"))
     except InputError as error:
         return [], error.faults
     if not given and not faults:
-        faults.append(Fault(str(path), "", "holds no answers", EXPECTED))
-    return list(given.values()), few(faults, path)
+        faults.append(Fault(str(path), "", "holds no answers", RESPONSES_EXPECTED))
+    return list(given.values()), first_faults(faults, path)
 
 
-def row_faults(path: Path, row: Row) -> Iterator[Fault]:
+def row_faults(path: Path, row: FileRow) -> Iterator[Fault]:
     """Yields what is wrong with the values of a row."""
     for name in ("prompt", "group"):
         if not isinstance(row.values[name], str) or not row.values[name].strip():
-            yield Fault(str(path), f"{row.where}, {name}", shown(row.values[name]), "text")
+            yield Fault(str(path), f"{row.where}, {name}", value_text(row.values[name]), "text")
     if number_of(row.values["repetition"]) is None:
         expected = "a whole number, 0 for the first time"
-        yield Fault(str(path), f"{row.where}, repetition", shown(row.values["repetition"]), expected)
+        yield Fault(str(path), f"{row.where}, repetition", value_text(row.values["repetition"]), expected)
     if not isinstance(row.values["response"], str | None):
-        yield Fault(str(path), f"{row.where}, response", shown(row.values["response"]), "text, or null for no answer")
+        yield Fault(
+            str(path), f"{row.where}, response", value_text(row.values["response"]), "text, or null for no answer"
+        )
     elif HALF_CHARACTER.search(row.values["response"] or ""):
         yield Fault(str(path), f"{row.where}, response", "holds half of a character", "whole characters")
 
@@ -85,21 +87,21 @@ def number_of(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-def answer_of(row: Row) -> Given:
+def response_of_row(row: FileRow) -> PrecomputedResponse:
     """Returns the answer in a row without faults."""
     values, repetition = row.values, number_of(row.values["repetition"])
     assert repetition is not None
-    return Given(values["prompt"], values["group"], repetition, values["response"] or "", row.where)
+    return PrecomputedResponse(values["prompt"], values["group"], repetition, values["response"] or "", row.where)
 
 
-def few(faults: list[Fault], path: Path) -> list[Fault]:
+def first_faults(faults: list[Fault], path: Path) -> list[Fault]:
     """Returns the first faults, and how many more there are."""
     if len(faults) <= MOST_SHOWN:
         return faults
     return [*faults[:MOST_SHOWN], Fault(str(path), "", f"{len(faults) - MOST_SHOWN:,} more faults", "none")]
 
 
-def given_faults(
+def precomputed_faults(
     path: Path, prompts: Collection[str], asked: Collection[tuple[str, str]], repetitions: int, *, alone: bool = True
 ) -> list[Fault]:
     """Finds what keeps a file of answers from being the answers of a dataset.
@@ -115,29 +117,35 @@ def given_faults(
         What `read_given` finds; or answers of prompts, groups and repetitions that are not asked, and what has no
         answer.
     """
-    given, faults = read_given(path)
+    given, faults = read_precomputed(path)
     if faults:
         return faults
     groups = dict.fromkeys(group for _, group in asked)
     known = [*unknown(path, given, prompts, groups, repetitions)] if alone else []
     there = {answer[:3] for answer in given}
     missing = [
-        Fault(str(path), "", f"no answer of {named(prompt, group, number)}", "one for each group and repetition")
+        Fault(str(path), "", f"no answer of {request_text(prompt, group, number)}", "one for each group and repetition")
         for prompt, group in asked
         for number in range(repetitions)
         if (prompt, group, number) not in there
     ]
-    return [*few(known, path), *few(missing, path)]
+    return [*first_faults(known, path), *first_faults(missing, path)]
 
 
 def unknown(
-    path: Path, given: Iterable[Given], prompts: Collection[str], groups: Collection[str], repetitions: int
+    path: Path,
+    given: Iterable[PrecomputedResponse],
+    prompts: Collection[str],
+    groups: Collection[str],
+    repetitions: int,
 ) -> Iterator[Fault]:
     """Yields answers of what is not asked."""
     prompts = {*prompts}
     for answer in given:
         if answer.prompt not in prompts:
-            problem = f"there is no prompt {cut(answer.prompt)}{nearest(answer.prompt, islice(prompts, 1000))}"
+            problem = (
+                f"there is no prompt {shorten_prompt(answer.prompt)}{nearest(answer.prompt, islice(prompts, 1000))}"
+            )
             yield Fault(str(path), answer.where, problem, "a prompt of the file of prompts")
         elif answer.group not in groups:
             problem = f"unknown group {answer.group!r}{nearest(answer.group, groups)}"
@@ -147,11 +155,11 @@ def unknown(
             yield Fault(str(path), answer.where, problem, f"0 to {repetitions - 1}, or more `repetitions`")
 
 
-def named(prompt: str, group: str, repetition: int) -> str:
+def request_text(prompt: str, group: str, repetition: int) -> str:
     """Names what was asked."""
-    return f"{cut(prompt)} for {group}, repetition {repetition}"
+    return f"{shorten_prompt(prompt)} for {group}, repetition {repetition}"
 
 
-def cut(prompt: str) -> str:
+def shorten_prompt(prompt: str) -> str:
     """Returns a prompt in quotation marks, cut where it is long."""
-    return repr(prompt if len(prompt) <= SHOWN else f"{prompt[: SHOWN - 3]}...")
+    return repr(prompt if len(prompt) <= PROMPT_CHARACTERS else f"{prompt[: PROMPT_CHARACTERS - 3]}...")

@@ -39,7 +39,7 @@ def load(reference: str) -> ModuleType:
     return load_file(path)
 
 
-def found(path: str) -> Any:
+def load_reference(path: str) -> Any:
     """Returns what stands in a module: `reference:name`."""
     reference, name = path.rsplit(":", 1)
     return getattr(load(reference), name)
@@ -114,7 +114,7 @@ def is_path(reference: str) -> bool:
     return "/" in reference or reference.endswith(".py")
 
 
-def files_of(reference: str) -> Iterator[Path]:
+def files_of_plugin(reference: str) -> Iterator[Path]:
     """Yields the Python files that a reference outside of this package may use: its own, and those beside it.
 
     Those beside it count where they make a package with it.

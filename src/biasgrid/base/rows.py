@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of, shown
+from biasgrid.base.faults import Fault, InputError, nearest, one_of, value_text
 from biasgrid.base.text import readable
 
 OBJECT = "a JSON object a line"
 
 
-class Row(NamedTuple):
+class FileRow(NamedTuple):
     """A row of a file.
 
     Attributes:
@@ -27,7 +27,7 @@ class Row(NamedTuple):
     values: Mapping[str, Any]
 
 
-def read_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[Row]:
+def read_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[FileRow]:
     """Yields some columns of the rows of a file, whose ending tells what it is.
 
     Args:
@@ -43,9 +43,9 @@ def read_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[Row
     yield from READERS[path.suffix](path, columns, expected)
 
 
-def json_lines(path: Path, columns: Sequence[str], expected: str) -> Iterator[Row]:
+def json_lines(path: Path, columns: Sequence[str], expected: str) -> Iterator[FileRow]:
     """Yields rows of a file that has an object in each line; blank lines do not count."""
-    with text_of(path, expected) as file:
+    with open_text(path, expected) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
@@ -55,45 +55,45 @@ def json_lines(path: Path, columns: Sequence[str], expected: str) -> Iterator[Ro
             except (ValueError, RecursionError) as error:
                 raise InputError([Fault(str(path), where, f"not JSON ({error})", OBJECT)]) from None
             if not isinstance(content, dict):
-                raise InputError([Fault(str(path), where, shown(content), OBJECT)])
-            values = within(content)
+                raise InputError([Fault(str(path), where, value_text(content), OBJECT)])
+            values = nested_values(content)
             check_columns(path, where, columns, list(values))
-            yield Row(where, {name: values[name] for name in columns})
+            yield FileRow(where, {name: values[name] for name in columns})
 
 
-def csv_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[Row]:
+def csv_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[FileRow]:
     """Yields rows of a file whose first line names its columns."""
-    with text_of(path, expected) as file:
+    with open_text(path, expected) as file:
         reader = csv.DictReader(file, strict=True)
         try:
             if reader.fieldnames is not None:
                 check_columns(path, "line 1", columns, list(reader.fieldnames))
             for row in reader:
-                yield Row(f"line {reader.line_num}", {name: row[name] for name in columns})
+                yield FileRow(f"line {reader.line_num}", {name: row[name] for name in columns})
         except csv.Error as error:
             where = f"line {reader.line_num}"
             raise InputError([Fault(str(path), where, f"not CSV ({error})", expected)]) from None
 
 
-def parquet_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[Row]:
+def parquet_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[FileRow]:
     """Yields rows of a table."""
     import polars as pl  # slow to load, and needed for such files alone
 
     with readable(path, expected):
         try:
             schema = pl.read_parquet_schema(path)
-            check_columns(path, "", columns, [*schema, *(name for name in columns if is_within(name, schema))])
+            check_columns(path, "", columns, [*schema, *(name for name in columns if is_nested(name, schema))])
             chosen = dict.fromkeys(name if name in schema else name.split(".")[0] for name in columns)
             table = pl.read_parquet(path, columns=list(chosen), glob=False)
         except pl.exceptions.PolarsError as error:
             reason = str(error).strip().splitlines()[0]
             raise InputError([Fault(str(path), "", f"not Parquet ({reason})", expected)]) from None
     for number, row in enumerate(table.iter_rows(named=True), start=1):
-        values = within(row)
-        yield Row(f"row {number}", {name: values.get(name) for name in columns})
+        values = nested_values(row)
+        yield FileRow(f"row {number}", {name: values.get(name) for name in columns})
 
 
-def is_within(name: str, schema: Mapping[str, Any]) -> bool:
+def is_nested(name: str, schema: Mapping[str, Any]) -> bool:
     """Says whether a name is that of a part of a table's column, such as `prompt.text`."""
     column, *parts = name.split(".")
     kind = schema.get(column)
@@ -104,7 +104,7 @@ def is_within(name: str, schema: Mapping[str, Any]) -> bool:
 
 
 @contextmanager
-def text_of(path: Path, expected: str) -> Iterator[TextIO]:
+def open_text(path: Path, expected: str) -> Iterator[TextIO]:
     """Opens a text in UTF-8, whatever characters it holds: of large files no more than a line is in memory.
 
     Raises:
@@ -117,16 +117,16 @@ def text_of(path: Path, expected: str) -> Iterator[TextIO]:
             raise InputError([Fault(str(path), "", f"is not UTF-8 ({error.reason})", "UTF-8 text")]) from None
 
 
-def within(content: Mapping[str, Any]) -> dict[str, Any]:
+def nested_values(content: Mapping[str, Any]) -> dict[str, Any]:
     """Returns values by key, and those of objects in it by names such as `prompt.text`."""
     values = dict(content)
     for name, value in content.items():
         if isinstance(value, dict):
-            values |= {f"{name}.{part}": one for part, one in within(value).items()}
+            values |= {f"{name}.{part}": one for part, one in nested_values(value).items()}
     return values
 
 
-READERS: Mapping[str, Callable[[Path, Sequence[str], str], Iterator[Row]]] = {
+READERS: Mapping[str, Callable[[Path, Sequence[str], str], Iterator[FileRow]]] = {
     ".jsonl": json_lines,
     ".csv": csv_rows,
     ".parquet": parquet_rows,

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.names import EXPECTED, hidden, hidden_within
+from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character, hidden_within
 
-LARGEST = 64 * 2**20
+LARGEST_TEXT = 64 * 2**20
 """Bytes that a file may have which is read as a whole; dumps of predictions are streamed and may be larger."""
 MOST_SHOWN = 20
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -39,7 +39,7 @@ def readable(path: str | Path, expected: str) -> Iterator[None]:
         raise InputError([Fault(str(path), "", f"cannot be read ({error.strerror})", expected)]) from None
 
 
-def read_text(path: str | Path, expected: str, largest: int = LARGEST) -> str:
+def read_text(path: str | Path, expected: str, largest: int = LARGEST_TEXT) -> str:
     """Reads a text file in UTF-8, with or without a mark of its byte order; all its lines end in a line feed.
 
     Args:
@@ -59,16 +59,16 @@ def read_text(path: str | Path, expected: str, largest: int = LARGEST) -> str:
         problem = f"byte {len(before[-1]) + 1} is not UTF-8"
         raise InputError([Fault(str(path), f"line {len(before)}", problem, "UTF-8 text")]) from None
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    if hidden(lines):
-        numbered = ((number, hidden(line)) for number, line in enumerate(lines.split("\n"), start=1))
+    if hidden_character(lines):
+        numbered = ((number, hidden_character(line)) for number, line in enumerate(lines.split("\n"), start=1))
         found = ((f"line {number}", name) for number, name in numbered if name)
         raise InputError(
-            Fault(str(path), where, f"holds {name}", EXPECTED) for where, name in islice(found, MOST_SHOWN)
+            Fault(str(path), where, f"holds {name}", VISIBLE_CHARACTERS) for where, name in islice(found, MOST_SHOWN)
         )
     return lines
 
 
-def read_bytes(path: str | Path, expected: str, largest: int = LARGEST) -> bytes:
+def read_bytes(path: str | Path, expected: str, largest: int = LARGEST_TEXT) -> bytes:
     """Reads a regular file of at most so many bytes.
 
     Raises:
@@ -124,7 +124,7 @@ def _checked(content: Any, file: str) -> Any:
         faults.append(Fault(file, "", f"{shown!a} ends with half of a character", "whole characters"))
     else:
         found = islice(hidden_within(content), MOST_SHOWN)
-        faults += [Fault(file, where, f"holds {name}", EXPECTED) for where, name in found]
+        faults += [Fault(file, where, f"holds {name}", VISIBLE_CHARACTERS) for where, name in found]
     if faults:
         raise InputError(faults)
     return content

@@ -12,12 +12,12 @@ import yaml
 from pydantic import ValidationError
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.messages import Content, as_fault, at_line, written
-from biasgrid.base.names import EXPECTED, hidden_within
+from biasgrid.base.messages import Content, as_fault, at_line, place_text
+from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_within
 from biasgrid.base.text import HALF_CHARACTER, read_text
 
 MOST_NODES = 100_000
-Place = tuple[int | str, ...]
+NodePlace = tuple[int | str, ...]
 """Keys and numbers of items, from the outermost to the innermost."""
 
 
@@ -39,20 +39,20 @@ class Document(NamedTuple):
     """
 
     content: dict[str, Any]
-    lines: Mapping[Place, int]
+    lines: Mapping[NodePlace, int]
 
-    def line_of(self, place: Place) -> int | None:
+    def line_of(self, place: NodePlace) -> int | None:
         """Returns the line of a value, or of the innermost one around it, None where that is the whole."""
         around = (place[:length] for length in range(len(place), 0, -1))
         return next((self.lines[one] for one in around if one in self.lines), None)
 
-    def lines_but(self, keys: Iterable[str]) -> dict[Place, int]:
+    def lines_but(self, keys: Iterable[str]) -> dict[NodePlace, int]:
         """Returns the lines without those of some of the outermost keys, which others stand in place of."""
         return {place: line for place, line in self.lines.items() if place[:1] not in {(key,) for key in keys}}
 
-    def fault(self, file: str | Path, place: Place, problem: str, expected: str) -> Fault:
+    def fault(self, file: str | Path, place: NodePlace, problem: str, expected: str) -> Fault:
         """Returns a fault of a value, with its line."""
-        return Fault(str(file), at_line(self.line_of(place), written(place)), problem, expected)
+        return Fault(str(file), at_line(self.line_of(place), place_text(place)), problem, expected)
 
     def checked(self, kind: type[Content], file: str | Path, context: Any = None) -> Content:
         """Returns the content as a model of pydantic's.
@@ -67,7 +67,7 @@ class Document(NamedTuple):
 
     def with_lines(self, faults: Iterable[Fault], file: str) -> Iterator[Fault]:
         """Yields faults with the line of the key that they name, or of the innermost one around it that is there."""
-        lines = {written(place): line for place, line in self.lines.items() if place}
+        lines = {place_text(place): line for place, line in self.lines.items() if place}
         for fault in faults:
             key = fault.where if fault.file == file else ""
             while key and key not in lines:
@@ -100,7 +100,7 @@ def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
         raise InputError([Fault(file, "", f"holds a date that is none ({error})", expected)]) from None
     except RecursionError:
         raise InputError([Fault(file, "", "holds an alias of what it stands in", expected)]) from None
-    if unseen := [Fault(file, where, f"holds {name}", EXPECTED) for where, name in hidden_within(content)]:
+    if unseen := [Fault(file, where, f"holds {name}", VISIBLE_CHARACTERS) for where, name in hidden_within(content)]:
         raise InputError(Document(content, lines).with_lines(unseen, file))
     if not isinstance(content, dict):
         raise InputError([Fault(file, "", "not a mapping", keys)])
@@ -112,7 +112,7 @@ def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
     return Document(content, lines)
 
 
-def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[Place, int]]:
+def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[NodePlace, int]]:
     """Returns the content of a YAML document, its repeated keys in their order, and the lines of all values.
 
     Raises:
@@ -124,7 +124,7 @@ def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[Place, int]]:
         check_size(root)
         # Looked for before the content is made: merging (`<<`) writes the merged keys into the mappings.
         repeated = [] if root is None else sorted(set(repeated_keys(root)), key=lambda found: found.line)
-        lines = {} if root is None else dict(lines_of(root))
+        lines = {} if root is None else dict(lines_of_node(root))
         return None if root is None else loader.construct_document(root), repeated, lines
     finally:
         loader.dispose()
@@ -166,14 +166,14 @@ def repeated_keys(node: yaml.Node) -> Iterator[Repeated]:
             yield from repeated_keys(value)
 
 
-def lines_of(node: yaml.Node, place: Place = ()) -> Iterator[tuple[Place, int]]:
+def lines_of_node(node: yaml.Node, place: NodePlace = ()) -> Iterator[tuple[NodePlace, int]]:
     """Yields the line of a value and of all that it holds, counted from 1."""
     yield place, node.start_mark.line + 1
     if isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
-            yield from lines_of(item, (*place, number))
+            yield from lines_of_node(item, (*place, number))
     elif isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             yield (*place, str(key.value)), key.start_mark.line + 1
             if isinstance(value, yaml.CollectionNode):
-                yield from list(lines_of(value, (*place, str(key.value))))[1:]
+                yield from list(lines_of_node(value, (*place, str(key.value))))[1:]

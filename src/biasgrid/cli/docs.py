@@ -10,17 +10,16 @@ from pkgutil import iter_modules
 from biasgrid.base.references import load, stage
 from biasgrid.config.docs import key_tables
 from biasgrid.config.registry import BUILT_IN
+from biasgrid.groups.combinations import SCORE_NAMES
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.groups.docs import GROUP_TABLES, records_table
-from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.tables import answers, instances
-from biasgrid.tables.comparison import TABLES as TABLES_OF_COMPARISON
+from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.schema import table
-from biasgrid.tables.statistics import TABLES as TABLES_OF_STATISTICS
-from biasgrid.tables.synthetic import SYNTHETIC
+from biasgrid.tables.statistics import STATISTICS_TABLES as TABLES_OF_STATISTICS
 
 FAMILY_TABLES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
 DOCUMENTS = (
@@ -34,7 +33,7 @@ DOCUMENTS = (
     "docs/rewriting.md",
 )
 SCHEMA_TABLES = {
-    "INSTANCES": instances.schema_of({}, {"candidate1": None, "position1": None}),
+    "INSTANCES": instances.instances_schema({}, {"candidate1": None, "position1": None}),
     **{f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS) for name, of in BUILT_IN.families.items()},
     **{kind.name: answers.schema_of(kind.name) for kind in iter_modules(answers.__path__)},
     **{

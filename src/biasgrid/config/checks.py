@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of, shown, unknown_names
+from biasgrid.base.faults import Fault, InputError, nearest, one_of, unknown_names, value_text
 from biasgrid.base.names import alike
-from biasgrid.base.section import Section
+from biasgrid.base.sections import Section
 from biasgrid.config.sections import Config
-from biasgrid.inference.checkpoints.files import VOCABULARIES, matching, names_in
-from biasgrid.inference.checkpoints.look import Wanted, look_at
+from biasgrid.inference.checkpoints.files import VOCABULARIES, file_names, matching
+from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
 from biasgrid.report.figures.registry import GRID
-from biasgrid.tables.metric import Declared
+from biasgrid.tables.metric import MetricDefinitions
 
 ANY_MASK = "[MASK]"
 """The placeholder for the mask of any model."""
@@ -66,7 +66,9 @@ def measure_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def known_flags(config: Config) -> set[str]:
     """Returns the names of the validity flags of all families, whether there is a dataset of theirs or not."""
-    of_datasets = {name for dataset in config.datasets for name in Declared.of(config.measures_of(dataset)).limits}
+    of_datasets = {
+        name for dataset in config.datasets for name in MetricDefinitions.of(config.measures_of(dataset)).limits
+    }
     return of_datasets.union(*(config.registry.family(family).flags for family in config.registry.families))
 
 
@@ -169,10 +171,10 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
             folders["train.base.folder"] = (model.train.base.folder, [])
-        wanted = Wanted(model.allow_pickle, model.allow_remote_code, model.source == "serve")
+        wanted = CheckpointUse(model.allow_pickle, model.allow_remote_code, model.source == "serve")
         for key, (folder, classes) in folders.items():
             of_classes = wanted._replace(classes=classes, scored=model.scored, activation=model.activation)
-            problems = look_at(folder, of_classes) if folder is not None else ()
+            problems = inspect_folder(folder, of_classes) if folder is not None else ()
             for problem, expected in problems:
                 yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
 
@@ -229,7 +231,7 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields folders that hold no tokenizer, where one filters the subjects that a selected model is asked about."""
     for name in filtering_tokenizers(config):
         folder = config.tokenizers[name].folder
-        if folder is not None and not matching(names_in(folder), VOCABULARIES):
+        if folder is not None and not matching(file_names(folder), VOCABULARIES):
             problem = "holds no tokenizer" if Path(folder).is_dir() else "is not a folder"
             expected = f"a folder with one of {', '.join(VOCABULARIES)}"
             yield Fault(source, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)
@@ -292,7 +294,9 @@ def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
         expected = f"the names of the classes, as the task is {model.task}"
         yield Fault(source, f"models.{name}.labels", "{}", expected)
     if not has_classes and model.labels:
-        yield Fault(source, f"models.{name}.labels", shown(model.labels), f"no `labels`, as the task is {model.task}")
+        yield Fault(
+            source, f"models.{name}.labels", value_text(model.labels), f"no `labels`, as the task is {model.task}"
+        )
 
 
 def source_faults(config: Config, source: str, name: str) -> Iterator[Fault]:

@@ -9,12 +9,11 @@ from typing import Any, Literal
 
 from pydantic import create_model
 
-from biasgrid.base.model_section import Model
-from biasgrid.base.section import Name
+from biasgrid.base.sections import Model, Name
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.config.sections import Config
 from biasgrid.families.family import DatasetSection
-from biasgrid.inference.models.servers.section import Asking
+from biasgrid.inference.models.servers.section import ServerSettings
 from biasgrid.tables.docs import markdown
 
 
@@ -49,7 +48,7 @@ def key_tables() -> str:
     Keys that several sections share have a table of their own, to which the others refer.
     """
     schema = whole_config().model_json_schema()
-    common = {each.__name__: each.model_json_schema() for each in (Asking, DatasetSection, Model)}
+    common = {each.__name__: each.model_json_schema() for each in (ServerSettings, DatasetSection, Model)}
     sections = {"The top level": schema, **dict(sorted((common | schema["$defs"]).items()))}
     return "\n".join(key_table(title, own_keys(title, section, common)) for title, section in sections.items())
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.references import found, load, plugin_faults, stage
-from biasgrid.base.yaml import Document, Place, read_yaml
+from biasgrid.base.references import load, load_reference, plugin_faults, stage
+from biasgrid.base.yaml import Document, NodePlace, read_yaml
 from biasgrid.config.checks import measure_faults, model_faults, reference_faults
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
-from biasgrid.stats.clusters import clusters_of
+from biasgrid.stats.clusters import clusters_from_texts
 
 
 def read_document(path: str | Path) -> Document:
@@ -56,7 +56,7 @@ def load_config(path: str | Path, given: dict[str, Any] | None = None) -> Config
     return parse_config(document.content | given, str(path), document.lines_but(given))
 
 
-def parse_config(content: Mapping[str, Any], source: str, lines: Mapping[Place, int] | None = None) -> Config:
+def parse_config(content: Mapping[str, Any], source: str, lines: Mapping[NodePlace, int] | None = None) -> Config:
     """Checks a config's keys and values, and that what it names exists in it.
 
     Args:
@@ -128,7 +128,7 @@ def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) 
         if check and not config.models[model].predictions:
             expand = load(stage(config.reference_of_family(dataset), "expand")).expand
             for instances in expand(lists[dataset, question.variant]).parts:
-                yield from found(check)(config.models[model], instances)
+                yield from load_reference(check)(config.models[model], instances)
 
 
 def template_cluster_faults(config: Config, source: str, dataset: str, content: Lists) -> Iterator[Fault]:
@@ -154,7 +154,7 @@ def clusters_of_variant(
     """
     content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
     texts = config.family(dataset).cluster_texts(content) if content is not None else []
-    return clusters_of(texts, config.datasets[dataset].template_clusters)
+    return clusters_from_texts(texts, config.datasets[dataset].template_clusters)
 
 
 def digest_of_templates(

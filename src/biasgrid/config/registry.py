@@ -11,11 +11,11 @@ from types import ModuleType
 from typing import TypeVar
 
 from biasgrid.base.faults import Fault, InputError, Problem
-from biasgrid.base.model_section import Model
-from biasgrid.base.references import RUNS, found, how_it_ends, load, stage
+from biasgrid.base.references import RUNS, how_it_ends, load, load_reference, stage
+from biasgrid.base.sections import Model
 from biasgrid.families import FAMILIES
 from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
-from biasgrid.inference.models.registry import BACK_ENDS, Entry
+from biasgrid.inference.models.registry import BACK_ENDS, RegistryEntry
 from biasgrid.report.figures.registry import figures
 
 Key = TypeVar("Key")
@@ -35,7 +35,7 @@ class Registry:
     """
 
     families: Mapping[str, str]
-    back_ends: Mapping[tuple[str, str], Entry]
+    back_ends: Mapping[tuple[str, str], RegistryEntry]
     figures: Mapping[str, str]
 
     def family(self, name: str) -> Family:
@@ -46,7 +46,7 @@ class Registry:
     def model_section(self, task: str) -> type[Model]:
         """Returns the section of models of a task; an unknown task has no keys of its own."""
         paths = [entry.section for (served, _), entry in self.back_ends.items() if served == task and entry.section]
-        section: type[Model] = found(paths[0]) if paths else Model
+        section: type[Model] = load_reference(paths[0]) if paths else Model
         return section
 
     @property
@@ -151,9 +151,9 @@ class Plugin:
         family = getattr(self.module, "FAMILY", None)
         return {family.name: self.reference} if isinstance(family, Family) else {}
 
-    def back_ends(self) -> dict[tuple[str, str], Entry]:
+    def back_ends(self) -> dict[tuple[str, str], RegistryEntry]:
         """Returns its back ends, by task and source."""
-        entries: Mapping[tuple[str, str], Entry] = getattr(self.module, "BACK_ENDS", {})
+        entries: Mapping[tuple[str, str], RegistryEntry] = getattr(self.module, "BACK_ENDS", {})
         return {key: entry.within(self.reference) for key, entry in entries.items()}
 
     def figures(self) -> dict[str, str]:

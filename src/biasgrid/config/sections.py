@@ -23,13 +23,12 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from biasgrid.base.model_section import Model, Tokenizer
-from biasgrid.base.section import FOLDER, KeysError, Name, Scoring, Section, not_one_of
+from biasgrid.base.sections import FOLDER_PATTERN, KeysError, Model, Name, Scoring, Section, Tokenizer, not_one_of
 from biasgrid.base.yaml import Document
 from biasgrid.config.registry import BUILT_IN, Registry
 from biasgrid.families.family import DatasetSection, Family, Question
-from biasgrid.inference.models.registry import Entry
-from biasgrid.stats.section import Statistics
+from biasgrid.inference.models.registry import RegistryEntry
+from biasgrid.stats.section import StatisticsSection
 from biasgrid.tables.metric import Measure
 
 
@@ -168,7 +167,7 @@ class Config(Section):
     """A whole config."""
 
     title: str = Field("biasgrid", description="title of the report")
-    results: str = Field("results", pattern=FOLDER, description="folder of everything that is made")
+    results: str = Field("results", pattern=FOLDER_PATTERN, description="folder of everything that is made")
     word_lists: str = Field("word_lists", description="folder of the word lists")
     scoring: Scoring = Field(
         "exact",
@@ -180,7 +179,7 @@ class Config(Section):
         description="limits of validity flags in place of the usual ones, by the names in docs/validity.md, such as "
         "`unknown_tokens: 0.2`",
     )
-    statistics: Statistics = Field(Statistics(), description="how sure measures are: intervals and tests")
+    statistics: StatisticsSection = Field(StatisticsSection(), description="how sure measures are: intervals and tests")
     thresholds: dict[Name, dict[str, Annotated[float, Field(allow_inf_nan=False)]]] = Field(
         default_factory=dict,
         description="largest values that `biasgrid gate` lets pass, by dataset and measure, such as "
@@ -233,7 +232,7 @@ class Config(Section):
         """Returns where the family of a dataset is."""
         return self.registry.families[self.datasets[dataset].family]
 
-    def back_end_of(self, model: str) -> Entry:
+    def back_end_of(self, model: str) -> RegistryEntry:
         """Returns where the back end of a model is."""
         entry = self.models[model]
         return self.registry.back_ends[entry.task, entry.source]

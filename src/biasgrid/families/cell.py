@@ -12,11 +12,10 @@ import polars as pl
 
 from biasgrid.base.faults import UserError, nearest, one_of
 from biasgrid.base.references import load, stage
-from biasgrid.tables.completeness import read_cell
+from biasgrid.tables.completeness import check_rows, read_whole_cell, withhold_invalid
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS, Evidence
 from biasgrid.tables.measures import MEASURES, table_of_cell
-from biasgrid.tables.metric import Declared
-from biasgrid.tables.validity import judge, rows_of
+from biasgrid.tables.metric import MetricDefinitions
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def measure_cell(
     prediction_paths: Sequence[Path],
     answer: str,
     options: Mapping[str, Any],
-    declared: Declared,
+    declared: MetricDefinitions,
     model: str,
     dataset: str,
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
@@ -91,12 +90,12 @@ def measure_cell(
     cell = MeasuredCell(*tables, observations, measures, options)
     find, look = getattr(stages, "evidence", None), getattr(stages, "validity", None)
     evidence = find(cell) if find else Evidence(pl.DataFrame())
-    checks = [rows_of(look(cell))] if look else []
+    checks = [check_rows(look(cell))] if look else []
     measures = pl.concat([measures, *checks], how="diagonal_relaxed")
     check_declared(measures, declared.names, family)
     try:
         return Measured(
-            judge(table_of_cell(measures, MEASURES, model, dataset), declared),
+            withhold_invalid(table_of_cell(measures, MEASURES, model, dataset), declared),
             table_of_cell(evidence.units, EVIDENCE, model, dataset),
             table_of_cell(pl.DataFrame() if evidence.parts is None else evidence.parts, EVIDENCE_PARTS, model, dataset),
             observations,
@@ -126,7 +125,7 @@ def observe_cell(
     """
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
     read, said = (getattr(stages, columns, None) for columns in ("READ", "SAID"))
-    tables = read_cell(instances_path, prediction_paths, keys, answer, name, read, said)
+    tables = read_whole_cell(instances_path, prediction_paths, keys, answer, name, read, said)
     observations: pl.DataFrame = stages.observe(*tables, options, *([scorer_predictions] if scorer_predictions else []))
     return observations
 

@@ -15,13 +15,13 @@ import polars as pl
 
 from biasgrid.base.references import exists, load, stage
 from biasgrid.families.cell import observe_cell
-from biasgrid.stats.cell import Found, Settings
-from biasgrid.stats.estimate import recomputed
+from biasgrid.stats.estimate import jackknife_measures
+from biasgrid.stats.settings import Found, StatisticsSettings
+from biasgrid.tables.completeness import are_headlines
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import NOT_MEASURABLE
-from biasgrid.tables.statistics import OVERS, ROW, TABLES, UNKNOWN
-from biasgrid.tables.validity import are_headlines
+from biasgrid.tables.statistics import NO_METHOD, OVERS, ROW, STATISTICS_TABLES
 
 NUMBERS = ("value", "low", "high", "selected_low", "selected_high", "se", "df", "p", "q", "holm", "null_mean")
 
@@ -34,7 +34,7 @@ def statistics_of_cell(
     options: Mapping[str, Any],
     measures: pl.DataFrame,
     headlines: Mapping[str, str],
-    settings: Settings,
+    settings: StatisticsSettings,
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> Found:
     """Says how sure the measures of a cell are.
@@ -65,11 +65,15 @@ def statistics_of_cell(
     statistics = withheld(with_all(found.statistics, measures, settings), measures, headlines)
     compared = pl.DataFrame() if is_withheld(measures) else compared_by(statistics)
     tables = found._replace(statistics=statistics, without_clusters=compared)._asdict()
-    return Found(**{name: fitted(tables[name], name, model, dataset) for name in TABLES})
+    return Found(**{name: fitted(tables[name], name, model, dataset) for name in STATISTICS_TABLES})
 
 
 def find(
-    family: str, observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+    family: str,
+    observations: pl.DataFrame,
+    measures: pl.DataFrame,
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> Found:
     """Lets the family say how sure its measures are, or measures the cell anew without each cluster."""
     reference = stage(family, "statistics")
@@ -77,19 +81,21 @@ def find(
     if own is not None:
         found: Found = own(observations, measures, options, settings)
         return found
-    return Found(recomputed(load(stage(family, "measure")).measure, observations, options, settings))
+    return Found(jackknife_measures(load(stage(family, "measure")).measure, observations, options, settings))
 
 
-def with_all(rows: pl.DataFrame, measures: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+def with_all(rows: pl.DataFrame, measures: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
     """Adds a row for each measure and `generalises_to` of which nothing can be said."""
     measured = measures.filter(pl.col("measure").is_in(list(settings.units))).select(*ROW, "value", "n")
     overs = pl.DataFrame({"generalises_to": OVERS})
-    found = pl.concat([empty_table(TABLES["statistics"]).drop("model", "dataset"), rows], how="diagonal_relaxed")
+    found = pl.concat(
+        [empty_table(STATISTICS_TABLES["statistics"]).drop("model", "dataset"), rows], how="diagonal_relaxed"
+    )
     known = found.join(measured, on=ROW, how="left", nulls_equal=True, maintain_order="left", suffix=" measured")
     known = known.with_columns(pl.coalesce(f"{name} measured", name).alias(name) for name in ("value", "n"))
     known = known.select(found.columns)
     unknown = measured.join(overs, how="cross").join(known, on=[*ROW, "generalises_to"], how="anti", nulls_equal=True)
-    silent = unknown.with_columns(clusters=pl.lit(0, pl.Int64), method=pl.lit(UNKNOWN))
+    silent = unknown.with_columns(clusters=pl.lit(0, pl.Int64), method=pl.lit(NO_METHOD))
     places = {generalises_to: place for place, generalises_to in enumerate(OVERS)}
     order = pl.col("generalises_to").replace_strict(places, return_dtype=pl.Int64)
     return pl.concat([known, silent], how="diagonal_relaxed").sort("measure", "options", *MEASURE_KEYS, order)
@@ -101,7 +107,7 @@ def withheld(rows: pl.DataFrame, measures: pl.DataFrame, headlines: Mapping[str,
         return rows
     return rows.with_columns(
         *(pl.when(~are_headlines(headlines)).then(name).alias(name) for name in NUMBERS),
-        method=pl.when(are_headlines(headlines)).then(pl.lit(UNKNOWN)).otherwise("method"),
+        method=pl.when(are_headlines(headlines)).then(pl.lit(NO_METHOD)).otherwise("method"),
     )
 
 
@@ -124,8 +130,8 @@ def compared_by(rows: pl.DataFrame) -> pl.DataFrame:
 def fitted(rows: pl.DataFrame, name: str, model: str, dataset: str) -> pl.DataFrame:
     """Returns rows in the columns and types of a table, NaN as null."""
     if rows.is_empty():
-        return empty_table(TABLES[name])
-    empty = empty_table(TABLES[name])
+        return empty_table(STATISTICS_TABLES[name])
+    empty = empty_table(STATISTICS_TABLES[name])
     named = rows.with_columns(model=pl.lit(model), dataset=pl.lit(dataset)).cast({pl.Categorical: pl.String})
     table = pl.concat([empty, named], how="diagonal_relaxed").cast(empty.schema).select(empty.columns)
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -9,7 +9,7 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.tables.instances import Keys, schema_of
+from biasgrid.tables.instances import FamilyKeys, instances_schema
 from biasgrid.tables.keys import Repetitions, digest_rows
 
 TEXTS_OF_ALL = ("system", "text_pair")
@@ -30,7 +30,7 @@ class Expansion:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def expand_rows(rows: pl.DataFrame, keys: Keys, facts: Mapping[str, Any] | None = None) -> Expansion:
+def expand_rows(rows: pl.DataFrame, keys: FamilyKeys, facts: Mapping[str, Any] | None = None) -> Expansion:
     """Makes instances of rows that fit into memory: numbers them and gives each its key.
 
     Args:
@@ -39,7 +39,7 @@ def expand_rows(rows: pl.DataFrame, keys: Keys, facts: Mapping[str, Any] | None 
         keys: the family's own columns.
         facts: see `Expansion`.
     """
-    schema = schema_of(keys, rows.schema)
+    schema = instances_schema(keys, rows.schema)
     numbered = rows.with_columns(instance=pl.int_range(pl.len(), dtype=pl.UInt32))
     missing = [pl.lit(None).alias(name) for name in TEXTS_OF_ALL if name not in rows.columns]
     types = {name: column.dtype.type for name, column in schema.columns.items() if name != "key"}

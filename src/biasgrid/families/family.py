@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from pydantic import Field
 
 from biasgrid.base.faults import Fault
-from biasgrid.base.model_section import Model, Tokenizer
-from biasgrid.base.section import Name, Section
+from biasgrid.base.sections import Model, Name, Section, Tokenizer
 from biasgrid.families.sampling import MOST_UNASKED, SampleOrAll
 from biasgrid.stats.section import TemplateClusters
-from biasgrid.tables.marks import MarkSection
-from biasgrid.tables.metric import Measure
+from biasgrid.tables.metric import MarkSection, Measure
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,8 +25,8 @@ if TYPE_CHECKING:
     from biasgrid.families.cell import MeasuredCell
     from biasgrid.families.expansion import Expansion
     from biasgrid.groups.records import Sort
+    from biasgrid.tables.completeness import Check
     from biasgrid.tables.evidence import Evidence
-    from biasgrid.tables.validity import Check
 
 OneToken = Callable[[Sequence[str]], list[bool]]
 """Says of texts whether each is a single token."""

@@ -7,9 +7,8 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.tabled import Columns, of_keys, tabled
-from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.modes import ALL_CASES, EACH_CASE
-from biasgrid.tables.metric import options_of, written_options
+from biasgrid.groups.combinations import ALL_CASES, EACH_CASE, SCORE_NAMES
+from biasgrid.tables.metric import options_of, options_text
 
 KIND: Columns = {"Bias type": ("name", "bias_type")}
 INTERVAL: Columns = {"Interval": ("interval", ""), "n": ("count", "n")}
@@ -24,8 +23,8 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
     score = main_score(measures)
     if score is None:
         return []
-    group = written_options(score=score, mode=ALL_CASES)
-    case = written_options(score=score, distance="absolute", comparison="pairwise", mode=EACH_CASE)
+    group = options_text(score=score, mode=ALL_CASES)
+    case = options_text(score=score, distance="absolute", comparison="pairwise", mode=EACH_CASE)
     pairs = of_keys(measures, "group", "other").filter(measure="difference")
     pairs = pairs.filter(pl.col("options").str.contains(f"score={score}", literal=True))
     rates = of_keys(measures).filter(pl.col("options").str.starts_with("difference=mean"), measure="failure_rate")

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.tables.keys import STEP, mixed
+from biasgrid.tables.keys import STEP, mix_bits
 
 
 class Order(Protocol):
@@ -117,8 +117,8 @@ def hashed(numbers: IntArray, *seeds: int) -> IntArray:
     """Returns random numbers of 31 bits, the same ones for the same numbers and seeds."""
     start = np.zeros(1, np.uint64)
     for seed in seeds:
-        start = mixed(start + np.full(1, seed % 2**64, np.uint64))
-    bits = mixed(start + numbers.astype(np.uint64) * STEP) >> np.uint64(33)
+        start = mix_bits(start + np.full(1, seed % 2**64, np.uint64))
+    bits = mix_bits(start + numbers.astype(np.uint64) * STEP) >> np.uint64(33)
     return bits.astype(np.int64)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from biasgrid.base.faults import Fault
-from biasgrid.base.section import KeysError, Section
+from biasgrid.base.sections import KeysError, Section
 
 MOST_UNASKED = 100_000
 """So many instances a generative model is asked without a word about it."""

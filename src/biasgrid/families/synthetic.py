@@ -19,8 +19,7 @@ import polars as pl
 
 from biasgrid.base.files import write_text
 from biasgrid.tables.files import write_table
-from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.synthetic import SYNTHETIC
+from biasgrid.tables.measures import MEASURE_KEYS, SYNTHETIC
 
 TEXTS = ("system", "text_pair", "text")
 """What models read, in the order in which those that write read it."""

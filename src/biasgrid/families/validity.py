@@ -10,7 +10,7 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.flags import LEAST_PROBABILITY
 from biasgrid.tables.answers.text import THOUGHT_MARK
-from biasgrid.tables.validity import Check
+from biasgrid.tables.completeness import Check
 
 SCORES = ("probabilities", "starts", "ends")
 """Columns of predictions that hold what was read of candidates or classes."""

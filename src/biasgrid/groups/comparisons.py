@@ -32,7 +32,7 @@ from biasgrid.groups.distances import (
     smaller_by_larger,
 )
 from biasgrid.groups.records import Units
-from biasgrid.groups.scores import Scored
+from biasgrid.groups.scores import ScoredRecords
 
 COMPARISONS = {
     "pairwise": ("absolute", "ratio", "wasserstein"),
@@ -44,7 +44,7 @@ COMPARISONS = {
 """Every comparison with the distances that it goes with."""
 
 
-def compare_units(scored: Scored, units: Units, distance: str, comparison: str) -> FloatArray:
+def compare_units(scored: ScoredRecords, units: Units, distance: str, comparison: str) -> FloatArray:
     """Compares the groups of every unit.
 
     Args:
@@ -71,12 +71,12 @@ def with_two_groups(values: FloatArray, units: Units) -> FloatArray:
     return values
 
 
-def group_scores(scored: Scored, units: Units) -> FloatArray:
+def group_scores(scored: ScoredRecords, units: Units) -> FloatArray:
     """Returns the scalar score of every group, shape (units, width)."""
     return scored.of_pools(units.pools).reshape(-1, units.width)
 
 
-def distances_of(scored: Scored, units: Units, distance: str) -> Distances:
+def distances_of(scored: ScoredRecords, units: Units, distance: str) -> Distances:
     """Returns a distance between the groups of all units, ready to be asked for pairs."""
     if DISTANCES[distance] == "set":
         return WassersteinDistances(scored.known, units)

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
-from biasgrid.groups.records import ClassOutputs, Pools, column
+from biasgrid.groups.records import ClassOutputs, Pools, probability_column
 
 Average = Literal["binary", "macro", "micro", "weighted"]
 AVERAGES: tuple[Average, ...] = get_args(Average)
-POSITIVE = 1
+POSITIVE_CLASS = 1
 
 Rate = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
@@ -37,7 +37,7 @@ def f1(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatArray:
     return np.nan_to_num(ratio(2 * hits, predicted + gold))
 
 
-def averaged(rate: Rate, average: Average, gold: IntArray, predicted: IntArray, pools: Pools) -> FloatArray:
+def average_rate(rate: Rate, average: Average, gold: IntArray, predicted: IntArray, pools: Pools) -> FloatArray:
     """Computes precision, recall or F1 of every pool.
 
     Args:
@@ -51,7 +51,7 @@ def averaged(rate: Rate, average: Average, gold: IntArray, predicted: IntArray, 
     Returns:
         Shape (pools,), NaN where a pool is empty.
     """
-    classes = 1 + max(POSITIVE, gold.max(initial=0), predicted.max(initial=0))
+    classes = 1 + max(POSITIVE_CLASS, gold.max(initial=0), predicted.max(initial=0))
 
     def per_class(labels: IntArray, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> FloatArray:
         cell = pools.of_record[chosen] * classes + labels[chosen]
@@ -60,7 +60,7 @@ def averaged(rate: Rate, average: Average, gold: IntArray, predicted: IntArray, 
 
     counts = per_class(gold, gold == predicted), per_class(predicted), per_class(gold)
     if average == "binary":
-        value = rate(*(count[:, POSITIVE] for count in counts))
+        value = rate(*(count[:, POSITIVE_CLASS] for count in counts))
     elif average == "micro":
         value = rate(*(count.sum(axis=1) for count in counts))
     else:
@@ -69,13 +69,13 @@ def averaged(rate: Rate, average: Average, gold: IntArray, predicted: IntArray, 
     return np.where(pools.sizes > 0, value, np.nan)
 
 
-def missed(outputs: ClassOutputs, index: int) -> FloatArray:
+def false_negatives(outputs: ClassOutputs, index: int) -> FloatArray:
     """Returns 1 where a class is right and is not predicted, 0 where it is, NaN where another one is right."""
     right, predicted = class_against_others(outputs, index)
     return np.where(right, 1.0 - predicted, np.nan)
 
 
-def raised(outputs: ClassOutputs, index: int) -> FloatArray:
+def false_positives(outputs: ClassOutputs, index: int) -> FloatArray:
     """Returns 1 where a class is wrong and is predicted, 0 where it is not, NaN where it is right."""
     right, predicted = class_against_others(outputs, index)
     return np.where(right, np.nan, 1.0 * predicted)
@@ -104,5 +104,5 @@ def class_against_others(outputs: ClassOutputs, index: int) -> tuple[BoolArray, 
     Raises:
         UserError: there is no such class.
     """
-    column(outputs.probabilities, index, "class")
+    probability_column(outputs.probabilities, index, "class")
     return outputs.gold == index, outputs.probabilities.argmax(axis=1) == index

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from biasgrid.groups.main_scores import MAIN_SCORES, SCORE_NAMES, main_distance
-from biasgrid.groups.modes import ALL_CASES, EACH_CASE
+from biasgrid.groups.combinations import ALL_CASES, EACH_CASE, MAIN_SCORES, SCORE_NAMES, main_distance
 from biasgrid.groups.records import Sort
 from biasgrid.groups.scores import SCORES
-from biasgrid.tables.metric import Measure, Unit, written_options
+from biasgrid.tables.metric import Measure, Unit, options_text
 
 UNITS: dict[Sort, Unit] = {
     "classes": "probability",
@@ -17,7 +16,7 @@ UNITS: dict[Sort, Unit] = {
     "subjects": "probability",
 }
 CZARNOWSKA = "Czarnowska, Vyas and Shah, TACL 2021"
-ABOUT = (
+ABOUT_GROUPS = (
     "Groups are compared by their scores (Czarnowska et al., “Quantifying Social Biases in NLP”, TACL 2021): pairwise, "
     "which does not say which group fares better; background, each group with all of them together; multi group, how "
     "unevenly the groups share the sum of their scores, which makes minute differences of minute scores large. In the "
@@ -46,7 +45,7 @@ def measures_of_groups(sort: Sort, failure_threshold: float, design: tuple[str, 
             is_not="bias or fairness: only differences between groups are",
             source=SCORES[main].reference,
             unit=unit,
-            headline=written_options(score=main, mode=ALL_CASES),
+            headline=options_text(score=main, mode=ALL_CASES),
             design=design,
         ),
         "score_lower": Measure(
@@ -107,7 +106,7 @@ def measures_of_groups(sort: Sort, failure_threshold: float, design: tuple[str, 
             source="Gaci et al., ICSOC 2024",
             unit="share",
             fair=0,
-            headline=written_options(difference="mean", threshold=failure_threshold),
+            headline=options_text(difference="mean", threshold=failure_threshold),
             design=design,
         ),
         "position": Measure(

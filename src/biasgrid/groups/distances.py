@@ -12,15 +12,15 @@ import numpy as np
 
 from biasgrid.base.arrays import FloatArray, IntArray, ratio
 from biasgrid.groups.records import Units
-from biasgrid.groups.scores import Kind
+from biasgrid.groups.scores import ScoreType
 
-AT_ONCE = 2**14
+UNITS_AT_ONCE = 2**14
 """About how many values of samples are compared together, so that they fit into a processor's cache."""
 Divergence = Literal["divergence", "normalized_divergence", "divergence_per_group"]
 
 RATIO = "ratio"
 """1 for equal scores, not 0: its numbers are rows of the measure of that name."""
-DISTANCES: dict[str, Kind] = {
+DISTANCES: dict[str, ScoreType] = {
     "absolute": "scalar",
     RATIO: "scalar",
     "wasserstein": "set",
@@ -45,7 +45,7 @@ class Distances(Protocol):
         """Returns d(all records of the unit, group), shape (units,)."""
 
 
-def measure_of(distance: str) -> str:
+def measure_of_distance(distance: str) -> str:
     """Returns the measure that a distance's numbers are rows of."""
     return RATIO if distance == RATIO else "distance"
 
@@ -107,7 +107,7 @@ class WassersteinDistances:
     def to_later(self, one: int) -> FloatArray:
         """Returns the distance of a group and each one behind it, shape (later groups, units)."""
         width = self.shape[1]
-        step = max(1, AT_ONCE // (1 + len(self.rows[one])))
+        step = max(1, UNITS_AT_ONCE // (1 + len(self.rows[one])))
         parts = [range(start, min(start + step, width)) for start in range(one + 1, width, step)]
         return np.concatenate([self._to_others(one, part) for part in parts])
 

@@ -8,10 +8,10 @@ from itertools import groupby
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
 from biasgrid.groups.records import Sort
-from biasgrid.groups.scores import SCORES, Kind, Score, expected_argument
+from biasgrid.groups.scores import SCORES, Score, ScoreType, expected_argument
 from biasgrid.tables.docs import Makers, markdown
 
-KINDS: dict[Kind, str] = {"scalar": "one number", "set": "a set of numbers"}
+KINDS: dict[ScoreType, str] = {"scalar": "one number", "set": "a set of numbers"}
 
 
 def records_table(sorts: Mapping[tuple[str, str], Sort]) -> str:
@@ -23,7 +23,7 @@ def scores_table() -> str:
     """Writes what scores make of a group, what they take, and where they are from; a line for those that agree."""
     rows = []
     for (kind, of, argument, source), scores in groupby(SCORES, lambda name: facts_of(SCORES[name])):
-        rows.append((named(scores), kind, of, argument, source))
+        rows.append((code_names(scores), kind, of, argument, source))
     return markdown(("score", "of a group", "records", "`argument`", "source"), rows)
 
 
@@ -37,12 +37,12 @@ def combinations_table() -> str:
     """Writes which distances, scores and comparisons go together."""
     rows = []
     for distance, kind in DISTANCES.items():
-        comparisons = named(name for name, distances in COMPARISONS.items() if distance in distances)
+        comparisons = code_names(name for name, distances in COMPARISONS.items() if distance in distances)
         rows.append((f"`{distance}`", KINDS[kind], comparisons))
     return markdown(("distance", "between scores that are", "comparison"), rows)
 
 
-def named(names: Iterable[str]) -> str:
+def code_names(names: Iterable[str]) -> str:
     """Writes names as code."""
     return ", ".join(f"`{name}`" for name in names)
 

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from biasgrid.groups.combinations import EACH_CASE, MAIN_SCORES
 from biasgrid.groups.comparisons import MeanOfPairs, by_group, distances_of
-from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.modes import EACH_CASE
 from biasgrid.groups.records import Records
 from biasgrid.groups.scores import score_records
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.metric import written_options
+from biasgrid.tables.metric import options_text
 
-DECIMALS = 12
+DIFFERENCE_DECIMALS = 12
 DIFFERENCES = {
     "bias_type": pl.String,
     "case": pl.Int64,
@@ -25,8 +24,8 @@ DIFFERENCES = {
     "mean": pl.Float64,
     "largest": pl.Float64,
 }
-NAMES = ("measure", "options", "bias_type", "template", "value", "n", "left_out")
-RATES = {name: empty_table(MEASURES).schema[name] for name in NAMES}
+FAILURE_COLUMNS = ("measure", "options", "bias_type", "template", "value", "n", "left_out")
+RATES = {name: empty_table(MEASURES).schema[name] for name in FAILURE_COLUMNS}
 
 
 def case_differences(records: Records) -> pl.DataFrame:
@@ -52,8 +51,8 @@ def case_differences(records: Records) -> pl.DataFrame:
         "case": records.case[units.first_record],
         "template": records.template[units.first_record],
         # What is 0.2 but for rounding is not larger than 0.2.
-        "mean": mean.values().round(DECIMALS),
-        "largest": largest.round(DECIMALS),
+        "mean": mean.values().round(DIFFERENCE_DECIMALS),
+        "largest": largest.round(DIFFERENCE_DECIMALS),
     }
     return pl.DataFrame(columns, schema_overrides=DIFFERENCES)
 
@@ -86,7 +85,7 @@ def rates(differences: pl.DataFrame, thresholds: np.ndarray[Any, np.dtype[np.flo
             for threshold, count in zip(thresholds, failing, strict=True):
                 yield {
                     "measure": "failure_rate",
-                    "options": written_options(difference=difference, threshold=float(threshold)),
+                    "options": options_text(difference=difference, threshold=float(threshold)),
                     "bias_type": bias_type,
                     "template": template,
                     "value": count / len(found) if len(found) else None,

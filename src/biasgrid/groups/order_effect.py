@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from biasgrid.groups.modes import EACH_CASE
-from biasgrid.groups.scores import Scored
-from biasgrid.groups.tables import COLUMNS, shared_columns
-from biasgrid.tables.means import means_by
+from biasgrid.groups.combinations import EACH_CASE
+from biasgrid.groups.scores import ScoredRecords
+from biasgrid.groups.tables import COMPARISON_TYPES, shared_columns
+from biasgrid.tables.files import means_by
 
-GROUP = ["bias_type", "group", "term", "occurrence"]
+OCCURRENCE_KEYS = ["bias_type", "group", "term", "occurrence"]
 
 
-def position_changes(scored: Scored, swapped: pl.DataFrame) -> pl.DataFrame:
+def position_changes(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
     """Compares each case with the one in which its fillings stand in reversed order.
 
     The value is the mean of |s - s'| over such pairs of cases with each identity term, s and s' being the scores of
@@ -45,8 +45,8 @@ def position_changes(scored: Scored, swapped: pl.DataFrame) -> pl.DataFrame:
         table.join(one_of_each, on="case", maintain_order="left")
         .join(
             table,
-            left_on=[*GROUP, "swapped_case"],
-            right_on=[*GROUP, "case"],
+            left_on=[*OCCURRENCE_KEYS, "swapped_case"],
+            right_on=[*OCCURRENCE_KEYS, "case"],
             suffix=" swapped",
             maintain_order="left",
         )
@@ -63,4 +63,4 @@ def position_changes(scored: Scored, swapped: pl.DataFrame) -> pl.DataFrame:
     ]
     shared = shared_columns("position", scored, EACH_CASE, distance="absolute")
     rows = pl.concat(summed, how="diagonal").to_dicts()
-    return pl.DataFrame([shared | row for row in rows], schema=COLUMNS)
+    return pl.DataFrame([shared | row for row in rows], schema=COMPARISON_TYPES)

@@ -15,7 +15,7 @@ import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
 from biasgrid.base.faults import UserError
-from biasgrid.groups.modes import ALL_CASES, Mode
+from biasgrid.groups.combinations import ALL_CASES, Mode
 
 Sort = Literal["classes", "words", "answers", "subjects"]
 """What there is of records: probabilities of classes, of target words, texts of answers, or scores of subjects."""
@@ -244,7 +244,7 @@ def units_of(records: Records, mode: Mode) -> Units:
     return Units(unit, place[group_of_record], bias_type[first], first, names)
 
 
-def column(probabilities: FloatArray, index: int, what: str) -> FloatArray:
+def probability_column(probabilities: FloatArray, index: int, what: str) -> FloatArray:
     """Returns the probabilities of one class or target.
 
     Raises:

@@ -18,20 +18,28 @@ from biasgrid.base.faults import UserError
 from biasgrid.groups.confusion import (
     AVERAGES,
     Rate,
-    averaged,
+    average_rate,
     f1,
+    false_negatives,
+    false_positives,
     is_predicted,
-    missed,
     precision,
-    raised,
     recall,
     wrongly_omitted,
     wrongly_predicted,
 )
-from biasgrid.groups.records import ClassOutputs, Pools, Records, Sort, SubjectOutputs, TargetOutputs, column
+from biasgrid.groups.records import (
+    ClassOutputs,
+    Pools,
+    Records,
+    Sort,
+    SubjectOutputs,
+    TargetOutputs,
+    probability_column,
+)
 from biasgrid.groups.text_match import each_answer, exact_match, token_f1
 
-Kind = Literal["scalar", "set"]
+ScoreType = Literal["scalar", "set"]
 Argument = str | int | None
 
 
@@ -87,13 +95,13 @@ class Score:
     parameter: Parameter | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ScoreType:
         """Whether it makes one number of a pool or keeps the set."""
         return "set" if self.reduce is None else "scalar"
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredRecords:
     """Records with their values of a score, from which pools are scored.
 
     Attributes:
@@ -131,7 +139,7 @@ class Scored:
         return reduce(self.known, self.argument, pools)
 
 
-def score_records(records: Records, score: str, argument: Argument = None) -> Scored:
+def score_records(records: Records, score: str, argument: Argument = None) -> ScoredRecords:
     """Computes a score of every record.
 
     Args:
@@ -148,7 +156,7 @@ def score_records(records: Records, score: str, argument: Argument = None) -> Sc
         raise UserError(f"{score} is a score of {' or '.join(chosen.of)}; expected one of {records.outputs.sort}")
     if not takes(chosen, argument):
         raise UserError(f"{score} {misfit(argument)}; expected {expected_argument(chosen)}")
-    return Scored(records, score, argument, chosen.per_record(records.outputs, argument))
+    return ScoredRecords(records, score, argument, chosen.per_record(records.outputs, argument))
 
 
 def takes(score: Score, argument: Argument) -> bool:
@@ -185,20 +193,20 @@ def labels(outputs: ClassOutputs, average: str) -> FloatArray:
 def rate_of_pools(rate: Rate, values: FloatArray, average: Any, pools: Pools) -> FloatArray:
     """Reduces what `labels` returns."""
     gold, predicted = values.astype(np.int64).T
-    return averaged(rate, average, gold, predicted, pools)
+    return average_rate(rate, average, gold, predicted, pools)
 
 
 def class_probability(outputs: ClassOutputs, index: int | None) -> FloatArray:
     """Returns the probability of a class, of the right one without an index."""
     if index is None:
         return np.asarray(outputs.probabilities[np.arange(len(outputs)), outputs.gold])
-    return column(outputs.probabilities, index, "class")
+    return probability_column(outputs.probabilities, index, "class")
 
 
 def likelihood(outputs: TargetOutputs | SubjectOutputs, index: int | None) -> FloatArray:
     """Returns the probability of a target, the mean over a record's targets without an index."""
     if index is not None:
-        return column(outputs.probabilities, index, "target")
+        return probability_column(outputs.probabilities, index, "target")
     present = ~np.isnan(outputs.probabilities)
     return ratio(np.where(present, outputs.probabilities, 0).sum(axis=1), present.sum(axis=1))
 
@@ -219,15 +227,15 @@ def answer_score(score: Callable[[str, str], float], outputs: Any, argument: Non
 
 
 SKLEARN = "scikit-learn's precision_recall_fscore_support with zero_division=0 (Pedregosa et al., JMLR 2011)"
-CLASS = Parameter("class", without="the right one")
-POSITIVE = Parameter("positive class")
+CLASS_PARAMETER = Parameter("class", without="the right one")
+POSITIVE_PARAMETER = Parameter("positive class")
 TARGET = Parameter("target", without="the mean over all targets")
 AVERAGE = Parameter("average", AVERAGES)
 OF_CLASSES: tuple[Sort, ...] = ("classes",)
 OF_WORDS: tuple[Sort, ...] = ("words",)
 OF_CANDIDATES: tuple[Sort, ...] = ("words", "subjects")
 OF_ANSWERS: tuple[Sort, ...] = ("answers",)
-LANGFAIR = "LangFair (Bouchard, arXiv 2407.10853), classification fairness"
+LANGFAIR_SOURCE = "LangFair (Bouchard, arXiv 2407.10853), classification fairness"
 PROBABILITY = "the class probability of Czarnowska et al. (TACL 2021)"
 LIKELIHOOD = "the probability at the mask (Kurita et al., GeBNLP 2019), not divided by a prior"
 SQUAD = "Rajpurkar et al. (EMNLP 2016)"
@@ -240,17 +248,17 @@ SCORES: dict[str, Score] = {
     },
     **{
         # As means of what counts in a record, they have as `n` what they are a rate of.
-        name: Score(OF_CLASSES, LANGFAIR, counted, mean, POSITIVE)
+        name: Score(OF_CLASSES, LANGFAIR_SOURCE, counted, mean, POSITIVE_PARAMETER)
         for name, counted in (
-            ("false_negative_rate", missed),
-            ("false_positive_rate", raised),
+            ("false_negative_rate", false_negatives),
+            ("false_positive_rate", false_positives),
             ("false_discovery_rate", wrongly_predicted),
             ("false_omission_rate", wrongly_omitted),
             ("predicted_prevalence", is_predicted),
         )
     },
-    "class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, None, CLASS),
-    "mean_class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, mean, CLASS),
+    "class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, None, CLASS_PARAMETER),
+    "mean_class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, mean, CLASS_PARAMETER),
     "likelihood": Score(OF_CANDIDATES, LIKELIHOOD, likelihood, None, TARGET),
     "mean_likelihood": Score(OF_CANDIDATES, LIKELIHOOD, likelihood, mean, TARGET),
     "top_k_accuracy": Score(OF_WORDS, "precision at k (Petroni et al., EMNLP 2019) of any target", any_in_top_k, mean),

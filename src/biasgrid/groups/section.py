@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator
 
 from biasgrid.base.faults import Fault
-from biasgrid.base.section import Section
+from biasgrid.base.sections import Section
 from biasgrid.groups.combinations import ImpossibleCombination, check_argument, check_combination
 
 if TYPE_CHECKING:
@@ -52,3 +52,6 @@ def combination_faults(
                 raise ImpossibleCombination(f"{measure.argument!r}, but a record has one subject", "no argument")
         except ImpossibleCombination as error:
             yield Fault(source, f"datasets.{dataset}.measures[{place}]", error.problem, error.expected)
+
+
+GROUP_FIGURES = ("group_scores", "group_pairs", "group_differences", "failure_curve", "group_templates")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.modes import EACH_CASE
-from biasgrid.stats.selection import in_order, select_rows
-from biasgrid.tables.means import means_by
-from biasgrid.tables.metric import options_of, written_options
+from biasgrid.groups.combinations import EACH_CASE, SCORE_NAMES
+from biasgrid.stats.ordering import select_rows, values_in_order
+from biasgrid.tables.files import means_by
+from biasgrid.tables.metric import options_of, options_text
 
 
-def main_score(measures: pl.DataFrame) -> str:
+def main_score_of_measures(measures: pl.DataFrame) -> str:
     """Returns the score of a dataset that is looked at first: the one by which cases fail.
 
     Args:
@@ -20,25 +19,27 @@ def main_score(measures: pl.DataFrame) -> str:
     Raises:
         ValueError: the dataset has no such score.
     """
-    present = [options_of(options)["score"] for options in in_order(measures.filter(measure="score"), "options")]
+    present = [options_of(options)["score"] for options in values_in_order(measures.filter(measure="score"), "options")]
     found = [score for score in SCORE_NAMES if score in present]
     if len(found) != 1:
-        dataset, expected = ", ".join(in_order(measures, "dataset")), ", ".join(SCORE_NAMES)
+        dataset, expected = ", ".join(values_in_order(measures, "dataset")), ", ".join(SCORE_NAMES)
         raise ValueError(f"{dataset!r} has the scores {', '.join(dict.fromkeys(present))}; expected one of {expected}")
     return found[0]
 
 
 def score_options(measures: pl.DataFrame) -> str:
     """Returns the options of the scores of groups, by the main score, all classes or targets taken together."""
-    return written_options(score=main_score(measures), mode="group")
+    return options_text(score=main_score_of_measures(measures), mode="group")
 
 
 def pairwise_options(measures: pl.DataFrame) -> str:
     """Returns the options of the distances of pairs of groups within cases, by the main score."""
-    return written_options(score=main_score(measures), distance="absolute", comparison="pairwise", mode=EACH_CASE)
+    return options_text(
+        score=main_score_of_measures(measures), distance="absolute", comparison="pairwise", mode=EACH_CASE
+    )
 
 
-def scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
+def main_scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the main score of each group over all templates, with its quartiles over cases.
 
     Args:
@@ -65,6 +66,6 @@ def order_groups(scores: pl.DataFrame) -> dict[str, list[str]]:
     """
     means = means_by(scores, ["bias_type", "group"])
     return {
-        bias_type: in_order(means.filter(bias_type=bias_type).sort(-pl.col("value"), "group"), "group")
-        for bias_type in in_order(scores, "bias_type")
+        bias_type: values_in_order(means.filter(bias_type=bias_type).sort(-pl.col("value"), "group"), "group")
+        for bias_type in values_in_order(scores, "bias_type")
     }

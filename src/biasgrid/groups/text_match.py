@@ -12,18 +12,18 @@ import numpy as np
 from biasgrid.base.arrays import FloatArray
 from biasgrid.groups.records import AnswerOutputs
 
-ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def normalized(text: str) -> str:
+def normalize_answer(text: str) -> str:
     """Returns a text in lower case, without ASCII punctuation, articles and superfluous white space."""
-    return " ".join(ARTICLE.sub(" ", text.lower().translate(NO_PUNCTUATION)).split())
+    return " ".join(ARTICLES.sub(" ", text.lower().translate(NO_PUNCTUATION)).split())
 
 
 def exact_match(answer: str, gold: str) -> float:
     """Returns 1 where both texts are the same once normalized, else 0."""
-    return float(normalized(answer) == normalized(gold))
+    return float(normalize_answer(answer) == normalize_answer(gold))
 
 
 def token_f1(answer: str, gold: str) -> float:
@@ -31,7 +31,7 @@ def token_f1(answer: str, gold: str) -> float:
 
     Where a text has no words the result is that of `exact_match`.
     """
-    words, gold_words = normalized(answer).split(), normalized(gold).split()
+    words, gold_words = normalize_answer(answer).split(), normalize_answer(gold).split()
     if not words or not gold_words:
         return float(words == gold_words)
     shared = (Counter(words) & Counter(gold_words)).total()

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeGuard
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.files import write_text
-from biasgrid.base.references import files_of
+from biasgrid.base.references import files_of_plugin
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE_FOLDER = Path(__file__).parents[1]
 WITHOUT_NUMBERS = {
     "inference.checkpoints.hub",
     "config.reading",
@@ -59,18 +59,18 @@ def code_digest(script: str | Path, *references: str) -> str:
         references: modules that the script finds by their references, such as `biasgrid.report.figures.cells.variances`
             or a plugin's file. Of a plugin that is a package, or stands in one, all files count.
     """
-    known = len(parsed_before())
-    foreign = sorted({file for each in references if not is_own(each) for file in files_of(each)})
+    known = len(read_parsed())
+    foreign = sorted({file for each in references if not is_own(each) for file in files_of_plugin(each)})
     own = [each.removeprefix("biasgrid.") for each in references if is_own(each)]
     digest = sha256()
     for file in (Path(script), *foreign):
         digest.update(read_code(file).shape.encode())
     for name in sorted(reachable([Path(script), *foreign], own)):
         digest.update(f"{name}\n{read_code(file_of(name)).shape}\n".encode())
-    if len(parsed_before()) > known and not sys.dont_write_bytecode:
+    if len(read_parsed()) > known and not sys.dont_write_bytecode:
         # Where nothing can be kept, each process parses for itself.
         with suppress(UserError):
-            write_text(PARSED, json.dumps(parsed_before()))
+            write_text(PARSED, json.dumps(read_parsed()))
     return digest.hexdigest()[:16]
 
 
@@ -88,7 +88,7 @@ def reachable(files: Iterable[Path], modules: Iterable[str]) -> set[str]:
 
 def file_of(module: str) -> Path:
     """Returns the file of a module of the package."""
-    path = PACKAGE.joinpath(*module.split("."))
+    path = PACKAGE_FOLDER.joinpath(*module.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
@@ -107,7 +107,7 @@ class Code(NamedTuple):
 @cache
 def read_code(file: Path) -> Code:
     """Reads a Python file, once in a process: the scripts share most of their modules."""
-    own, shape = parsed(file.read_text(encoding="utf-8"))
+    own, shape = parse_once(file.read_text(encoding="utf-8"))
     imports = [*own, *(f"{name}.{part}" for name, parts in own.items() for part in parts if is_module(name, part))]
     beside = sorted(file.parent.rglob("*")) if file.name == "__init__.py" else []
     texts = [path.read_text("utf-8") for path in beside if path.suffix in OF_PAGES]
@@ -115,7 +115,7 @@ def read_code(file: Path) -> Code:
 
 
 @cache
-def parsed_before() -> dict[str, tuple[dict[str, list[str]], str]]:
+def read_parsed() -> dict[str, tuple[dict[str, list[str]], str]]:
     """Returns what this process has parsed and those before it, by digests of the text and of this module.
 
     To parse all files takes half a second, for which each start of Snakemake would wait.
@@ -127,21 +127,21 @@ def parsed_before() -> dict[str, tuple[dict[str, list[str]], str]]:
     return kept if isinstance(kept, dict) else {}
 
 
-def parsed(text: str) -> tuple[dict[str, list[str]], str]:
+def parse_once(text: str) -> tuple[dict[str, list[str]], str]:
     """Parses a Python file, once for files that are the same, as those of copies of the package.
 
     Returns:
         What it imports from modules and packages of this package, by their names, and a digest of its syntax tree.
     """
     key = sha256(OWN_CODE + text.encode()).hexdigest()
-    if key not in parsed_before():
+    if key not in read_parsed():
         statements: list[ast.ImportFrom] = []
         shape = sha256(dump(ast.parse(text), statements).encode()).hexdigest()
         own: dict[str, list[str]] = {}
         for node in statements:
             own.setdefault(str(node.module).removeprefix("biasgrid."), []).extend(alias.name for alias in node.names)
-        parsed_before()[key] = own, shape
-    return parsed_before()[key]
+        read_parsed()[key] = own, shape
+    return read_parsed()[key]
 
 
 def is_own(module: str | None) -> TypeGuard[str]:
@@ -151,7 +151,7 @@ def is_own(module: str | None) -> TypeGuard[str]:
 
 def is_module(package: str, name: str) -> bool:
     """Says whether what is imported from a package is one of its modules."""
-    return PACKAGE.joinpath(*package.split("."), name).with_suffix(".py").exists()
+    return PACKAGE_FOLDER.joinpath(*package.split("."), name).with_suffix(".py").exists()
 
 
 def dump(node: Any, imports: list[ast.ImportFrom]) -> str:

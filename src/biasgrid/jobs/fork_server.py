@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasgrid.base.files import PARENT, refuse_without_parent
-from biasgrid.jobs.start import ADDRESS
+from biasgrid.jobs.start import FORK_SERVER_ADDRESS
 
 ENVIRONMENT = {
     # Jobs that need the hub do not come here; all others do without.
@@ -40,13 +40,13 @@ ENVIRONMENT = {
 """What the starter imports with; each copy has the variables of its own job."""
 
 
-def begin_starter() -> None:
+def start_fork_server() -> None:
     """Starts the starter of this Snakemake, which ends with it and its last job, and tells jobs where it is.
 
     Where the environment names one already, as in a notebook that runs config after config, that one does the jobs.
     Where there can be no socket, as in a temporary folder with a long name, jobs import for themselves.
     """
-    if ADDRESS in os.environ:
+    if FORK_SERVER_ADDRESS in os.environ:
         return
     # Only this user can enter the folder, and so send jobs.
     folder = tempfile.mkdtemp(prefix="biasgrid-starter-")
@@ -67,14 +67,14 @@ def begin_starter() -> None:
             pass_fds=[listener.fileno()],
             env=os.environ | ENVIRONMENT,
         )
-    os.environ[ADDRESS] = f"{sys.executable}:{address}"
+    os.environ[FORK_SERVER_ADDRESS] = f"{sys.executable}:{address}"
     # It ends when its standard input does, also where Snakemake is killed.
     atexit.register(starter.communicate)
 
 
-def forget_starter() -> None:
+def forget_fork_server() -> None:
     """Lets jobs import for themselves: one that was submitted to a cluster must not leave its allocation."""
-    os.environ.pop(ADDRESS, None)
+    os.environ.pop(FORK_SERVER_ADDRESS, None)
 
 
 class Job(NamedTuple):
@@ -95,7 +95,7 @@ class Job(NamedTuple):
     streams: list[int]
 
 
-class Starter:
+class ForkServer:
     """Starts jobs as copies of this process."""
 
     def __init__(self, listener: socket.socket, lifeline: int):
@@ -216,7 +216,7 @@ def end_with(parent: int) -> None:
     refuse_without_parent("a job")
 
 
-def run(job: Job, parent: int) -> None:
+def run_job(job: Job, parent: int) -> None:
     """Runs a job in this copy of a starter, as if Python had been started with its script."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -266,20 +266,20 @@ def run_and_leave(script: str) -> None:
         raise
 
 
-def main(listener: int, folder: str) -> None:
+def serve_jobs(listener: int, folder: str) -> None:
     """Serves until Snakemake ends; in a copy, runs its job.
 
     Args:
         listener: the file descriptor of the socket where scripts hand over their jobs.
         folder: the folder of the socket's file, which is removed in the end.
     """
-    starter, number = Starter(socket.socket(fileno=listener), sys.stdin.fileno()), os.getpid()
+    starter, number = ForkServer(socket.socket(fileno=listener), sys.stdin.fileno()), os.getpid()
     if job := starter.serve():
         starter.let_go()
-        run(job, number)
+        run_job(job, number)
     else:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    serve_jobs(int(sys.argv[1]), sys.argv[2])

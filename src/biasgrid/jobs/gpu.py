@@ -72,7 +72,7 @@ def usable_gpus() -> dict[str, str]:
 def lease_all(gpus: Mapping[str, str], count: int, jobs_per_gpu: int, folder: Path, held: ExitStack) -> list[str]:
     """Takes several GPUs; one job after the other does, so that no two wait for what the other one holds."""
     taken: list[str] = []
-    with FileLock(made(folder) / "several") if count > 1 else nullcontext():
+    with FileLock(make_folder(folder) / "several") if count > 1 else nullcontext():
         while len(taken) < count:
             gpu, lock = lease({name: of for name, of in gpus.items() if name not in taken}, jobs_per_gpu, folder)
             held.callback(lock.release)
@@ -80,7 +80,7 @@ def lease_all(gpus: Mapping[str, str], count: int, jobs_per_gpu: int, folder: Pa
     return taken
 
 
-def made(folder: Path) -> Path:
+def make_folder(folder: Path) -> Path:
     """Returns a folder that is there."""
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -102,7 +102,7 @@ def lease(gpus: Mapping[str, str], jobs_per_gpu: int, folder: Path) -> tuple[str
     Returns:
         The GPU and the lock, to be released.
     """
-    made(folder)
+    make_folder(folder)
     waiting = False
     while True:
         for place in range(jobs_per_gpu):

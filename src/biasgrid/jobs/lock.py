@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from biasgrid.base.faults import UserError
-from biasgrid.base.files import explained
+from biasgrid.base.files import explain_refusal
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def one_job(path: Path, longest: float) -> Iterator[None]:
         UserError: the other job does not end in that time, or the file cannot be made.
     """
     lock = FileLock(path)
-    with explained(path):
+    with explain_refusal(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(blocking=False)

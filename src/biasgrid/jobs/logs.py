@@ -9,7 +9,7 @@ from traceback import format_exception
 from types import TracebackType
 
 from biasgrid.base.faults import UserError, out_of_memory
-from biasgrid.base.files import explained
+from biasgrid.base.files import explain_refusal
 from biasgrid.base.names import visible
 from biasgrid.jobs.interruption import interrupted_by_sigterm
 
@@ -47,7 +47,7 @@ def start_log(path: str) -> None:
     """
     sys.excepthook = log_exception
     interrupted_by_sigterm()
-    with explained(path):
+    with explain_refusal(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         log = LogFile(path, mode="w")
     log.setFormatter(VisibleLines("%(asctime)s %(levelname)s %(message)s"))

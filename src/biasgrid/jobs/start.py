@@ -16,14 +16,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-ADDRESS = "BIASGRID_STARTER"
+FORK_SERVER_ADDRESS = "BIASGRID_STARTER"
 """The variable of the environment that says where the starter listens, and which Python it is."""
 
-TABLES = ("pandas", "pyarrow", "pandera", "pandera.strategies.base_strategies")
-STATISTICS = (*TABLES, "scipy.special")
-FIGURES = (*TABLES, "plotnine", "matplotlib.pyplot")
-MODELS = (*TABLES, "torch", "transformers.modeling_utils", "transformers.models.auto.modeling_auto")
-TRAINING = (*MODELS, "transformers.trainer")
+TABLE_MODULES = ("pandas", "pyarrow", "pandera", "pandera.strategies.base_strategies")
+STATISTICS_MODULES = (*TABLE_MODULES, "scipy.special")
+FIGURE_MODULES = (*TABLE_MODULES, "plotnine", "matplotlib.pyplot")
+MODEL_MODULES = (*TABLE_MODULES, "torch", "transformers.modeling_utils", "transformers.models.auto.modeling_auto")
+TRAINING_MODULES = (*MODEL_MODULES, "transformers.trainer")
 """What jobs import that takes time and starts no threads: polars does, which a copy of a process would lack.
 
 pandera imports its strategies at the first check of a table; where there is hypothesis, these import it.
@@ -45,7 +45,7 @@ def start_job(log: str, needs: Sequence[str]) -> None:
 
 def hand_over(needs: Sequence[str]) -> None:
     """Lets a copy of the starter run this script, and ends as it ends; returns where there is no starter."""
-    python, _, address = os.environ.pop(ADDRESS, "").partition(":")
+    python, _, address = os.environ.pop(FORK_SERVER_ADDRESS, "").partition(":")
     # A rule's conda environment has another Python, with other packages.
     if python != sys.executable:
         return

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.recovery import StrengthsOfCells, measured_and_synthetic, recovery
-from biasgrid.stats.selection import in_order
 from biasgrid.tables.metric import Measure, options_of
 from biasgrid.tables.summary import flags_of
 
@@ -119,7 +119,7 @@ def measure_tables(
     parts: dict[tuple[Column, ...], list[TablePart]] = {}
     for dataset, wanted in columns.items():
         rows = summary.filter(dataset=dataset)
-        for bias_type in in_order(rows, "bias_type"):
+        for bias_type in values_in_order(rows, "bias_type"):
             of_part = rows.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
             # What is withheld has its place, and a dash there.
             known = of_part.filter(pl.any_horizontal(pl.col("value", "flag").is_not_null()))
@@ -136,7 +136,7 @@ def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]
     """Returns the rows of a part, a row per model; see `TablePart`."""
     found = {(row["model"], row["measure"], row["options"]): row for row in rows.to_dicts()}
     table = []
-    for model in in_order(rows, "model"):
+    for model in values_in_order(rows, "model"):
         numbers = [found.get((model, column.measure, column.options)) for column in columns]
         there = [number for number in numbers if number]
         clusters = max((number["clusters"] or 0 for number in there), default=0)

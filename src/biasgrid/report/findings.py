@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.stats.selection import in_order
-from biasgrid.tables.certainty import ASSOCIATIONS, shown, significant
+from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.files import empty_table, read_facts, unreadable
 from biasgrid.tables.metric import CONTROL, NOT_MEASURABLE, RANDOM, options_of
 from biasgrid.tables.statistics import SIGNIFICANT, STATISTICS
+from biasgrid.tables.uncertainty import ASSOCIATIONS, count_significant, reported_rows
 
 TESTED_TYPES = ((False, "association"), (True, "difference of groups"))
 """What is tested one by one: whether it is of bias types, and how it is called."""
@@ -54,12 +54,12 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
         A finding per model, in the order of the summary.
     """
     found_of_models = []
-    for model in in_order(summary, "model"):
+    for model in values_in_order(summary, "model"):
         lines, known = summary.filter(model=model), statistics.filter(model=model)
         withheld = withheld_cells(lines)
         controls = control_pairs(lines)
         known = known.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]]))
-        counts = significant(known)
+        counts = count_significant(known)
         if RANDOM in controls["control"]:
             found_of_models.append(
                 Finding(model, [*findings_of_random_model(counts), *unmeasurable_findings(withheld)], ())
@@ -70,7 +70,7 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
             *significant_findings(counts, strongest),
             *control_findings(controls),
             *mark_findings(lines),
-            *untested_findings(counts, in_order(lines, "dataset")),
+            *untested_findings(counts, values_in_order(lines, "dataset")),
             *unmeasurable_findings(withheld),
             *flag_findings(lines, [*withheld]),
         ]
@@ -153,7 +153,7 @@ def strongest_significant(statistics: pl.DataFrame, of_groups: bool) -> dict[str
     """
     keys = ASSOCIATIONS[of_groups]
     ends = [pl.coalesce(f"selected_{end}", end) for end in ("low", "high")]
-    rows = shown(statistics).filter(
+    rows = reported_rows(statistics).filter(
         pl.col("template").is_null(), pl.col("q") <= SIGNIFICANT, *(pl.col(key).is_not_null() for key in keys)
     )
     least = pl.when(pl.col("value") > 0).then(ends[0]).otherwise(-ends[1])
@@ -239,7 +239,7 @@ def flag_findings(lines: pl.DataFrame, withheld: Sequence[str]) -> Iterator[str]
     """Yields in which datasets something speaks against numbers that are shown all the same."""
     flags = lines.filter(~pl.col("headline"), ~pl.col("dataset").is_in([*withheld])).drop_nulls("flag")
     if len(flags):
-        yield f"to be read with care in {join_names(in_order(flags, 'dataset'))}"
+        yield f"to be read with care in {join_names(values_in_order(flags, 'dataset'))}"
 
 
 def join_names(names: Sequence[str]) -> str:

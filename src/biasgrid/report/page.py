@@ -15,7 +15,7 @@ from biasgrid.report.markdown import code, code_line, escape_markdown, shell
 from biasgrid.report.payload import blocks, blocks_within_limit, packed_block
 from biasgrid.report.published import published_measures, published_rows
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
-from biasgrid.stats.selection import in_order
+from biasgrid.stats.ordering import values_in_order
 
 INDEX = "index.html"
 MEGABYTE = 10**6
@@ -68,7 +68,7 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
         "figures": by_caption(figures),
         "models": {model.name: model for model in run.models},
         "titles": {dataset.name: dataset.title for dataset in run.datasets},
-        "scorings": in_order(tables.summary.drop_nulls("scoring"), "scoring"),
+        "scorings": values_in_order(tables.summary.drop_nulls("scoring"), "scoring"),
         "about": list(dict.fromkeys(paragraph for dataset in run.datasets for paragraph in dataset.about)),
         "definitions": definitions(declared.values()),
         "grid": measure_tables(tables.summary, tables.measures, headline_columns),

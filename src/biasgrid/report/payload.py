@@ -17,8 +17,8 @@ from biasgrid.families.shown import ShownCell, examples_of, scaled
 from biasgrid.report.content import headlines
 from biasgrid.report.findings import STRONGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
-from biasgrid.tables.certainty import of_wholes, with_certainty
-from biasgrid.tables.measures import MARKS, MEASURE_KEYS
+from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS
+from biasgrid.tables.uncertainty import of_wholes, with_uncertainty
 
 MOST_KEYED = 2000
 """So many numbers that are about parts of a cell are carried where its family has no view of its own."""
@@ -81,7 +81,7 @@ def cell_facts(tables: ReportTables) -> dict[tuple[str, str], ShownCell]:
     cells = {}
     for cell in tables.summary.select("model", "dataset").unique(maintain_order=True).rows():
         found = {name: parts[name].get(cell, table.clear()) for name, table in named.items()}
-        measures = with_certainty(found["measures"], found["statistics"])
+        measures = with_uncertainty(found["measures"], found["statistics"])
         cells[cell] = ShownCell(measures, found["examples"], found["parts"])
     return cells
 
@@ -183,7 +183,7 @@ def cell_block(
     cell: ShownCell, family: ModuleType | None, shared: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
     """Returns what the page of a cell shows: its rows of the summary, and its parts from its family."""
-    keys = ("measure", "options", "bias_type", "n", "flag", *MARKS)
+    keys = ("measure", "options", "bias_type", "n", "flag", *MARK_COLUMNS)
     own = {"summary": [of_row(row, keys) for row in summary.to_dicts()]}
     if make := getattr(family, "cell_payload", None):
         parts: dict[str, Any] = make(cell, shared)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.stats.compare.references import read_stored
-from biasgrid.stats.selection import select_rows
+from biasgrid.stats.ordering import select_rows
 
 PUBLISHED_KEYS = ["dataset", "kind", "label"]
 COMPARED_MEASURES = ["mu", "eta"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.base.addresses import shown
+from biasgrid.base.addresses import public_address
 from biasgrid.base.references import load
 from biasgrid.stats.recovery import StrengthsOfCells
 from biasgrid.tables.files import count_rows, read_provenance
@@ -269,4 +269,4 @@ def without_secrets(settings: Any) -> Any:
         return {str(key): without_secrets(value) for key, value in settings.items()}
     if isinstance(settings, list | tuple):
         return [without_secrets(value) for value in settings]
-    return shown(settings) if isinstance(settings, str) and "://" in settings else settings
+    return public_address(settings) if isinstance(settings, str) and "://" in settings else settings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, UserError, first_few
 from biasgrid.base.files import read_made, write_text
-from biasgrid.base.references import found
+from biasgrid.base.references import load_reference
 from biasgrid.base.renamed import COLUMNS, FOLDERS, VERSION
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
@@ -69,7 +69,7 @@ def dumps_of(config: Config) -> Iterator[InputReader]:
             lists = [Path(file) for file in config.files(dataset, section.variant or "").subjects]
             # A dump needs no lists.
             known = lists if all(map(Path.is_file, lists)) else []
-            yield Path(dump.file), partial(found(read), Path(dump.file), dump.sha256, section.task, known)
+            yield Path(dump.file), partial(load_reference(read), Path(dump.file), dump.sha256, section.task, known)
 
 
 def training_data(config: Config) -> Iterator[InputReader]:

@@ -14,11 +14,11 @@ from biasgrid.families.family import Lists
 from biasgrid.runs.counts import Estimate, total
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan, Plan
-from biasgrid.stats.planning import Noise, clusters_for_width, precision_at, share_for
+from biasgrid.stats.power import NoiseEstimate, clusters_for_width, precision_at, share_for
+from biasgrid.tables.completeness import are_headlines
 from biasgrid.tables.files import read_table
-from biasgrid.tables.metric import Declared
+from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.statistics import STATISTICS, VARIANCES
-from biasgrid.tables.validity import are_headlines
 
 ASSOCIATION = ("subject", "attribute")
 NOISE_SOURCES = ("subject", "association", "subject x cluster", "association x cluster")
@@ -29,7 +29,7 @@ ASSUMED = 0.1
 0.2 and as much the cluster's as the subject's."""
 
 
-def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[Noise, str]]:
+def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[NoiseEstimate, str]]:
     """Yields the noise of a finished cell, and the number whose noise it is; nothing for an unfinished cell."""
     paths = layout.statistics(cell.dataset, cell.model), layout.variances(cell.dataset, cell.model)
     if all(path.exists() for path in paths):
@@ -47,7 +47,7 @@ def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) 
             yield noise_of_mean(variance, *sample_sizes(rows)), name
 
 
-def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> Noise:
+def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseEstimate:
     """Returns the noise of a cell's associations: that of its clusters, and of pairs of subjects within them.
 
     A subject's comparison with one partner varies with half of the variance of subjects, which is all the partner's,
@@ -55,12 +55,12 @@ def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> Noise:
     """
     values = dict(variances.group_by("name").agg(pl.col("value").mean()).rows())
     within = sum(max(values.get(name) or 0.0, 0.0) for name in NOISE_SOURCES) / 2 + max(values.get("pair") or 0.0, 0.0)
-    return Noise(values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows))
+    return NoiseEstimate(values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows))
 
 
-def noise_of_mean(variance: float, clusters: int, units: float) -> Noise:
+def noise_of_mean(variance: float, clusters: int, units: float) -> NoiseEstimate:
     """Returns the noise of a mean, whose parts of clusters and of units are unknown: both count in full."""
-    return Noise(variance * clusters, variance * units, 0.0, clusters, units)
+    return NoiseEstimate(variance * clusters, variance * units, 0.0, clusters, units)
 
 
 def sample_sizes(rows: pl.DataFrame) -> tuple[int, float]:
@@ -144,7 +144,7 @@ def forecast_variant(
 ) -> Forecast:
     """Returns how certain the numbers of one variant will be; of several finished cells the noisiest counts."""
     layout, alpha = Layout(config), 1 - config.statistics.level
-    headlines = Declared.of(config.measures_of(dataset)).headlines
+    headlines = MetricDefinitions.of(config.measures_of(dataset)).headlines
     found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
     clusters = template_cluster_count(config, lists, dataset, variant)
     assumed = noise_of_mean(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1), "a mean over templates"
@@ -169,7 +169,9 @@ def template_cluster_count(config: Config, lists: Mapping[tuple[str, str], Lists
     return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:count])))
 
 
-def forecast_share(noise: Noise, share: float, alpha: float, cells: list[CellPlan], known: bool) -> ForecastShare:
+def forecast_share(
+    noise: NoiseEstimate, share: float, alpha: float, cells: list[CellPlan], known: bool
+) -> ForecastShare:
     """Returns what a share costs and how wide its intervals are: without a finished cell, only about."""
     found = precision_at(noise, share, alpha)
     width, effect = (Estimate(None if isnan(each) else each, "sampled" if known else "about") for each in found)

@@ -17,7 +17,7 @@ from biasgrid.runs.counts import json_data
 from biasgrid.runs.failures import Failure, failure_of
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.status import read_status
-from biasgrid.stats.compare.same_models import same_models
+from biasgrid.stats.compare.comparability import same_models
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import provenance
 

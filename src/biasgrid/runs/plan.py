@@ -10,11 +10,17 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from biasgrid.base.model_section import Charge
+from biasgrid.base.sections import Charge
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
-from biasgrid.inference.checkpoints.cost import Text, load_backend, parameters, tokens_per_instance, words_per_instance
-from biasgrid.inference.engine.findings import found_on_processors, words_of
+from biasgrid.inference.checkpoints.cost import (
+    RequestText,
+    load_backend,
+    parameters,
+    tokens_per_instance,
+    words_per_instance,
+)
+from biasgrid.inference.engine.autotune import found_on_processors, precision_note
 from biasgrid.inference.models.servers.usage import holdings_of
 from biasgrid.runs.counts import (
     UNKNOWN,
@@ -223,7 +229,8 @@ class Planner:
         counts = count_instances(self.layout, lists)
         self.instances = {variant: count for variant, (_, count) in counts.items()}
         self.texts = {
-            variant: list(starmap(Text, asked.sample(INSTANCES_TOKENIZED))) for variant, (asked, _) in counts.items()
+            variant: list(starmap(RequestText, asked.sample(INSTANCES_TOKENIZED)))
+            for variant, (asked, _) in counts.items()
         }
         self.folders = {
             name: checkpoint_folder(self.layout.record("models", name), config.models[name].folder)
@@ -310,7 +317,9 @@ class Planner:
             # Tables are imported where there is one: most plans need none.
             from biasgrid.tables.instances import read_instances
 
-            self.texts[key] = list(starmap(Text, InstancesToAsk(read_instances(table, {})).sample(INSTANCES_TOKENIZED)))
+            self.texts[key] = list(
+                starmap(RequestText, InstancesToAsk(read_instances(table, {})).sample(INSTANCES_TOKENIZED))
+            )
         return self.tokens_of(model, instances, key)
 
     def charge(self, dataset: str, model: str) -> Charge | None:
@@ -376,7 +385,7 @@ def faster_models(config: Config) -> dict[str, str]:
         return {}
     layout = Layout(config)
     found = [
-        (each["auto_is_faster"], model, words_of(each))
+        (each["auto_is_faster"], model, precision_note(each))
         for model, dataset in config.cells()
         for each in found_on_processors(layout.answers(dataset, model))
         if "drift" in each

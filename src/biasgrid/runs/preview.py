@@ -12,7 +12,7 @@ from biasgrid.config import Config, load_word_lists
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table
-from biasgrid.tables.instances import read_instances, what_is_asked
+from biasgrid.tables.instances import read_instances, request_columns
 from biasgrid.tables.provenance import cell_provenance
 
 
@@ -66,7 +66,7 @@ def first_instances(config: Config, dataset: str, count: int, source: str) -> pl
     lists = load_word_lists(config)[variants[0]]
     expansion = load(stage(config.reference_of_family(dataset), "expand")).expand(lists)
     rows: pl.DataFrame = next(iter(expansion.parts)).head(count)
-    return rows.select("instance", *what_is_asked(rows.columns))
+    return rows.select("instance", *request_columns(rows.columns))
 
 
 def first_responses(config: Config, dataset: str, model: str, count: int) -> Preview:
@@ -82,5 +82,5 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
     instances = read_instances(layout.instances_of_cell(dataset, model), keys)
     responses = pl.concat(read_table(table, schema_of(question.answer)) for table in tables)
     observed = stages.observe(instances, responses, question.options)
-    asked = instances.select("instance", *what_is_asked(instances.columns))
+    asked = instances.select("instance", *request_columns(instances.columns))
     return Preview(asked.head(count), responses.drop("key").head(count), observed.head(count))

@@ -15,14 +15,13 @@ from biasgrid.base.references import load, stage
 from biasgrid.config import load_config
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, RANKS
-from biasgrid.tables.completeness import read_cell
+from biasgrid.tables.completeness import read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.instances import read_instances
-from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.provenance import cell_provenance
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.synthetic import SYNTHETIC
 
 
 class Results:
@@ -175,7 +174,7 @@ class TablesOfCells:
         self.check_there([instances, *paths])
         cell_provenance(instances, paths)
         kind = self.config.question(model, self.dataset).answer
-        return read_cell(instances, paths, self.keys, kind, f"{model} on {self.dataset}")
+        return read_whole_cell(instances, paths, self.keys, kind, f"{model} on {self.dataset}")
 
     def check_there(self, paths: Sequence[Path]) -> None:
         """Refuses tables that are missing, with the command that makes them.

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from biasgrid.base.arrays import IntArray
 
-NEUTRAL = {
+NEUTRAL_WORDS = {
     **dict.fromkeys(("man", "woman", "gentleman", "lady", "guy"), "person"),
     **dict.fromkeys(("men", "women"), "people"),
     **dict.fromkeys(("boy", "girl"), "child"),
@@ -20,12 +21,12 @@ NEUTRAL = {
     **dict.fromkeys(("himself", "herself"), "themselves"),
 }
 """Words that differ in gender alone."""
-WORD = re.compile(r"[a-z]+")
-Chosen = str | Sequence[Sequence[int]]
+LOWERCASE_WORD = re.compile(r"[a-z]+")
+ChosenClusters = str | Sequence[Sequence[int]]
 """`auto`, `none`, or lists of template numbers."""
 
 
-def clusters_of(texts: Sequence[str], chosen: Chosen) -> list[int]:
+def clusters_from_texts(texts: Sequence[str], chosen: ChosenClusters) -> list[int]:
     """Divides templates into clusters.
 
     Args:
@@ -37,7 +38,7 @@ def clusters_of(texts: Sequence[str], chosen: Chosen) -> list[int]:
         The cluster of each template; clusters are numbered by their first templates.
     """
     if chosen == "auto":
-        names = [neutral(text) for text in texts]
+        names = [neutral_text(text) for text in texts]
     else:
         lists = {} if isinstance(chosen, str) else {number: place for place, one in enumerate(chosen) for number in one}
         count = max([len(texts), *(number + 1 for number in lists)])
@@ -46,9 +47,9 @@ def clusters_of(texts: Sequence[str], chosen: Chosen) -> list[int]:
     return [places[name] for name in names]
 
 
-def neutral(text: str) -> str:
+def neutral_text(text: str) -> str:
     """Returns a text in lower case in which words that differ in gender alone are the same."""
-    return WORD.sub(lambda word: NEUTRAL.get(word[0], word[0]), text.lower())
+    return LOWERCASE_WORD.sub(lambda word: NEUTRAL_WORDS.get(word[0], word[0]), text.lower())
 
 
 def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntArray:
@@ -62,3 +63,24 @@ def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntAr
     own = [clusters[number] if number < len(clusters) else -1 - number for number in present.tolist()]
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(own))}
     return np.array([numbers[cluster] for cluster in own], dtype=np.int64)[place]
+
+
+REDUNDANT_CORRELATION = 0.5
+"""From what correlation of their noise on two clusters are one piece of evidence."""
+
+
+def redundant_templates(frames: pl.DataFrame) -> list[str]:
+    """Warns of frames whose noise is alike, so that they pass for more evidence than they are.
+
+    Args:
+        frames: the frames of a cell (schema `CLUSTERS`).
+    """
+    templates = dict(frames.select("cluster", "templates").iter_rows())
+    rows = frames.filter(pl.col("likeness") > REDUNDANT_CORRELATION).iter_rows(named=True)
+    # Two that are most like each other are told once.
+    pairs = {tuple(sorted((row["cluster"], row["like"]))): row["likeness"] for row in rows}
+    return [
+        f"templates {templates[one]} and {templates[other]} say nearly the same: what is not common to all frames "
+        f"correlates by {likeness:.2f} in them; put them into one cluster (`template_clusters` of the dataset)"
+        for (one, other), likeness in pairs.items()
+    ]

@@ -8,19 +8,62 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, IntArray
-from biasgrid.stats.cell import Settings, without_columns
+from biasgrid.base.arrays import FloatArray, IntArray, ratio
 from biasgrid.stats.clusters import clusters_of_templates
-from biasgrid.stats.failures import effective_interval
-from biasgrid.stats.intervals import Source, ends, half_width
-from biasgrid.stats.jackknife import jackknife
-from biasgrid.tables.statistics import ROW, UNKNOWN
+from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, wilson_interval
+from biasgrid.stats.settings import StatisticsSettings, jackknife_columns
+from biasgrid.tables.statistics import NO_METHOD, ROW
+
+ROUNDING = 1e-13
+"""Values that differ by no more are the same but for rounding: their variance is 0."""
+
+
+def leave_one_out(
+    sums: FloatArray, counts: FloatArray, total: FloatArray | None = None, count: FloatArray | None = None
+) -> FloatArray:
+    """Returns the mean without each unit, shape of `sums`; NaN where a unit has nothing, or nothing is left.
+
+    Args:
+        sums: shape (..., units), the sum of the values of each unit.
+        counts: shape (..., units), how many there are.
+        total: shape (..., 1), the sum over all, where units share values; without it that over units.
+        count: the same of `counts`.
+    """
+    total = sums.sum(axis=-1, keepdims=True) if total is None else total
+    count = counts.sum(axis=-1, keepdims=True) if count is None else count
+    without: FloatArray = ratio(total - sums, count - counts)
+    return np.where(counts > 0, without, np.nan)
+
+
+def jackknife(without: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Returns the jackknife variance of a number, and of how many units it is made.
+
+    Args:
+        without: shape (..., units), the number without each unit, NaN where it does not have the unit.
+
+    Returns:
+        Shape (...): (T - 1) / T times the sum of squares around their mean, NaN for fewer than two units; and T.
+    """
+    known = ~np.isnan(without)
+    units = known.sum(axis=-1)
+    means = ratio(np.where(known, without, 0).sum(axis=-1), units)
+    apart = np.where(known, without - means[..., None], 0)
+    apart = np.where(np.abs(apart) <= ROUNDING * np.maximum(1, np.abs(means))[..., None], 0, apart)
+    squares = (apart**2).sum(axis=-1)
+    return np.where(units > 1, ratio(units - 1, units) * squares, np.nan), units
+
+
+def jackknife_of_means(sums: FloatArray, counts: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Returns what `jackknife` does of sum / count over all units; see `left_out`."""
+    variance, _ = jackknife(leave_one_out(sums, counts))
+    return variance, (counts > 0).sum(axis=-1)
+
 
 MeasureOf = Callable[[pl.DataFrame, Mapping[str, Any]], pl.DataFrame]
 
 
-def recomputed(
-    measure: MeasureOf, observations: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+def jackknife_measures(
+    measure: MeasureOf, observations: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> pl.DataFrame:
     """Jackknifes all measures over clusters.
 
@@ -38,9 +81,9 @@ def recomputed(
     """
     if "template" not in observations.columns:
         return pl.DataFrame()
-    whole = concerned(measure(observations, options), settings)
+    whole = rows_with_clusters(measure(observations, options), settings)
     cluster = clusters_of_templates(observations["template"].to_numpy().astype(np.int64), settings.clusters)
-    parts = [concerned(measure(part, options), settings) for part in without_each(observations, cluster)]
+    parts = [rows_with_clusters(measure(part, options), settings) for part in without_each(observations, cluster)]
     repetitions = observations["repetition"].n_unique() if "repetition" in observations.columns else 1
     return intervals_of(whole, parts, repetitions, settings)
 
@@ -51,7 +94,7 @@ def without_each(observations: pl.DataFrame, cluster: IntArray) -> Iterator[pl.D
     yield from (observations.filter(pl.Series(cluster != each)) for each in range(count) if count > 1)
 
 
-def concerned(measures: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+def rows_with_clusters(measures: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
     """Returns those rows of measures that other templates might have given another value: none of a template's own."""
     missing = [pl.lit(None, pl.String).alias(key) for key in ROW if key not in measures.columns]
     rows = measures.with_columns(missing).filter(
@@ -62,14 +105,14 @@ def concerned(measures: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     return rows.select(*texts, pl.lit(None, pl.UInt16).alias("template"), pl.col("value").cast(pl.Float64), "n")
 
 
-def aligned(whole: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:
+def align_rows(whole: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:
     """Returns value and n of a part in the rows of the whole, n 0 where it has no such row."""
     joined = whole.select(ROW).join(part, on=list(ROW), how="left", nulls_equal=True, maintain_order="left")
     return joined.select("value", pl.col("n").fill_null(0))
 
 
 def intervals_of(
-    whole: pl.DataFrame, parts: Sequence[pl.DataFrame], repetitions: int, settings: Settings
+    whole: pl.DataFrame, parts: Sequence[pl.DataFrame], repetitions: int, settings: StatisticsSettings
 ) -> pl.DataFrame:
     """Returns rows of `STATISTICS` of measures, from what they are without each cluster.
 
@@ -79,30 +122,30 @@ def intervals_of(
         repetitions: how often each thing was asked, which makes it no more than one.
         settings: level and units.
     """
-    tables = [aligned(whole, part) for part in parts]
+    tables = [align_rows(whole, part) for part in parts]
     nothing = np.full((len(whole), 1), np.nan)
-    without = np.stack([numbers(each, "value") for each in tables], axis=1) if tables else nothing
-    left = np.stack([numbers(each, "n") for each in tables], axis=1) if tables else nothing
+    without = np.stack([column_numbers(each, "value") for each in tables], axis=1) if tables else nothing
+    left = np.stack([column_numbers(each, "n") for each in tables], axis=1) if tables else nothing
     # What a cluster has nothing of is the same without it.
-    has = ~(left >= numbers(whole, "n")[:, None])
+    has = ~(left >= column_numbers(whole, "n")[:, None])
     undefined = (has & np.isnan(without)).any(axis=1)
     known = np.where(has & ~undefined[:, None], without, np.nan)
     variance, _ = jackknife(known)
-    cases = numbers(whole, "n") / repetitions
-    rows = rows_of(whole, cases, variance, has.sum(axis=1), settings)
-    return rows.with_columns(**without_columns(known))
+    cases = column_numbers(whole, "n") / repetitions
+    rows = statistics_rows(whole, cases, variance, has.sum(axis=1), settings)
+    return rows.with_columns(**jackknife_columns(known))
 
 
-def rows_of(
-    whole: pl.DataFrame, cases: FloatArray, variance: FloatArray, clusters: IntArray, settings: Settings
+def statistics_rows(
+    whole: pl.DataFrame, cases: FloatArray, variance: FloatArray, clusters: IntArray, settings: StatisticsSettings
 ) -> pl.DataFrame:
     """Returns rows of `STATISTICS` over templates: of shares with Wilson's interval, of others with that of t."""
-    value = numbers(whole, "value")
+    value = column_numbers(whole, "value")
     is_share = np.array([settings.units.get(name) == "share" for name in whole["measure"]], dtype=np.bool_)
     ranges = np.array([settings.range_of(name) for name in whole["measure"]]).reshape(-1, 2).T
-    source = Source(variance, (clusters - 1).astype(np.float64))
-    plain = ends(value, half_width([source], settings.alpha), (ranges[0], ranges[1]))
-    wilson = effective_interval(np.where(is_share, value, np.nan), cases, variance, clusters, settings.alpha)
+    source = VarianceSource(variance, (clusters - 1).astype(np.float64))
+    plain = interval_ends(value, half_width([source], settings.alpha), (ranges[0], ranges[1]))
+    wilson = wilson_interval(np.where(is_share, value, np.nan), cases, variance, clusters, settings.alpha)
     low, high = (np.where(is_share, one, other) for one, other in zip(wilson, plain, strict=False))
     known = ~np.isnan(low)
     method = np.where(is_share, "effective Wilson", "jackknife t")
@@ -113,11 +156,11 @@ def rows_of(
         se=np.sqrt(variance),
         df=source.df,
         clusters=clusters,
-        method=pl.Series(np.where(known, method, UNKNOWN)),
+        method=pl.Series(np.where(known, method, NO_METHOD)),
     )
 
 
-def numbers(table: pl.DataFrame, name: str) -> FloatArray:
+def column_numbers(table: pl.DataFrame, name: str) -> FloatArray:
     """Returns a column as numbers, NaN where it is null."""
     values: FloatArray = table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
     return values

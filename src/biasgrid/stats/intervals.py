@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from biasgrid.base.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray, IntArray, ratio
 
 LEAST_LOG = -700.0
 STEPS = 80
 """Of the bisection of p: ln p is found to within 700 / 2^80."""
 
 
-class Source(NamedTuple):
+class VarianceSource(NamedTuple):
     """Something with which numbers vary.
 
     Attributes:
@@ -27,7 +27,7 @@ class Source(NamedTuple):
     df: FloatArray
 
 
-def half_width(sources: Sequence[Source], alpha: FloatArray | float) -> FloatArray:
+def half_width(sources: Sequence[VarianceSource], alpha: FloatArray | float) -> FloatArray:
     """Returns half the width of intervals that miss with probability alpha: sqrt(sum of t² V over the sources).
 
     Args:
@@ -45,7 +45,7 @@ def quantile(alpha: FloatArray | float, df: FloatArray) -> FloatArray:
     return -np.asarray(stdtrit(usable, np.asarray(alpha) / 2))
 
 
-def p_values(values: FloatArray, sources: Sequence[Source]) -> FloatArray:
+def p_values(values: FloatArray, sources: Sequence[VarianceSource]) -> FloatArray:
     """Returns the alpha at which the interval of each value just reaches 0, NaN where a variance is not known.
 
     Args:
@@ -61,11 +61,13 @@ def p_values(values: FloatArray, sources: Sequence[Source]) -> FloatArray:
     known = np.all([~np.isnan(source.variance) & (source.df > 0) for source in sources], axis=0)
     known &= np.sum([source.variance for source in sources], axis=0) > 0
     p = np.full(len(values), np.nan)
-    p[known] = bisected(np.abs(values[known]), [Source(one.variance[known], one.df[known]) for one in sources])
+    p[known] = bisect_alpha(
+        np.abs(values[known]), [VarianceSource(one.variance[known], one.df[known]) for one in sources]
+    )
     return p
 
 
-def bisected(sizes: FloatArray, sources: Sequence[Source]) -> FloatArray:
+def bisect_alpha(sizes: FloatArray, sources: Sequence[VarianceSource]) -> FloatArray:
     """Returns the alpha at which half the width is a size, by bisection of its logarithm."""
     low, high = np.full(len(sizes), LEAST_LOG), np.zeros(len(sizes))
     for _ in range(STEPS):
@@ -76,6 +78,33 @@ def bisected(sizes: FloatArray, sources: Sequence[Source]) -> FloatArray:
     return np.exp((low + high) / 2)
 
 
-def ends(values: FloatArray, half: FloatArray, within: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
+def interval_ends(values: FloatArray, half: FloatArray, within: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
     """Returns both ends of intervals, cut to a range."""
     return np.clip(values - half, *within), np.clip(values + half, *within)
+
+
+def wilson_interval(
+    rates: FloatArray, cases: FloatArray, variance: FloatArray, clusters: IntArray, alpha: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Returns Wilson's interval with as many cases as the variance over clusters is worth (Korn and Graubard, 1998).
+
+    Args:
+        rates: shape (rates,), the share of cases.
+        cases: shape (rates,), how many cases there are.
+        variance: shape (rates,), the jackknife variance of the rate over clusters.
+        clusters: shape (rates,), how many clusters there are.
+        alpha: how often intervals miss.
+
+    Returns:
+        Both ends, and how many cases the rate is worth; shape (rates,), NaN for fewer than two clusters.
+    """
+    worth = np.minimum(cases, ratio(rates * (1 - rates), variance))
+    worth = np.where(variance == 0, cases, worth)
+    # Where all or none fail, cases tell no more than clusters do.
+    worth = np.where((rates <= 0) | (rates >= 1), clusters, worth)
+    worth = np.where((clusters > 1) & ~np.isnan(rates) & ~np.isnan(variance), worth, np.nan)
+    square = quantile(alpha, (clusters - 1).astype(np.float64)) ** 2
+    centre = (rates + square / (2 * worth)) / (1 + square / worth)
+    spread = np.sqrt(rates * (1 - rates) / worth + square / (4 * worth**2))
+    half = np.sqrt(square) * spread / (1 + square / worth)
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1), worth

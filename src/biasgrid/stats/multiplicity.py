@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.stats.intervals import Source, ends, half_width
+from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends
 from biasgrid.tables.statistics import SIGNIFICANT
 
 LEVEL = SIGNIFICANT
@@ -43,7 +43,7 @@ def holm(p: FloatArray) -> FloatArray:
 
 
 def selected_ends(
-    values: FloatArray, q: FloatArray, sources: list[Source], within: tuple[float, float], alpha: float
+    values: FloatArray, q: FloatArray, sources: list[VarianceSource], within: tuple[float, float], alpha: float
 ) -> tuple[FloatArray, FloatArray]:
     """Returns intervals of what was picked because it is a discovery (Benjamini and Yekutieli, 2005).
 
@@ -55,5 +55,5 @@ def selected_ends(
     if not significant:
         nothing = np.full(len(values), np.nan)
         return nothing, nothing
-    low, high = ends(values, half_width(sources, alpha * significant / tests), within)
+    low, high = interval_ends(values, half_width(sources, alpha * significant / tests), within)
     return np.where(found, low, np.nan), np.where(found, high, np.nan)

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray
-from biasgrid.stats.jackknife import jackknife_of_means
+from biasgrid.stats.estimate import jackknife_of_means
 
 Statistic = Literal["mu", "eta"]
 MOST_SPLITS = 200
@@ -72,10 +72,10 @@ def all_splits(clusters: int) -> Iterator[FloatArray]:
     for out in range(clusters) if clusters % 2 else [None]:
         kept = [cluster for cluster in range(clusters) if cluster != out]
         for others in combinations(kept[1:], len(kept) // 2 - 1):
-            yield weights_of(clusters, [kept[0], *others], kept)
+            yield split_weights(clusters, [kept[0], *others], kept)
 
 
-def weights_of(clusters: int, positive: list[int], kept: list[int]) -> FloatArray:
+def split_weights(clusters: int, positive: list[int], kept: list[int]) -> FloatArray:
     """Returns the weights of a split: positive ones, and negative ones of what else is kept."""
     size = np.sqrt((clusters - 1) / clusters) / (clusters - 1) if clusters % 2 else 1 / clusters
     weights = np.zeros(clusters)
@@ -88,7 +88,7 @@ def drawn_splits(clusters: int) -> FloatArray:
     """Returns some splits of many clusters."""
     random = np.random.default_rng(0)
     orders = [random.permutation(clusters)[: clusters - clusters % 2].tolist() for _ in range(MOST_SPLITS)]
-    return np.array([weights_of(clusters, order[: len(order) // 2], order) for order in orders])
+    return np.array([split_weights(clusters, order[: len(order) // 2], order) for order in orders])
 
 
 def null_mean_of(values: FloatArray, name: Statistic) -> float:
@@ -144,7 +144,7 @@ def strength_of(sums: FloatArray, counts: FloatArray) -> float:
     return float(signed_root(known.mean())) if len(known) else float("nan")
 
 
-def held_out(sums: FloatArray, counts: FloatArray) -> float:
+def held_out_strength(sums: FloatArray, counts: FloatArray) -> float:
     """Returns mu of associations that are chosen in all clusters but one and measured in that one.
 
     Its expectation is 0 without association. NaN for fewer than two clusters.

@@ -12,14 +12,14 @@ import numpy as np
 from biasgrid.base.arrays import FloatArray, IntArray, ratio
 from biasgrid.stats.null import statistic
 
-MOST_TRIED = 600_000
+MOST_PERMUTATIONS = 600_000
 """Of more permutations than this some are drawn."""
-AT_ONCE = 2**21
+VALUES_AT_ONCE = 2**21
 """About how many numbers are computed together."""
 TOLERANCE = 1e-12
 
 
-class Permuted(NamedTuple):
+class PermutationResult(NamedTuple):
     """What permutation found.
 
     Attributes:
@@ -33,7 +33,9 @@ class Permuted(NamedTuple):
     exact: bool
 
 
-def permute(values: FloatArray, counts: FloatArray, firsts: int | None, most: int, seed: int) -> Permuted:
+def permutation_test(
+    values: FloatArray, counts: FloatArray, firsts: int | None, most: int, seed: int
+) -> PermutationResult:
     """Permutes subjects independently in every cluster, all attributes of a cluster together.
 
     Valid where no subject differs from another in a way that clusters share.
@@ -48,15 +50,15 @@ def permute(values: FloatArray, counts: FloatArray, firsts: int | None, most: in
     """
     subjects, _, clusters = values.shape
     if clusters < 2:
-        return Permuted(float("nan"), 0, exact=False)
+        return PermutationResult(float("nan"), 0, exact=False)
     # Shares of clusters: subjects of one list have other numbers of partners than those of the other.
     shares = np.nan_to_num(ratio(counts, counts.sum(axis=-1, keepdims=True)))
     weighted = np.where(counts > 0, values, 0) * shares
     asked = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))
     # The same order in all clusters changes nothing in one list; in two it changes who is of which.
     fixed = 1 if firsts is None else 0
-    exact = (clusters - fixed) * np.log(float(factorial(min(subjects, 20)))) <= np.log(MOST_TRIED)
-    size = max(1, AT_ONCE // values.size)
+    exact = (clusters - fixed) * np.log(float(factorial(min(subjects, 20)))) <= np.log(MOST_PERMUTATIONS)
+    size = max(1, VALUES_AT_ONCE // values.size)
     drawn = drawn_orders(subjects, clusters, fixed, size, most, seed)
     orders = all_orders(subjects, clusters, fixed, size) if exact else drawn
     observed = mu_of(asked, np.tile(np.arange(subjects), (1, clusters, 1)), firsts)[0]
@@ -65,7 +67,7 @@ def permute(values: FloatArray, counts: FloatArray, firsts: int | None, most: in
         at_least += int(np.count_nonzero(mu_of(asked, some, firsts) >= observed - TOLERANCE))
         total += len(some)
     p = at_least / total if exact else (at_least + 1) / (total + 1)
-    return Permuted(p, total, bool(exact))
+    return PermutationResult(p, total, bool(exact))
 
 
 def all_orders(subjects: int, clusters: int, fixed: int, size: int) -> Iterator[IntArray]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import stdtrit
+
+from biasgrid.stats.intervals import VarianceSource, half_width
 
 POWER = 0.8
 
 
-def minimal_effect(variance: float, prior_df: float, clusters: int, alpha: float = 0.05) -> float:
+def minimal_detectable_effect(variance: float, prior_df: float, clusters: int, alpha: float = 0.05) -> float:
     """Returns the smallest size of a number that is found in 80 % of cells; NaN for fewer than two clusters.
 
     Args:
@@ -21,3 +25,81 @@ def minimal_effect(variance: float, prior_df: float, clusters: int, alpha: float
         return float("nan")
     df = prior_df + clusters - 1
     return float((stdtrit(df, 1 - alpha / 2) + stdtrit(df, POWER)) * np.sqrt(variance / clusters))
+
+
+FINEST = 400
+"""How many shares are tried to find the smallest that will do."""
+MOST_CLUSTERS = 1000
+"""Nobody writes more templates to narrow an interval."""
+
+
+class NoiseEstimate(NamedTuple):
+    """What makes a number of a cell uncertain over templates.
+
+    Attributes:
+        between: variance of the number between clusters of which all is asked.
+        within: variance of a unit (a swap group, a case) within a cluster.
+        prior_df: what the prior of the variances is worth; see `moderated.Prior`.
+        clusters: how many clusters the whole has.
+        units: how many units of the whole the number is a mean of.
+    """
+
+    between: float
+    within: float
+    prior_df: float
+    clusters: int
+    units: float
+
+
+class Precision(NamedTuple):
+    """What can be told from a share of a design; NaN where nothing can.
+
+    Attributes:
+        width: from the lower to the upper end of an interval.
+        minimal_effect: see `effects.minimal_effect`.
+    """
+
+    width: float
+    minimal_effect: float
+
+
+def precision_at(noise: NoiseEstimate, share: float, alpha: float) -> Precision:
+    """Returns how sure a number will be when a share of all is asked, spread evenly over clusters.
+
+    The variance of the mean is that between the clusters that are asked, and that of the units of each, less as more of
+    all units are asked: between / clusters + within (1 / asked - 1 / units), for sampling without replacement (Cochran,
+    Sampling Techniques, 1977, section 2.6).
+
+    Args:
+        noise: what makes the number uncertain.
+        share: which share is asked, above 0 and at most 1.
+        alpha: 1 less the level of the interval.
+    """
+    asked = share * noise.units
+    clusters = int(min(noise.clusters, asked + 1e-9))
+    if clusters < 2:
+        return Precision(float("nan"), float("nan"))
+    variance = noise.between / clusters + noise.within * (1 / asked - 1 / noise.units)
+    source = VarianceSource(np.array([variance]), np.array([noise.prior_df + clusters - 1]))
+    found = minimal_detectable_effect(variance * clusters, noise.prior_df, clusters, alpha)
+    return Precision(2 * float(half_width([source], alpha)[0]), found)
+
+
+def share_for(noise: NoiseEstimate, width: float, alpha: float) -> float | None:
+    """Returns the smallest share with intervals of at most a width, None where not even the whole has them."""
+    shares = np.geomspace(1, min(1, 1 / noise.units), FINEST)
+    smallest = None
+    for share in shares:
+        if not precision_at(noise, float(share), alpha).width <= width:
+            break
+        smallest = float(share)
+    return smallest
+
+
+def clusters_for_width(noise: NoiseEstimate, width: float, alpha: float) -> int | None:
+    """Returns how many clusters like these have intervals of at most a width; None where a thousand do not."""
+    for clusters in range(2, MOST_CLUSTERS + 1):
+        more = noise._replace(clusters=clusters, units=noise.units / noise.clusters * clusters)
+        if precision_at(more, 1, alpha).width <= width:
+            return clusters
+    return None

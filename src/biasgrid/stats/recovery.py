@@ -82,7 +82,7 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
     )
 
 
-def in_words(row: Mapping[str, Any]) -> str:
+def recovery_text(row: Mapping[str, Any]) -> str:
     """Words a row of `recovery`: correlation and slope, or how far apart came out the known effect alike.
 
     One number is neither apart nor alike: it is told how far off it is.

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from biasgrid.base.section import Section
+from biasgrid.base.sections import Section
 
 
-class Statistics(Section):
+class StatisticsSection(Section):
     """How sure measures are: intervals and tests. A change runs these rules alone again."""
 
     level: float = Field(0.95, gt=0.5, lt=1, description="coverage of intervals")
@@ -24,7 +24,7 @@ class Statistics(Section):
     )
 
 
-def checked_clusters(value: Any) -> Any:
+def check_clusters(value: Any) -> Any:
     """Refuses what is neither a word nor lists of templates, with one fault in place of one for each."""
     if value in ("auto", "none"):
         return value
@@ -37,4 +37,4 @@ def checked_clusters(value: Any) -> Any:
     return value
 
 
-TemplateClusters = Annotated[Literal["auto", "none"] | list[list[int]], BeforeValidator(checked_clusters)]
+TemplateClusters = Annotated[Literal["auto", "none"] | list[list[int]], BeforeValidator(check_clusters)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.tables.measures import CELL, KEYS, NAME
+from biasgrid.tables.measures import CELL, KEYS, MEASURE_NAME
 from biasgrid.tables.schema import column, table
-from biasgrid.tables.statistics import INTERVAL, number
+from biasgrid.tables.statistics import INTERVAL, number_column
 
 DATASET, MODEL = CELL["dataset"], CELL["model"]
-PAIR = {
+MODEL_PAIR = {
     "dataset": DATASET,
     "model": MODEL,
     "other_model": column(pl.String, description="the model it is compared with"),
@@ -23,16 +23,16 @@ PARTS_KEPT = 50
 COMPARISONS = table(
     "comparisons",
     {
-        **PAIR,
-        **NAME,
+        **MODEL_PAIR,
+        **MEASURE_NAME,
         **KEYS,
-        "value": number(description="the measure of `model`"),
-        "other_value": number(description="the measure of `other_model`"),
-        "difference": number(description="`value` minus `other_value`; null if the two may not be compared"),
+        "value": number_column(description="the measure of `model`"),
+        "other_value": number_column(description="the measure of `other_model`"),
+        "difference": number_column(description="`value` minus `other_value`; null if the two may not be compared"),
         **INTERVAL,
-        "p": number(description="probability of a difference at least as large if there were none"),
-        "q": number(description="p corrected for all pairs of models (whole cells) or all parts of the kind"),
-        "holm": number(description="p corrected for any false discovery (Holm)"),
+        "p": number_column(description="probability of a difference at least as large if there were none"),
+        "q": number_column(description="p corrected for all pairs of models (whole cells) or all parts of the kind"),
+        "holm": number_column(description="p corrected for any false discovery (Holm)"),
         "clusters": column(
             pl.Int64,
             description="how many clusters it is over; of unpaired models the smaller number",
@@ -56,11 +56,11 @@ RANKS = table(
     "ranks",
     {
         "dataset": DATASET,
-        **NAME,
+        **MEASURE_NAME,
         "bias_type": KEYS["bias_type"],
         "set": column(pl.UInt16, description="which models are ranked together, numbered from 0"),
         "model": MODEL,
-        "value": number(description="the measure"),
+        "value": number_column(description="the measure"),
         "rank": column(pl.Int64, description="1 for the largest value of the set"),
         "rank_low": column(
             pl.Int64, description="lower end of its interval: 1 + how many models are significantly larger"
@@ -73,12 +73,12 @@ RANKS = table(
 AGREEMENT = table(
     "agreement",
     {
-        **PAIR,
-        **NAME,
-        "value": number(description="Spearman's correlation over subjects"),
-        "low": number(description="lower end of its interval, over subjects"),
-        "high": number(description="upper end of its interval"),
-        "ceiling": number(
+        **MODEL_PAIR,
+        **MEASURE_NAME,
+        "value": number_column(description="Spearman's correlation over subjects"),
+        "low": number_column(description="lower end of its interval, over subjects"),
+        "high": number_column(description="upper end of its interval"),
+        "ceiling": number_column(
             description="the correlation that noise allows models in full agreement: root of both reliabilities"
         ),
         "n": column(pl.Int64, description="how many subjects both were asked about"),
@@ -86,5 +86,5 @@ AGREEMENT = table(
     },
 )
 
-TABLES = {"comparisons": COMPARISONS, "ranks": RANKS, "agreement": AGREEMENT}
+COMPARISON_TABLES = {"comparisons": COMPARISONS, "ranks": RANKS, "agreement": AGREEMENT}
 """By what they are called in the rule `compare`."""

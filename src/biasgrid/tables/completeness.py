@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,15 +12,17 @@ import polars as pl
 from biasgrid.base.faults import UserError
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table
-from biasgrid.tables.instances import Keys, read_instances
+from biasgrid.tables.instances import FamilyKeys, read_instances
+from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.metric import NOT_MEASURABLE, Limit, MetricDefinitions
 
 
 class IncompleteCell(UserError):  # noqa: N818
     """A cell without exactly one prediction for each instance, of which nothing is reported."""
 
 
-def read_cell(
-    instances_path: Path, prediction_paths: Sequence[Path], keys: Keys, kind: str, name: str,
+def read_whole_cell(
+    instances_path: Path, prediction_paths: Sequence[Path], keys: FamilyKeys, kind: str, name: str,
     columns: Sequence[str] | None = None, said: Collection[str] | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:  # fmt: skip
     """Reads the instances and the predictions of a cell.
@@ -77,3 +80,76 @@ def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
             f" {unknown} predictions are of unknown instances; expected exactly one prediction of each"
             " (remove the cell's predictions and run again)"
         )
+
+
+class Check(NamedTuple):
+    """What a validity flag found in a cell.
+
+    Attributes:
+        measure: its name.
+        value: its value.
+        n: how many things it counts.
+        low: lower end of the value's interval, where there is one.
+        high: its upper end.
+        flag: what the problem tells beside the numbers, such as answers, where it asks for it by `{flag}`.
+    """
+
+    measure: str
+    value: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+    flag: str | None = None
+
+
+def check_rows(checks: Iterable[Check]) -> pl.DataFrame:
+    """Returns checks as rows of measures."""
+    numbers = {"value": pl.Float64, "n": pl.Int64, "low": pl.Float64, "high": pl.Float64}
+    kinds = {"measure": pl.String, **numbers, "flag": pl.String}
+    return pl.DataFrame(list(checks), schema=kinds, orient="row").with_columns(
+        options=pl.lit(""), left_out=pl.lit(0, pl.Int64)
+    )
+
+
+def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.DataFrame:
+    """Flags what speaks against a cell, and withholds its headlines where that forbids them.
+
+    Args:
+        measures: all that was measured of the cell: columns of `MEASURES`, `flag` as `Check` has it.
+        declared: headlines and limits.
+
+    Returns:
+        The measures with `flag`; where a flag withholds them, headlines of the cell and its bias types have no value.
+    """
+    found = problems(measures, declared.limits)
+    flagged = measures.with_columns(flag=pl.col("measure").replace_strict(found, default=None, return_dtype=pl.String))
+    reasons = [problem for name, problem in found.items() if declared.limits[name].withholds]
+    if not reasons:
+        return flagged
+    withheld = {"value": None, "low": None, "high": None, "flag": f"{NOT_MEASURABLE}: {'; '.join(reasons)}"}
+    return flagged.with_columns(
+        pl.when(are_headlines(declared.headlines)).then(pl.lit(value, flagged.schema[name])).otherwise(name).alias(name)
+        for name, value in withheld.items()
+    )
+
+
+def problems(measures: pl.DataFrame, limits: Mapping[str, Limit]) -> dict[str, str]:
+    """Words what those validity flags say of a cell that are beyond their limits, by name."""
+    rows = measures.filter(pl.col("measure").is_in(list(limits))).drop_nulls("value").to_dicts()
+    said = {row["measure"]: flag_problem(row, limits[row["measure"]]) for row in rows}
+    return {name: problem for name, problem in said.items() if problem is not None}
+
+
+def flag_problem(row: Mapping[str, Any], limit: Limit) -> str | None:
+    """Words what a validity flag says of a cell, None where it is within its limit."""
+    end = row["low" if limit.below else "high"]
+    value = row["value"] if end is None else end
+    is_beyond = value < limit.value if limit.below else value > limit.value
+    return limit.problem.format(**row, limit=limit.value) if is_beyond else None
+
+
+def are_headlines(headlines: Mapping[str, str]) -> pl.Expr:
+    """Says of each row whether it is the headline of a cell or of a bias type."""
+    about_all = pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type")
+    chosen = [(pl.col("measure") == name) & (pl.col("options") == options) for name, options in headlines.items()]
+    return about_all & pl.any_horizontal(pl.lit(value=False), *chosen)

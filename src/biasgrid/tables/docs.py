@@ -21,7 +21,7 @@ COLUMN = ("column", "type", "meaning")
 MANY = 3
 """A column that so many tables have, with one type and meaning, is described once."""
 
-MARKS = re.compile(r"(<!-- table: ([^>]+) -->\n).*?(<!-- end of table -->)", flags=re.DOTALL)
+TABLE_MARKS = re.compile(r"(<!-- table: ([^>]+) -->\n).*?(<!-- end of table -->)", flags=re.DOTALL)
 
 
 def with_tables(text: str, makers: Makers) -> str:
@@ -30,7 +30,7 @@ def with_tables(text: str, makers: Makers) -> str:
     Raises:
         KeyError: there is no table of such a name.
     """
-    return MARKS.sub(lambda found: f"{found[1]}\n{makers[found[2]]()}\n{found[3]}", text)
+    return TABLE_MARKS.sub(lambda found: f"{found[1]}\n{makers[found[2]]()}\n{found[3]}", text)
 
 
 def column_tables(schemas: Mapping[str, pa.DataFrameSchema]) -> Makers:

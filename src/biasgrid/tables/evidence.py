@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import polars as pl
 
-from biasgrid.tables.measures import CELL, KEYS, NAME, NUMBERS, VALUE
+from biasgrid.tables.measures import CELL, KEYS, MEASURE_NAME, NUMBER_COLUMNS, VALUE
 from biasgrid.tables.schema import column, table
 
 EVIDENCE = table(
     "evidence",
     {
         **CELL,
-        **NAME,
+        **MEASURE_NAME,
         **KEYS,
         **VALUE,
         "rank": column(pl.UInt16, description="place of the number among those of its measure, from 0"),
@@ -74,12 +74,12 @@ EVIDENCE_PARTS = table(
     "evidence_parts",
     {
         **CELL,
-        **NAME,
+        **MEASURE_NAME,
         **{name: KEYS[name] for name in ("subject", "attribute")},
         "template": column(pl.UInt16, description="the template of the mean", nullable=True),
         "other": column(pl.String, description="or its partner", nullable=True),
         "value": column(pl.Float64, description="mean of C"),
-        "n": NUMBERS["n"],
+        "n": NUMBER_COLUMNS["n"],
     },
 )
 

@@ -12,19 +12,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
 import pandera.polars as pa
 import polars as pl
 from pandera.errors import SchemaError, SchemaErrors
 from polars.io.plugins import register_io_source
 
 from biasgrid.base.faults import UserError
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 
 PROVENANCE_KEY = "biasgrid"
 OF = "of"
 """The fact of a table's provenance that says of what dataset, model and shard it is, as its path does."""
 REMEDY = "remove it and run again"
-AT_ONCE = pl.InMemoryEngine()
+IN_MEMORY = pl.InMemoryEngine()
 """pandera asks polars twice a column; its usual engine, made for tables that do not fit into memory, takes ten times as
 long for a question."""
 
@@ -61,10 +62,12 @@ def write_table_in_parts(
         TableError: a part does not fit its schema.
         UserError: the disk is full, or the system refuses to write for another reason.
     """
-    write_parts(validated(parts, schema, path), path, schema, provenance)
+    write_parts(validate_parts(parts, schema, path), path, schema, provenance)
 
 
-def validated(parts: Iterable[pl.DataFrame], schema: pa.DataFrameSchema, path: str | Path) -> Iterator[pl.DataFrame]:
+def validate_parts(
+    parts: Iterable[pl.DataFrame], schema: pa.DataFrameSchema, path: str | Path
+) -> Iterator[pl.DataFrame]:
     """Yields the parts of a table once they are checked against its schema."""
     for part in parts:
         validate(part, schema, path)
@@ -77,7 +80,7 @@ def write_parts(
     """Writes the parts of a table; see `write_table_in_parts`."""
     metadata = {PROVENANCE_KEY: json.dumps(provenance, sort_keys=True)}
     rows = register_io_source(lambda *_: iter(parts), schema=empty_table(schema).schema)
-    with whole(path) as partial, partial.open("wb", buffering=0) as file:
+    with whole_file(path) as partial, partial.open("wb", buffering=0) as file:
         disk = Disk(file)
         try:
             # Statistics of columns take a fifth of the time, and some rows are read as fast without them.
@@ -175,7 +178,7 @@ def validate(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path, 
         TableError: with the file, the remedy, the columns, and what was expected of them.
     """
     try:
-        with pl.Config(set_engine_affinity=AT_ONCE):
+        with pl.Config(set_engine_affinity=IN_MEMORY):
             schema.validate(frame, lazy=True)
     except (SchemaError, SchemaErrors) as error:
         cases = getattr(error, "failure_cases", None)
@@ -251,3 +254,26 @@ def check_place(path: Path, of: str) -> None:
     places = ["/".join(parts[-depth:]), "/".join(parts[-depth - 1 : -1])]
     if of not in places:
         raise TableError(f"{path}: is the table of {of}; expected that of {places[0]}; {REMEDY}")
+
+
+def means_by(frame: pl.DataFrame, keys: Sequence[str], value: str = "value") -> pl.DataFrame:
+    """Returns the mean of a column by keys, summed in the order of the rows.
+
+    Args:
+        frame: the keys and the column, of numbers.
+        keys: what to group by; a null is a key like others.
+        value: the column; nulls are left out.
+
+    Returns:
+        The keys in the order of their first appearance, and the column, Float64, null where there are nulls alone.
+    """
+    distinct = frame.select(keys).unique(maintain_order=True)
+    numbered = distinct.with_row_index("number")
+    rows = frame.select(*keys, value).join(numbered, on=list(keys), nulls_equal=True, maintain_order="left")
+    known = rows.drop_nulls(value)
+    number = known["number"].to_numpy()
+    counts = np.bincount(number, minlength=len(distinct))
+    sums = np.bincount(number, known[value].to_numpy(), minlength=len(distinct))
+    with np.errstate(invalid="ignore"):
+        means = pl.Series(value, np.where(counts > 0, sums / counts, np.nan))
+    return distinct.with_columns(pl.when(pl.Series(counts > 0)).then(means).alias(value))

@@ -13,10 +13,10 @@ import polars as pl
 from biasgrid.tables.files import read_columns, read_table
 from biasgrid.tables.schema import Unique, column, table
 
-Keys = Mapping[str, pa.Column]
+FamilyKeys = Mapping[str, pa.Column]
 """The columns of a family, which no model reads."""
 
-ASKED = {
+REQUEST_COLUMNS = {
     "instance": column(pl.UInt32, description="the instance, numbered from 0", checks=Unique),
     "key": column(
         pl.UInt64,
@@ -50,7 +50,7 @@ NUMBERED = {
 NUMBERED_NAME = re.compile(r"(candidate|position)([1-9]\d*)")
 
 
-def schema_of(keys: Keys, columns: Mapping[str, Any]) -> pa.DataFrameSchema:
+def instances_schema(keys: FamilyKeys, columns: Mapping[str, Any]) -> pa.DataFrameSchema:
     """Returns the schema of a dataset's instances.
 
     Args:
@@ -59,35 +59,35 @@ def schema_of(keys: Keys, columns: Mapping[str, Any]) -> pa.DataFrameSchema:
             categorical, is one in the schema: making categories takes longer than all else where few texts are alike.
     """
     plain = {
-        name: column(pl.String, description=ASKED[name].description, nullable=ASKED[name].nullable)
+        name: column(pl.String, description=REQUEST_COLUMNS[name].description, nullable=REQUEST_COLUMNS[name].nullable)
         for name in TEXTS
         if columns.get(name) == pl.String
     }
-    return table("instances", {**ASKED, **plain, **numbered(columns), **keys})
+    return table("instances", {**REQUEST_COLUMNS, **plain, **numbered_columns(columns), **keys})
 
 
-def numbered(columns: Iterable[str]) -> dict[str, pa.Column]:
+def numbered_columns(columns: Iterable[str]) -> dict[str, pa.Column]:
     """Returns the candidates and positions among some names of columns; the last one stands for all before it."""
     names = [NUMBERED_NAME.fullmatch(name) for name in columns]
     counts = {kind: max((int(name[2]) for name in names if name and name[1] == kind), default=0) for kind in NUMBERED}
     return {f"{kind}{place + 1}": NUMBERED[kind] for kind, count in counts.items() for place in range(count)}
 
 
-def what_is_asked(columns: Iterable[str]) -> list[str]:
+def request_columns(columns: Iterable[str]) -> list[str]:
     """Returns those columns that make an instance what it is, whatever its number."""
     return [name for name in columns if name in ("system", *TEXTS) or NUMBERED_NAME.fullmatch(name)]
 
 
-def read_instances(path: str | Path, keys: Keys, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def read_instances(path: str | Path, keys: FamilyKeys, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """Reads the instances of a family, or some of their columns.
 
     Raises:
         TableError: see `read_table`.
     """
-    return read_table(path, schema_of(keys, read_columns(path, "instances")), columns)
+    return read_table(path, instances_schema(keys, read_columns(path, "instances")), columns)
 
 
-def read_asked(path: str | Path, also: Sequence[str] = ()) -> pl.DataFrame:
+def read_requests(path: str | Path, also: Sequence[str] = ()) -> pl.DataFrame:
     """Reads what models read of instances, whatever their family; all texts are categorical.
 
     Args:
@@ -99,5 +99,5 @@ def read_asked(path: str | Path, also: Sequence[str] = ()) -> pl.DataFrame:
     """
     columns = read_columns(path, "instances")
     keys = {name: column(columns[name], description="", nullable=True) for name in also if name in columns}
-    schema = schema_of(keys, columns)
+    schema = instances_schema(keys, columns)
     return read_table(path, schema, list(schema.columns)).cast({pl.String: pl.Categorical})

@@ -14,10 +14,10 @@ import numpy.typing as npt
 import polars as pl
 from pandas.util import hash_array
 
-from biasgrid.tables.instances import what_is_asked
+from biasgrid.tables.instances import request_columns
 
 Digests = npt.NDArray[np.uint64]
-AT_ONCE = 2**23
+DIGESTS_AT_ONCE = 2**23
 """How many digests are looked at together, about."""
 STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -31,7 +31,7 @@ def digest_rows(frame: pl.DataFrame) -> Digests:
         Shape (rows,).
     """
     digests = np.zeros(frame.height, np.uint64)
-    for name in what_is_asked(frame.columns):
+    for name in request_columns(frame.columns):
         digests += digest_column(frame[name])
     return digests
 
@@ -48,11 +48,11 @@ def digest_column(values: pl.Series) -> Digests:
     if known.dtype == pl.Categorical:
         distinct, codes = known.unique(), known.to_physical().to_numpy()
         of_code = np.zeros(int(codes.max(initial=0)) + 1, np.uint64)
-        of_code[distinct.to_physical().to_numpy()] = mixed(digest_texts(distinct.cast(pl.String)) + salt)
+        of_code[distinct.to_physical().to_numpy()] = mix_bits(digest_texts(distinct.cast(pl.String)) + salt)
         digests[rows] = of_code[codes]
     else:
         numbers = digest_texts(known) if known.dtype == pl.String else known.cast(pl.UInt64).to_numpy()
-        digests[rows] = mixed(numbers + salt)
+        digests[rows] = mix_bits(numbers + salt)
     return digests
 
 
@@ -66,7 +66,7 @@ def digest_texts(texts: pl.Series) -> Digests:
     return digests
 
 
-def mixed(numbers: Digests) -> Digests:
+def mix_bits(numbers: Digests) -> Digests:
     """Mixes the bits of numbers, so that like ones become unlike: SplitMix64 (Steele et al., OOPSLA 2014)."""
     mixture = numbers + STEP
     mixture = (mixture ^ (mixture >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -74,7 +74,7 @@ def mixed(numbers: Digests) -> Digests:
     return mixture ^ (mixture >> np.uint64(31))
 
 
-def met_again(parts: Callable[[], Iterable[Digests]], count: int) -> Digests:
+def repeated_digests(parts: Callable[[], Iterable[Digests]], count: int) -> Digests:
     """Finds the digests that several rows of a table have, in little memory however many rows there are.
 
     Args:
@@ -85,7 +85,7 @@ def met_again(parts: Callable[[], Iterable[Digests]], count: int) -> Digests:
     Returns:
         These digests, each once, sorted.
     """
-    bits = max(0, ceil(log2(max(1, count) / AT_ONCE)))
+    bits = max(0, ceil(log2(max(1, count) / DIGESTS_AT_ONCE)))
     return np.concatenate([in_several_rows(in_range(parts(), bits, number)) for number in range(2**bits)])
 
 
@@ -121,8 +121,8 @@ class Repetitions:
             digests: shape (rows,), from `digest_rows`.
         """
         if self.again is not None and not len(self.again):
-            return pl.Series("key", mixed(digests))
-        return pl.Series("key", mixed(digests + self.number(digests) * STEP))
+            return pl.Series("key", mix_bits(digests))
+        return pl.Series("key", mix_bits(digests + self.number(digests) * STEP))
 
     def number(self, digests: Digests) -> Digests:
         """Returns how often the digest of each row was met before it, in these rows or earlier ones."""

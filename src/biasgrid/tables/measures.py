@@ -17,7 +17,7 @@ CELL = {
     "model": column(pl.String, description="the model's name in the config"),
     "dataset": column(pl.String, description="the dataset's name in the config"),
 }
-NAME = {
+MEASURE_NAME = {
     "measure": column(pl.String, description="the measure, such as gamma or distance"),
     "options": column(
         pl.String,
@@ -48,7 +48,7 @@ FLAG = {
         nullable=True,
     )
 }
-NUMBERS = {
+NUMBER_COLUMNS = {
     "low": column(pl.Float64, description="lower end of its interval", nullable=True, checks=NeverNaN),
     "high": column(pl.Float64, description="upper end of its interval", nullable=True, checks=NeverNaN),
     "p": column(
@@ -67,13 +67,13 @@ NUMBERS = {
     "left_out": column(pl.Int64, description="how many more units have no value"),
 }
 
-MARKS = {
+MARK_COLUMNS = {
     "mark": column(pl.String, description="mark of the value from A to D, if the measure has marks", nullable=True),
     "best_mark": column(pl.String, description="the best mark in its interval", nullable=True),
     "worst_mark": column(pl.String, description="the worst mark in its interval", nullable=True),
 }
 
-MEASURES = table("measures", CELL | NAME | KEYS | VALUE | NUMBERS | FLAG)
+MEASURES = table("measures", CELL | MEASURE_NAME | KEYS | VALUE | NUMBER_COLUMNS | FLAG)
 
 SUMMARY = table(
     "summary",
@@ -87,11 +87,11 @@ SUMMARY = table(
             "or [a server's way](servers.md)",
             nullable=True,
         ),
-        **NAME,
+        **MEASURE_NAME,
         "bias_type": KEYS["bias_type"],
         **VALUE,
-        **NUMBERS,
-        **MARKS,
+        **NUMBER_COLUMNS,
+        **MARK_COLUMNS,
         "null_mean": column(
             pl.Float64,
             description="what noise alone would give, if the measure is positive for noise",
@@ -125,3 +125,16 @@ def table_of_cell(rows: pl.DataFrame, schema: pa.DataFrameSchema, model: str, da
     named = rows.with_columns(model=pl.lit(model), dataset=pl.lit(dataset)).cast({pl.Categorical: pl.String})
     filled = pl.concat([empty, named], how="diagonal_relaxed").cast(empty.schema)
     return filled.with_columns(pl.col("value").fill_nan(None))
+
+
+SYNTHETIC = table(
+    "synthetic bias",
+    {
+        "strength": column(pl.String, description="the strength's name in the config"),
+        "dataset": column(pl.String, description="the dataset's name in the config"),
+        **MEASURE_NAME,
+        **KEYS,
+        "value": column(pl.Float64, description="the measure of a model that has learned the corpus", checks=NeverNaN),
+    },
+    unique=["strength", "dataset", "measure", "options", *MEASURE_KEYS],
+)

@@ -7,7 +7,7 @@ from typing import Literal
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.tables.measures import CELL, KEYS, MEASURE_KEYS, NAME, VALUE
+from biasgrid.tables.measures import CELL, KEYS, MEASURE_KEYS, MEASURE_NAME, VALUE
 from biasgrid.tables.schema import NeverNaN, column, table
 
 Over = Literal["templates", "subjects", "all"]
@@ -17,22 +17,22 @@ ROW = ("measure", "options", *MEASURE_KEYS)
 """What tells the measures of a cell apart."""
 SIGNIFICANT = 0.05
 """Significant results are what has a q of at most this."""
-UNKNOWN = "none"
+NO_METHOD = "none"
 """The method of what nothing can be said of."""
 
 
-def number(*, description: str) -> pa.Column:
+def number_column(*, description: str) -> pa.Column:
     """Returns a column of numbers that may be null."""
     return column(pl.Float64, description=description, nullable=True, checks=NeverNaN)
 
 
 INTERVAL = {
-    "low": number(description="lower end of its interval"),
-    "high": number(description="upper end of its interval"),
-    "selected_low": number(description="lower end of the interval that allows for being picked by a small q"),
-    "selected_high": number(description="upper end of that interval"),
-    "se": number(description="standard error"),
-    "df": number(description="degrees of freedom of the standard error; may be infinite"),
+    "low": number_column(description="lower end of its interval"),
+    "high": number_column(description="upper end of its interval"),
+    "selected_low": number_column(description="lower end of the interval that allows for being picked by a small q"),
+    "selected_high": number_column(description="upper end of that interval"),
+    "se": number_column(description="standard error"),
+    "df": number_column(description="degrees of freedom of the standard error; may be infinite"),
 }
 """How sure a number is, or a difference of two."""
 
@@ -40,7 +40,7 @@ STATISTICS = table(
     "statistics",
     {
         **CELL,
-        **NAME,
+        **MEASURE_NAME,
         **KEYS,
         "generalises_to": column(
             pl.String,
@@ -48,12 +48,14 @@ STATISTICS = table(
         ),
         **VALUE,
         **INTERVAL,
-        "p": number(
+        "p": number_column(
             description="probability of a value at least this far from equal treatment if there were no difference"
         ),
-        "q": number(description="p corrected for all tests of its kind: the share of false discoveries up to it"),
-        "holm": number(description="p corrected for any false discovery (Holm)"),
-        "null_mean": number(description="what noise alone would give, if the measure is positive for noise"),
+        "q": number_column(
+            description="p corrected for all tests of its kind: the share of false discoveries up to it"
+        ),
+        "holm": number_column(description="p corrected for any false discovery (Holm)"),
+        "null_mean": number_column(description="what noise alone would give, if the measure is positive for noise"),
         "clusters": column(pl.Int64, description="how many clusters it is over"),
         "n": column(pl.Int64, description="how many units the measure is computed from"),
         "method": column(pl.String, description="how interval or p were found; `none` where nothing can be said"),
@@ -74,8 +76,8 @@ VARIANCES = table(
             description="a source of variance (`association`, `association x cluster`, ...) or an index "
             "(`template_share`, `reliability`, `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`)",
         ),
-        "value": number(description="the variance of C, or the index"),
-        "share": number(description="its share of all positive variance"),
+        "value": number_column(description="the variance of C, or the index"),
+        "share": number_column(description="its share of all positive variance"),
     },
 )
 
@@ -85,10 +87,10 @@ CLUSTERS = table(
         **CELL,
         "cluster": column(pl.UInt16, description="the cluster, numbered from 0 by its first template"),
         "templates": column(pl.String, description="its templates, such as `0, 1`"),
-        "mu_without": number(description="mu of the other clusters"),
-        "correlation": number(description="correlation of its associations with those of the others"),
+        "mu_without": number_column(description="mu of the other clusters"),
+        "correlation": number_column(description="correlation of its associations with those of the others"),
         "like": column(pl.UInt16, description="the cluster with the most similar noise", nullable=True),
-        "likeness": number(description="correlation of their noise: above 0.5 both say nearly the same"),
+        "likeness": number_column(description="correlation of their noise: above 0.5 both say nearly the same"),
     },
 )
 
@@ -115,7 +117,7 @@ WITHOUT_CLUSTERS = table(
     "without_clusters",
     {
         **CELL,
-        **NAME,
+        **MEASURE_NAME,
         **KEYS,
         **VALUE,
         "n": column(pl.Int64, description="how many units the measure is computed from"),
@@ -131,7 +133,7 @@ WITHOUT_CLUSTERS = table(
     },
 )
 
-TABLES = {
+STATISTICS_TABLES = {
     "statistics": STATISTICS,
     "variances": VARIANCES,
     "clusters": CLUSTERS,

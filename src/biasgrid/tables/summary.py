@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import polars as pl
 
-from biasgrid.tables.certainty import beside, control_rows, of_wholes, shown, significant
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.marks import best_mark, mark_of, worst_mark
-from biasgrid.tables.measures import MARKS, SUMMARY
-from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark
+from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY
+from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark, best_mark, mark_of, worst_mark
 from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.uncertainty import control_rows, count_significant, join_intervals, of_wholes, reported_rows
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
 LINE = ["model", "dataset", "bias_type"]
-BESIDE = ("low", "high", "null_mean", "p", "q")
+HEADLINE_COLUMNS = ("low", "high", "null_mean", "p", "q")
 """What stands beside a number in tables of numbers side by side."""
 
 
@@ -39,7 +39,7 @@ class ModelFacts:
     scoring: Mapping[str, str]
 
 
-def with_ways(models: Mapping[str, ModelFacts], cells: Mapping[str, Mapping[str, Any]]) -> dict[str, ModelFacts]:
+def with_scoring(models: Mapping[str, ModelFacts], cells: Mapping[str, Mapping[str, Any]]) -> dict[str, ModelFacts]:
     """Adds how models that write were asked to choose, which is found out while they are asked.
 
     Args:
@@ -80,7 +80,7 @@ def summarise(
     """
     known = empty_table(STATISTICS) if statistics is None else statistics
     # Over what agreement with stereotypes is shown is told by the rows of groups, which are of no whole.
-    found, certain = significant(known), beside(of_wholes(measures), of_wholes(shown(known)))
+    found, certain = count_significant(known), join_intervals(of_wholes(measures), of_wholes(reported_rows(known)))
     headlined = found.join(places(headlines), on=["dataset", "measure", "options"], how="semi")
     whole = pl.concat([certain, headlined, control_rows(certain, found, controls)], how="diagonal")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
@@ -96,26 +96,26 @@ def summarise(
         .join(lines, on=LINE, nulls_equal=True, maintain_order="left")
         .sort("line", "place", nulls_last=True, maintain_order=True)
         .with_columns(headline=pl.col("place").is_not_null())
-        .with_columns(withheld())
-        .pipe(marked, marks)
+        .with_columns(withhold_statistics())
+        .pipe(with_marks, marks)
         .select(list(SUMMARY.columns))
     )
 
 
-def marked(rows: pl.DataFrame, marks: MarksOfDatasets) -> pl.DataFrame:
+def with_marks(rows: pl.DataFrame, marks: MarksOfDatasets) -> pl.DataFrame:
     """Adds the marks of values and intervals: columns of `MARKS`."""
     told = []
     for row in rows.select("dataset", "measure", "value", "low", "high").to_dicts():
         known, (low, high) = marks.get(row["dataset"], {}).get(row["measure"], ()), (row["low"], row["high"])
         told.append((mark_of(known, row["value"]), best_mark(known, low, high), worst_mark(known, low, high)))
-    return rows.hstack(pl.DataFrame(told, schema=dict.fromkeys(MARKS, pl.String), orient="row"))
+    return rows.hstack(pl.DataFrame(told, schema=dict.fromkeys(MARK_COLUMNS, pl.String), orient="row"))
 
 
-def withheld() -> list[pl.Expr]:
+def withhold_statistics() -> list[pl.Expr]:
     """Withholds what only statistics know of cells whose other headlines are withheld."""
     reason = pl.col("flag").filter(pl.col("flag").str.starts_with(NOT_MEASURABLE)).first().over("model", "dataset")
     concerned = pl.col("headline") & reason.is_not_null()
-    numbers = [pl.when(~concerned).then(name).alias(name) for name in ("value", *BESIDE)]
+    numbers = [pl.when(~concerned).then(name).alias(name) for name in ("value", *HEADLINE_COLUMNS)]
     return [*numbers, pl.when(concerned).then(reason).otherwise("flag").alias("flag")]
 
 
@@ -142,7 +142,9 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
     headlines = summary.filter("headline")
     names = headlines["measure"].unique(maintain_order=True)
     keys = ["model", "dataset", "kind", "label", "scoring", "bias_type"]
-    known = {name: [each for each in BESIDE if one[each].count()] for (name,), one in headlines.group_by("measure")}
+    known = {
+        name: [each for each in HEADLINE_COLUMNS if one[each].count()] for (name,), one in headlines.group_by("measure")
+    }
     of_each = {}
     for name in names:
         chosen = pl.col("measure") == name
@@ -197,3 +199,28 @@ def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(
         pl.when(begins[name]).then(pl.format("'{}", name)).otherwise(name).alias(name) for name in texts
     )
+
+
+def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
+    """Counts the answers of a cell by what they say of themselves.
+
+    Args:
+        predictions: its predictions tables.
+
+    Returns:
+        `answers`, their number; `scored_by` and `status`, by their values how many have each; and `mass`, the mean of
+        what was found of 1, None where that is not known. None where nothing is said, as by other models.
+    """
+    table = pl.scan_parquet(list(predictions), glob=False)
+    there = table.collect_schema().names()
+    counts = {name: value_counts(table, name) if name in there else {} for name in ("scored_by", "status")}
+    if not any(counts.values()):
+        return None
+    mass = table.select(pl.col("mass").mean()).collect().item() if "mass" in there else None
+    return {"answers": table.select(pl.len()).collect().item(), **counts, "mass": mass}
+
+
+def value_counts(table: pl.LazyFrame, name: str) -> dict[str, int]:
+    """Returns how many rows have each value of a column, by value; nulls are not counted."""
+    counted = table.select(pl.col(name).cast(pl.String)).drop_nulls().group_by(name).len().sort(name)
+    return dict(counted.collect().rows())

@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.messages import checked
-from biasgrid.base.section import Section
+from biasgrid.base.messages import check_content
+from biasgrid.base.sections import Section
 from biasgrid.base.text import read_json
 
 # Published SQuAD files have answers that stand a character or two from where they say.
@@ -18,7 +18,7 @@ DRIFT = 2
 
 
 @dataclass(frozen=True)
-class Question:
+class TrainingQuestion:
     """A question about a context.
 
     Attributes:
@@ -96,21 +96,21 @@ class SquadFile(SquadPart):
                 yield f"data[{number}].paragraphs[{place}]", paragraph
 
 
-def read_squad(path: str | Path) -> list[Question]:
+def read_squad(path: str | Path) -> list[TrainingQuestion]:
     """Reads the questions of a SQuAD file.
 
     Raises:
         InputError: the file cannot be read, or entries are not as in SQuAD; each fault names its entry.
     """
-    squad = checked(SquadFile, read_json(path, "SQuAD-format JSON"), str(path))
+    squad = check_content(SquadFile, read_json(path, "SQuAD-format JSON"), str(path))
     faults: list[Fault] = []
     questions = []
     for where, paragraph in squad.paragraphs():
         for number, asked in enumerate(paragraph.qas):
             places = [answer.place_in(paragraph.context) for answer in asked.answers]
-            questions.append(Question(paragraph.context, asked.question, tuple(filter(None, places))))
+            questions.append(TrainingQuestion(paragraph.context, asked.question, tuple(filter(None, places))))
             faults += [
-                misplaced(str(path), f"{where}.qas[{number}].answers[{one}]", answer, paragraph.context)
+                misplaced_answer(str(path), f"{where}.qas[{number}].answers[{one}]", answer, paragraph.context)
                 for one, (answer, place) in enumerate(zip(asked.answers, places, strict=True))
                 if place is None
             ]
@@ -121,7 +121,7 @@ def read_squad(path: str | Path) -> list[Question]:
     return questions
 
 
-def misplaced(file: str, where: str, answer: SquadAnswer, context: str) -> Fault:
+def misplaced_answer(file: str, where: str, answer: SquadAnswer, context: str) -> Fault:
     """Words that an answer does not stand where it says."""
     start = answer.answer_start
     there = context[start : start + len(answer.text)] if start >= 0 else ""

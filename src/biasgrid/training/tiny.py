@@ -22,8 +22,8 @@ from transformers import (
 
 from biasgrid.base.files import whole_files
 
-MASK = "[MASK]"
-SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", MASK)
+TINY_MASK = "[MASK]"
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", TINY_MASK)
 WIDTH, LAYERS, LONGEST = 64, 2, 512
 LARGE_WEIGHTS = {"bert": 0.14, "llama": 0.2}
 """BERT's 0.02 suits a width of 768; from so small weights, so narrow a model hardly begins to learn."""
@@ -119,7 +119,7 @@ def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
         unk_token="[UNK]",
         cls_token="[CLS]",
         sep_token="[SEP]",
-        mask_token=MASK,
+        mask_token=TINY_MASK,
     )
 
 

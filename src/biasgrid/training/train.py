@@ -22,7 +22,7 @@ from transformers.utils import logging
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import whole_files
-from biasgrid.base.hyperparameters import Hyperparameters
+from biasgrid.base.sections import Hyperparameters
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
     check_weights_fit,
@@ -30,13 +30,13 @@ from biasgrid.inference.checkpoints.checkpoint import (
     refusals,
     without_load_report,
 )
-from biasgrid.inference.checkpoints.files import names_in
-from biasgrid.inference.checkpoints.unread import quantisation
+from biasgrid.inference.checkpoints.files import file_names
+from biasgrid.inference.checkpoints.unsupported import quantisation
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.hardware import choose_device, name_of_device
-from biasgrid.training.class_lessons import class_lessons, class_names
-from biasgrid.training.lessons import Lessons, line_lessons, question_lessons
-from biasgrid.training.text_lessons import text_lessons
+from biasgrid.training.class_data import class_data, names_of_classes
+from biasgrid.training.data import TrainingData, line_data, question_data
+from biasgrid.training.text_data import text_data
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -88,13 +88,13 @@ def train(
     quiet = not sys.stdout.isatty()
     if quiet:
         logging.disable_progress_bar()
-    tokenizer = load_tokenizer(task, checkpoint)
+    tokenizer = load_training_tokenizer(task, checkpoint)
     names = load_names(checkpoint, labels) if labels else ()
-    parts = [make_lessons(task, tokenizer, path, hyperparameters, names) for path in data_paths]
+    parts = [make_training_data(task, tokenizer, path, hyperparameters, names) for path in data_paths]
     set_seed(hyperparameters.seed)
-    model = load_model(task, checkpoint, names)
+    model = load_model_to_train(task, checkpoint, names)
     for path, part in zip(data_paths, parts, strict=True):
-        check_lengths(part.rows, longest_input(model, tokenizer), path)
+        check_sequence_lengths(part.rows, longest_input(model, tokenizer), path)
     trainer = Trainer(
         model=model,
         args=training_arguments(out_folder, hyperparameters, quiet, on_cpu=chosen.type == "cpu"),
@@ -103,11 +103,11 @@ def train(
         compute_loss_func=parts[0].loss,
     )
     trainer.train()
-    save(model, tokenizer, Path(out_folder))
+    save_checkpoint(model, tokenizer, Path(out_folder))
     return name_of_device(chosen)
 
 
-def load_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedTokenizerFast:
+def load_training_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedTokenizerFast:
     """Loads the tokenizer of a checkpoint that is to be trained for a task.
 
     Raises:
@@ -129,10 +129,10 @@ def load_names(checkpoint: str | Path, labels: Sequence[str]) -> list[str]:
     """
     with refusals(str(checkpoint)):
         config = AutoConfig.from_pretrained(checkpoint, trust_remote_code=False)
-    return class_names(config, labels)
+    return names_of_classes(config, labels)
 
 
-def load_model(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
+def load_model_to_train(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
     """Loads a checkpoint with the head of a task; `names` are those of a classifier's classes.
 
     Raises:
@@ -146,7 +146,7 @@ def load_model(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
             "label2id": {name: number for number, name in enumerate(names)},
             "problem_type": "single_label_classification",
         }
-    if quantised := quantisation(str(checkpoint), names_in(checkpoint), Path(checkpoint)):
+    if quantised := quantisation(str(checkpoint), file_names(checkpoint), Path(checkpoint)):
         raise ModelError(f"{checkpoint} {quantised.problem}; expected {quantised.expected}")
     with refusals(str(checkpoint)), without_load_report():
         model, info = HEADS[task].from_pretrained(
@@ -184,7 +184,7 @@ def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
         )
 
 
-def check_lengths(rows: Sequence[Mapping[str, Any]], limit: int, data_path: str | Path) -> None:
+def check_sequence_lengths(rows: Sequence[Mapping[str, Any]], limit: int, data_path: str | Path) -> None:
     """Refuses a sequence of more tokens than the model has positions for.
 
     Raises:
@@ -197,25 +197,25 @@ def check_lengths(rows: Sequence[Mapping[str, Any]], limit: int, data_path: str 
         raise InputError([Fault(str(data_path), "", problem, expected)])
 
 
-def save(model: Any, tokenizer: Any, folder: Path) -> None:
+def save_checkpoint(model: Any, tokenizer: Any, folder: Path) -> None:
     """Saves a checkpoint beside its place first, so that a reader never sees half of a file."""
     with whole_files(folder) as partial:
         model.save_pretrained(partial)
         tokenizer.save_pretrained(partial)
 
 
-def make_lessons(
+def make_training_data(
     task: str, tokenizer: Any, data_path: str | Path, hyperparameters: Hyperparameters, names: Sequence[str]
-) -> Lessons:
+) -> TrainingData:
     """Reads and tokenizes the data of a task; `names` are those of a classifier's classes."""
     longest = hyperparameters.max_length
     if task == "question-answering":
-        return question_lessons(tokenizer, data_path, longest, hyperparameters.stride)
+        return question_data(tokenizer, data_path, longest, hyperparameters.stride)
     if task == "text-classification":
-        return class_lessons(tokenizer, data_path, longest, names)
+        return class_data(tokenizer, data_path, longest, names)
     if task == "text-generation":
-        return text_lessons(tokenizer, data_path, longest)
-    return line_lessons(tokenizer, data_path, longest, hyperparameters.mask_probability)
+        return text_data(tokenizer, data_path, longest)
+    return line_data(tokenizer, data_path, longest, hyperparameters.mask_probability)
 
 
 def training_arguments(

@@ -17,8 +17,8 @@ from biasgrid.groups.distances import divergence
 from biasgrid.groups.failure_rate import case_differences, failure_rates
 from biasgrid.groups.records import ClassOutputs, Records, Sort, TargetOutputs
 from biasgrid.groups.scores import score_records
-from biasgrid.groups.tables import compare, score_groups
-from biasgrid.groups.text_match import exact_match, normalized, token_f1
+from biasgrid.groups.tables import compare_groups, score_groups
+from biasgrid.groups.text_match import exact_match, normalize_answer, token_f1
 
 FOLDER = Path(__file__).parents[4] / "shared" / "golden" / "biaxposer"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")
@@ -104,7 +104,7 @@ def test_comparisons_are_those_of_the_original(name: str, entry: dict[str, Any])
     assert entry["valid"]
     for valid in entry["valid"]:
         distance = DISTANCES[valid["distance"]][valid["distance_args"].get("normalized", False)]
-        found = compare(scored, distance, COMPARISONS[valid["eval_type"]], valid["mode"])
+        found = compare_groups(scored, distance, COMPARISONS[valid["eval_type"]], valid["mode"])
         if "result" in valid:
             assert by_name(found) == named(valid["result"]), valid
             assert found["left_out"].sum() == 0
@@ -146,7 +146,9 @@ def test_distances_are_those_of_the_original() -> None:
         if case["distance"] == "WassersteinDistance":
             scored = score_records(classified({"x": [case["x"]], "y": [case["y"]]}), "class_probability", 1)
             for mode in ("group", "counterfactual"):
-                assert compare(scored, "wasserstein", "pairwise", mode)["value"].to_list() == [exactly(case["value"])]
+                assert compare_groups(scored, "wasserstein", "pairwise", mode)["value"].to_list() == [
+                    exactly(case["value"])
+                ]
         else:
             scores = np.array([case["x"]], dtype=float)
             assert divergence(scores, "divergence")[0] == exactly(case["value"])
@@ -160,7 +162,10 @@ def test_distances_are_those_of_the_original() -> None:
 def test_answers_are_scored_as_in_squad(case: dict[str, Any]) -> None:
     assert exact_match(case["pred"], case["gold"]) == case["exact"]
     assert token_f1(case["pred"], case["gold"]) == exactly(case["f1"])
-    assert [normalized(case[side]) for side in ("pred", "gold")] == [case["normalized_pred"], case["normalized_gold"]]
+    assert [normalize_answer(case[side]) for side in ("pred", "gold")] == [
+        case["normalized_pred"],
+        case["normalized_gold"],
+    ]
 
 
 def test_the_golden_files_have_every_combination() -> None:

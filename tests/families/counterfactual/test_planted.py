@@ -20,8 +20,8 @@ from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance, read_table, validate
+from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.tables.metric import options_of
-from biasgrid.tables.synthetic import SYNTHETIC
 from biasgrid.training.corpora import words_for
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train

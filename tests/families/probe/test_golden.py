@@ -11,8 +11,7 @@ import pytest
 from small_probes import asking_of, files_of, golden, instances_of, measured, needs_golden_files, observed
 
 from biasgrid.families.probe.files.marks import Marks
-from biasgrid.tables.marks import LETTERS, best_mark, mark_of, mark_of_section
-from biasgrid.tables.metric import Mark
+from biasgrid.tables.metric import LETTERS, Mark, best_mark, mark_of, mark_of_section
 
 SEMANTICS = "custom_and_semantics.json"
 SAID = ("(a)", "(A).", "(b)", "(b)", "(a) or (b)")

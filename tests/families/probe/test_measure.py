@@ -18,8 +18,8 @@ from biasgrid.families.probe.declared import FLAGS
 from biasgrid.families.probe.measure import evidence, measure, observe, validity
 from biasgrid.families.probe.metrics.bootstrap import weights
 from biasgrid.families.probe.metrics.lines import correlation, slope, sums_of_lines
-from biasgrid.tables.metric import Declared
-from biasgrid.tables.validity import problem_of, rows_of
+from biasgrid.tables.completeness import check_rows, flag_problem
+from biasgrid.tables.metric import MetricDefinitions
 
 
 def test_groups_are_compared(tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_an_evaluator_that_never_matches_is_told_with_the_commonest_answers(tmp_
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, predictions, options)
     checks = list(validity(MeasuredCell(instances.lazy(), predictions.lazy(), observations, pl.DataFrame(), options)))
-    row = rows_of(checks).filter(measure="undetected").to_dicts()[0]
-    told = problem_of(row, Declared.of(FLAGS).limits["undetected"])
+    row = check_rows(checks).filter(measure="undetected").to_dicts()[0]
+    told = flag_problem(row, MetricDefinitions.of(FLAGS).limits["undetected"])
     assert told == (
         "the evaluator finds nothing in 100% of the answers; most often: 'Boys', 'Girls', "
         "'who knows who knows who knows who knows who knows who kno...'"

@@ -15,7 +15,7 @@ from biasgrid.families.probe.measure import measure, observe
 from biasgrid.families.probe.synthetic import corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias, words_of
 from biasgrid.tables.files import validate
-from biasgrid.tables.synthetic import SYNTHETIC
+from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 

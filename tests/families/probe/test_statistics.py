@@ -13,7 +13,7 @@ from small_probes import HIRING, cell_of, files_of
 from biasgrid.families.probe.declared import measures_of
 from biasgrid.families.probe.measure import measure, observe, probe_of
 from biasgrid.families.probe.statistics import statistics
-from biasgrid.stats.cell import Settings
+from biasgrid.stats.settings import StatisticsSettings
 
 ITEMS, TIMES = 40, 100
 MANY = HIRING.replace(
@@ -26,12 +26,12 @@ THREE = MANY.replace(EMMA, f"{EMMA}  - {{name: Robin, group: other}}\n")
 
 def answered(
     folder: Path, probe: str, says_yes: list[bool | None]
-) -> tuple[pl.DataFrame, dict[str, str | None], Settings]:
+) -> tuple[pl.DataFrame, dict[str, str | None], StatisticsSettings]:
     files = files_of(folder, probe)
     options = {"probe": str(files.probe), "mode": None}
     instances, predictions = cell_of(files, [{True: "Yes", False: "No", None: "Perhaps"}[each] for each in says_yes])
     units = {name: each.unit for name, each in measures_of(probe_of(options)).items() if each.limit is None}
-    return observe(instances, predictions, options), options, Settings(units=units)
+    return observe(instances, predictions, options), options, StatisticsSettings(units=units)
 
 
 def intervals(folder: Path, probe: str, says_yes: list[bool | None]) -> pl.DataFrame:

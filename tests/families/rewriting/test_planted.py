@@ -19,13 +19,13 @@ from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias, words_of
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.tables.files import validate
-from biasgrid.tables.metric import written_options
-from biasgrid.tables.synthetic import SYNTHETIC
+from biasgrid.tables.measures import SYNTHETIC
+from biasgrid.tables.metric import options_text
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
 PROMPTS = ["How did she sing?", "How does his brother cook?", "What was her play like?", "How was his talk?"]
-SCORE = written_options(score="vader-negative")
+SCORE = options_text(score="vader-negative")
 
 
 def bias(strength: float, repeats: int = 50) -> SyntheticBias:

@@ -19,13 +19,13 @@ from biasgrid.families.rewriting.measure import measure
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
 from biasgrid.families.rewriting.reading import read
 from biasgrid.families.rewriting.statistics import statistics
-from biasgrid.stats.cell import Settings
+from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES as TABLE
 from biasgrid.tables.measures import table_of_cell
 
 UNITS = {name: each.unit for some in (MEASURES, *FURTHER.values()) for name, each in some.items()}
-SETTINGS = Settings(units=UNITS)
+SETTINGS = StatisticsSettings(units=UNITS)
 GROUPS = ("female", "male", "non-binary")
 PROMPTS = 8
 SAID = ("1. Emma\n2. Dune", "1. Dune\n2. Emma", "1. Emma", "He is a lazy fool.", "She is kind.", "An awful, awful day.")

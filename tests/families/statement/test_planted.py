@@ -12,7 +12,7 @@ from small_tables import predictions_of
 from biasgrid.families.statement.synthetic import corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.tables.files import validate
-from biasgrid.tables.synthetic import SYNTHETIC
+from biasgrid.tables.measures import SYNTHETIC
 
 GROUPS = ["bias_type", "group"]
 

@@ -7,7 +7,7 @@ from small_cells import choosing, one_list, spans
 
 from biasgrid.families.underspecified.measure import measure, observe
 from biasgrid.families.underspecified.statistics import statistics
-from biasgrid.stats.cell import Settings
+from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.statistics import STATISTICS
@@ -25,7 +25,7 @@ def found(
     options = OPTIONS | {"stereotypes": stereotypes}
     observations = observe(instances, predictions, options)
     measures = measure(observations, options)
-    settings = Settings(clusters=range(instances["template"].n_unique()), permutations=9)
+    settings = StatisticsSettings(clusters=range(instances["template"].n_unique()), permutations=9)
     return measures, statistics(observations, measures, options, settings).statistics
 
 
@@ -123,6 +123,6 @@ def test_other_numbers_are_the_same_with_and_without_stereotypes() -> None:
     measures, rows = found(instances, noisy(instances))
     without = measure(observations, OPTIONS)
     assert measures.filter(pl.col("measure") != "stereotype_agreement").select(without.columns).equals(without)
-    settings = Settings(clusters=range(3), permutations=9)
+    settings = StatisticsSettings(clusters=range(3), permutations=9)
     bare = statistics(observations, without, OPTIONS, settings).statistics
     assert rows.filter(pl.col("measure") != "stereotype_agreement").select(bare.columns).equals(bare)

@@ -22,7 +22,7 @@ from biasgrid.families.underspecified.reading import read
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 from biasgrid.tables import keys
 from biasgrid.tables.files import validate
-from biasgrid.tables.instances import schema_of
+from biasgrid.tables.instances import instances_schema
 
 ACTS = {
     "[p_act]": [
@@ -52,7 +52,7 @@ def test_instances_are_those_of_unqover(name: str) -> None:
     ours = as_source(instances.filter(pl.Series(unqover_keys(instances)).is_in(list(golden))))
     assert ours == golden
     assert list(ours) == list(golden)
-    validate(instances, schema_of(KEYS, instances.schema), name)
+    validate(instances, instances_schema(KEYS, instances.schema), name)
     assert design_of(lists).instances == len(instances)
 
 
@@ -148,7 +148,7 @@ def test_no_subject_left_is_an_empty_table() -> None:
     instances, dropped = whole(expansion), expansion.facts["dropped_subjects"]
     assert dropped == ["Ann", "Bob", "Eve"]
     assert instances.is_empty()
-    validate(instances, schema_of(KEYS, instances.schema), "empty")
+    validate(instances, instances_schema(KEYS, instances.schema), "empty")
 
 
 @pytest.mark.parametrize("part", [1, 13, 10**6])

@@ -19,10 +19,10 @@ from biasgrid.tables.completeness import IncompleteCell, check_complete
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import TableError, validate, write_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.metric import Declared
+from biasgrid.tables.metric import MetricDefinitions
 
 FAMILY = "biasgrid.families.underspecified"
-DECLARED = Declared.of({**OWN_MEASURES, **FLAGS})
+DECLARED = MetricDefinitions.of({**OWN_MEASURES, **FLAGS})
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 

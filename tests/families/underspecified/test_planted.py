@@ -15,7 +15,7 @@ from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.synthetic import corpus, known_effects
 from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
 from biasgrid.tables.files import validate
-from biasgrid.tables.synthetic import SYNTHETIC
+from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.squad import read_squad
 
 FACES = ["Amish", "Black", "African-American"]

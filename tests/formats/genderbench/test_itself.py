@@ -22,7 +22,7 @@ from biasgrid.families.probe.measure import numbers_of_cell
 from biasgrid.families.probe.metrics.bootstrap import interval, sums_of_draws
 from biasgrid.families.probe.observe import observe, probe_of
 from biasgrid.formats.genderbench.reading import import_log
-from biasgrid.tables.marks import LETTERS
+from biasgrid.tables.metric import LETTERS
 
 TEXTS = ("bbq.jsonl", "direct.jsonl", "inventories.jsonl", "jobslum.yaml", "relationshiplevy.jsonl")
 """The files of the probes of the golden files, in their order."""

@@ -16,7 +16,7 @@ from biasgrid.base.faults import InputError
 from biasgrid.cli.app import app
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.formats.unqover.dumps import import_dump
-from biasgrid.formats.unqover.export import output_json, source_json, write_text
+from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
@@ -34,7 +34,7 @@ def answered() -> tuple[pl.DataFrame, pl.DataFrame]:
 def dump(tmp_path: Path) -> Path:
     """Question answering about three subjects."""
     path = tmp_path / "a.output.json"
-    write_text(path, output_json(*answered(), "exact"))
+    write_in_parts(path, output_json(*answered(), "exact"))
     return path
 
 
@@ -70,7 +70,7 @@ def test_a_dump_of_another_task_is_refused_at_its_first_entry(dump: Path, tmp_pa
     with pytest.raises(InputError, match=message):
         import_to(tmp_path / "out", dump, task="fill-mask")
     source = tmp_path / "source.json"
-    write_text(source, source_json(one_list(3)))
+    write_in_parts(source, source_json(one_list(3)))
     with pytest.raises(
         InputError, match=r"an entry of source.json \(no answers\); expected an entry of output.json of qu"
     ):

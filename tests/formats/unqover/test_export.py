@@ -23,7 +23,7 @@ from biasgrid.formats.unqover.log import log_text
 from biasgrid.formats.unqover.reading import read_unqover
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import TableError, empty_table, write_table
-from biasgrid.tables.instances import schema_of as schema_of_instances
+from biasgrid.tables.instances import instances_schema as schema_of_instances
 
 DEMO = Path(__file__).parents[3] / "config" / "demo.yaml"
 runner = CliRunner()

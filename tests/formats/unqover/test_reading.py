@@ -19,12 +19,12 @@ from unqover_entries import (
 from biasgrid.cli.app import app
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.word_lists import Subjects
-from biasgrid.formats.unqover.export import output_json, source_json, write_text
+from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
 from biasgrid.formats.unqover.reading import read_unqover
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, read_table, validate
+from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.instances import read_instances
-from biasgrid.tables.instances import schema_of as schema_of_instances
 
 GOLDEN = golden_files("source/*") + golden_files("output*/*")
 GROWTH = """
@@ -73,8 +73,8 @@ def test_source_and_output_give_back_the_tables_that_they_were_written_of(tmp_pa
     subjects = Subjects({"[subj]": ["Ann", "Anna", "Zoë"]}, ["x", None, "y"])
     instances = expanded([subjects], attributes=3, templates=2)
     predictions = answered(instances)
-    write_text(tmp_path / "source.json", source_json(instances))
-    write_text(tmp_path / "output.json", output_json(instances, predictions, "exact"))
+    write_in_parts(tmp_path / "source.json", source_json(instances))
+    write_in_parts(tmp_path / "output.json", output_json(instances, predictions, "exact"))
     source, output = read_unqover(tmp_path / "source.json"), read_unqover(tmp_path / "output.json")
     assert source.predictions is None
     assert_frame_equal(comparable(source.instances), comparable(instances))
@@ -85,7 +85,7 @@ def test_source_and_output_give_back_the_tables_that_they_were_written_of(tmp_pa
 
 def test_predictions_of_masked_language_models_are_told_by_their_context(tmp_path: Path) -> None:
     instances = one_list(3)
-    write_text(tmp_path / "output.json", output_json(instances, masked(instances), "exact"))
+    write_in_parts(tmp_path / "output.json", output_json(instances, masked(instances), "exact"))
     read = read_unqover(tmp_path / "output.json")
     assert read.predictions is not None
     validate(read.predictions, schema_of("choice"), "output.json")
@@ -138,7 +138,7 @@ def test_a_large_file_is_read_in_little_memory(tmp_path: Path) -> None:
     names = Subjects({"[subj]": [f"Name{number}x" for number in range(60)]}, [None] * 60)
     instances = expanded([names], attributes=20)
     path = tmp_path / "source.json"
-    write_text(path, source_json(instances))
+    write_in_parts(path, source_json(instances))
     assert path.stat().st_size > 45e6
     run = subprocess.run([sys.executable, "-c", GROWTH, str(path)], capture_output=True, text=True, check=True)
     height, growth = run.stdout.split()
@@ -147,7 +147,7 @@ def test_a_large_file_is_read_in_little_memory(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_tables_with_their_origin(tmp_path: Path) -> None:
-    write_text(tmp_path / "a.output.json", output_json(one_list(3), answered(one_list(3)), "exact"))
+    write_in_parts(tmp_path / "a.output.json", output_json(one_list(3), answered(one_list(3)), "exact"))
     out = tmp_path / "out"
     result = runner.invoke(app, ["import", "unqover", str(tmp_path / "a.output.json"), "--out", str(out)])
     assert result.exit_code == 0

@@ -12,8 +12,8 @@ from biasgrid.base.faults import UserError
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
     folder_of,
-    load_model,
-    load_tokenizer,
+    load_recorded_model,
+    load_recorded_tokenizer,
     name_of,
     read_record,
 )
@@ -56,20 +56,24 @@ def test_a_commit_that_is_not_in_this_machines_cache_is_named(folder: Path) -> N
 
 
 def test_models_are_loaded_in_float32_and_for_inference(folder: Path) -> None:
-    model = load_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
+    model = load_recorded_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
     assert not model.training
 
 
 def test_pickled_weights_are_loaded_only_where_the_record_has_them(folder: Path) -> None:
-    weights = load_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu")).state_dict()
+    weights = load_recorded_model(
+        record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu")
+    ).state_dict()
     (folder / "model.safetensors").unlink()
     torch.save(weights, folder / "pytorch_model.bin")
-    model = load_model(record_of(folder, allow_pickle=True), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
+    model = load_recorded_model(
+        record_of(folder, allow_pickle=True), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu")
+    )
     assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
     (folder / "model.safetensors").write_bytes(b"")
     with pytest.raises(ModelError, match=r"checkpoint cannot be loaded \(.*\); expected files that transformers can"):
-        load_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
+        load_recorded_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
 
 
 def test_code_is_neither_run_nor_asked_about_where_transformers_knows_the_model(folder: Path) -> None:
@@ -80,23 +84,24 @@ def test_code_is_neither_run_nor_asked_about_where_transformers_knows_the_model(
     record = record_of(folder)
     assert "new.py" not in record["files"]
     assert (
-        type(load_model(record, "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))).__name__ == "BertForMaskedLM"
+        type(load_recorded_model(record, "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))).__name__
+        == "BertForMaskedLM"
     )
 
 
 def test_padding_and_truncation_of_a_tokenizers_training_are_dropped(folder: Path) -> None:
-    tokenizer = load_tokenizer(record_of(folder))
+    tokenizer = load_recorded_tokenizer(record_of(folder))
     tokenizer.backend_tokenizer.enable_truncation(4)
     tokenizer.backend_tokenizer.enable_padding(length=9)
     tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
-    backend = load_tokenizer(record_of(folder)).backend_tokenizer
+    backend = load_recorded_tokenizer(record_of(folder)).backend_tokenizer
     assert backend.encode("Ann met Carl and Ann met Carl.").tokens[-2:] == [".", "[SEP]"]
     assert len(backend.encode("Ann").ids) == 3
 
 
 @pytest.mark.parametrize("architecture", TOKENIZERS)
 def test_one_token_words_are_told_from_others(tiny_checkpoint: Checkpoints, architecture: str) -> None:
-    tokenizer = load_tokenizer(record_of(tiny_checkpoint(architecture, "fill-mask")))
+    tokenizer = load_recorded_tokenizer(record_of(tiny_checkpoint(architecture, "fill-mask")))
     words = ["Ann", "Carl", "Zoë", "African-American", "Ann Carl", "日本", "cooked"]
     assert are_one_token(tokenizer, words) == [True] * 3 + [False] * 4
 
@@ -114,7 +119,7 @@ def test_weights_that_changed_since_they_were_recorded_are_refused(folder: Path)
     content[-1] ^= 1
     weights.write_bytes(content)
     with pytest.raises(ModelError, match=r"model.safetensors changed since the model.s record was made"):
-        load_model(record, "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
+        load_recorded_model(record, "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +143,7 @@ def test_weights_of_another_model_than_the_config_describes_are_refused(
     (folder / "config.json").write_text(json.dumps(config | {key: value}))
     message = rf"checkpoint: the weights are not those of config.json \({problem}\); expected both from one model$"
     with pytest.raises(ModelError, match=message):
-        load_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
+        load_recorded_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
 
 
 @pytest.mark.parametrize(
@@ -163,8 +168,8 @@ def test_a_config_with_an_impossible_value_is_named(folder: Path, key: str, valu
 
 def load(folder: Path) -> None:
     record = record_of(folder)
-    load_tokenizer(record)
-    load_model(record, "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
+    load_recorded_tokenizer(record)
+    load_recorded_model(record, "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
 
 
 @pytest.mark.parametrize(
@@ -175,11 +180,11 @@ def test_a_damaged_tokenizer_is_named(folder: Path, file: str, content: str) -> 
     with pytest.raises(
         ModelError, match=r"checkpoint cannot be loaded \(.*\); expected files that transformers can read$"
     ):
-        load_tokenizer(record_of(folder))
+        load_recorded_tokenizer(record_of(folder))
 
 
 def test_a_tokenizer_without_mask_token_cannot_filter_subjects(folder: Path) -> None:
-    tokenizer = load_tokenizer(record_of(folder))
+    tokenizer = load_recorded_tokenizer(record_of(folder))
     tokenizer.mask_token = None
     with pytest.raises(ModelError, match="the tokenizer has no mask token; expected that of a masked LM"):
         are_one_token(tokenizer, ["Ann"])

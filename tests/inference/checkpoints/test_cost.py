@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from biasgrid.inference.checkpoints.cost import (
-    Text,
+    RequestText,
     load_backend,
     parameters,
     tokens_of_inputs,
@@ -61,7 +61,7 @@ def test_a_tokenizer_is_loaded_without_the_padding_and_truncation_of_its_trainin
     backend.save(str(tmp_path / "tokenizer.json"))
     again = load_backend(tmp_path / "tokenizer.json")
     assert again is not None
-    texts = [Text("Ann met Carl", "Who lied", ())]
+    texts = [RequestText("Ann met Carl", "Who lied", ())]
     # [CLS] Who lied [SEP] Ann met Carl [SEP], and [CLS] Ann met Carl Who lied [SEP].
     assert tokens_per_instance(again, texts, joined=False) == 8
     assert tokens_per_instance(again, texts, joined=True) == 7
@@ -81,6 +81,6 @@ def test_a_tokenizer_that_cannot_be_loaded_is_none(tmp_path: Path, content: str 
 
 
 def test_words_and_marks_count_as_tokens() -> None:
-    texts = [Text("Ann met Carl.", "Who lied?", ["Ann", "Carl"]), Text("A", "B", [])]
+    texts = [RequestText("Ann met Carl.", "Who lied?", ["Ann", "Carl"]), RequestText("A", "B", [])]
     assert words_per_instance(texts[:1], joined=False) == 4 + 3 + 3
     assert words_per_instance(texts, joined=True) == (7 + 2) / 2 + 2

@@ -14,7 +14,7 @@ from tiny_writers import CHAT_TEMPLATE, save_writer
 from transformers import AutoTokenizer
 
 from biasgrid.base.faults import UserError
-from biasgrid.inference.checkpoints.checkpoint import ModelError, load_model, load_tokenizer
+from biasgrid.inference.checkpoints.checkpoint import ModelError, load_recorded_model, load_recorded_tokenizer
 from biasgrid.inference.checkpoints.fetch import make_record
 from biasgrid.inference.checkpoints.files import (
     OTHER_FILES,
@@ -23,8 +23,8 @@ from biasgrid.inference.checkpoints.files import (
     files_that_count,
     without_weights,
 )
-from biasgrid.inference.checkpoints.look import Wanted, look_at
-from biasgrid.inference.checkpoints.unread import (
+from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
+from biasgrid.inference.checkpoints.unsupported import (
     ADAPTERS,
     BY_VERSION,
     OTHER_TOKENIZERS,
@@ -59,7 +59,7 @@ def refused(folder: Path, **choices: Any) -> str:
     """Why no record is made of a folder, which must be why it is found fault with."""
     with pytest.raises(ModelError) as told:
         record_of(folder, **choices)
-    found = look_at(str(folder), Wanted(**choices))
+    found = inspect_folder(str(folder), CheckpointUse(**choices))
     assert str(told.value) in [f"{folder} {problem}; expected {expected}" for problem, expected in found]
     return str(told.value)
 
@@ -128,10 +128,12 @@ def test_quantised_weights_are_refused_unless_a_server_loads_them(folder: Path) 
 
 def check_quantised(folder: Path, how: str) -> None:
     with pytest.raises(ModelError) as told:
-        load_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", CPU)
+        load_recorded_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", CPU)
     assert f"holds weights that are quantised ({how}); expected weights as they were before" in str(told.value)
-    assert [problem for problem, _ in look_at(str(folder), Wanted())] == [f"holds weights that are quantised ({how})"]
-    assert not list(look_at(str(folder), Wanted(served=True)))
+    assert [problem for problem, _ in inspect_folder(str(folder), CheckpointUse())] == [
+        f"holds weights that are quantised ({how})"
+    ]
+    assert not list(inspect_folder(str(folder), CheckpointUse(served=True)))
 
 
 @pytest.mark.parametrize("file", ["chat_template.json", "processor_config.json", "chat_template.jinja"])
@@ -140,19 +142,19 @@ def test_a_chat_template_is_read_wherever_it_is(tmp_path: Path, file: str) -> No
     before = record_of(folder)
     (folder / file).write_text(CHAT_TEMPLATE if ".jinja" in file else json.dumps({"chat_template": CHAT_TEMPLATE}))
     record = record_of(folder)
-    assert load_tokenizer(record).chat_template == CHAT_TEMPLATE
+    assert load_recorded_tokenizer(record).chat_template == CHAT_TEMPLATE
     assert "chat_template" in record
     assert "chat_template" not in before
     assert str(folder / file) in files_that_count(folder, True, False, False)
     (folder / file).write_text("{}")
     with pytest.raises(ModelError, match=f"{file} changed since the model's record was made"):
-        load_model(record, "text-generation", "AutoModelForCausalLM", CPU)
+        load_recorded_model(record, "text-generation", "AutoModelForCausalLM", CPU)
 
 
 def test_a_tokenizers_own_template_comes_first(tmp_path: Path) -> None:
     folder = save_writer(tmp_path / "writer", template=CHAT_TEMPLATE)
     (folder / "chat_template.json").write_text('{"chat_template": "another"}')
-    assert load_tokenizer(record_of(folder)).chat_template == CHAT_TEMPLATE
+    assert load_recorded_tokenizer(record_of(folder)).chat_template == CHAT_TEMPLATE
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,7 @@ def test_of_a_generation_config_the_end_tokens_are_taken_and_nothing_is_refused(
     folder = save_writer(tmp_path / "writer")
     (folder / "generation_config.json").write_text(json.dumps(config | {"transformers_version": "5.0"}))
     record = record_of(folder)
-    model = load_model(record, "text-generation", "AutoModelForCausalLM", CPU)
+    model = load_recorded_model(record, "text-generation", "AutoModelForCausalLM", CPU)
     assert model.generation_config.eos_token_id == ends
     taken = {key: value for key, value in config.items() if key == "eos_token_id"}
     rest = {key: value for key, value in config.items() if key != "eos_token_id"}
@@ -183,11 +185,11 @@ def test_without_a_generation_config_the_end_tokens_are_those_of_the_model(tmp_p
     change_json(folder / "config.json", eos_token_id=[1, 9])
     record = record_of(folder)
     assert "generation_config" not in record
-    model = load_model(record, "text-generation", "AutoModelForCausalLM", CPU)
+    model = load_recorded_model(record, "text-generation", "AutoModelForCausalLM", CPU)
     assert model.generation_config.eos_token_id == [1, 9]
     change_json(folder / "config.json", eos_token_id="</s>")
     with pytest.raises(UserError, match="eos_token_id is '</s>' in its config; expected numbers of tokens"):
-        load_model(record_of(folder), "text-generation", "AutoModelForCausalLM", CPU)
+        load_recorded_model(record_of(folder), "text-generation", "AutoModelForCausalLM", CPU)
 
 
 def test_further_chat_templates_change_nothing(tmp_path: Path) -> None:
@@ -196,7 +198,7 @@ def test_further_chat_templates_change_nothing(tmp_path: Path) -> None:
     (folder / "additional_chat_templates").mkdir()
     (folder / "additional_chat_templates/tool_use.jinja").write_text("another")
     assert record_of(folder) == before
-    assert load_tokenizer(before).get_chat_template() == CHAT_TEMPLATE
+    assert load_recorded_tokenizer(before).get_chat_template() == CHAT_TEMPLATE
     assert AutoTokenizer.from_pretrained(folder).chat_template["tool_use"] == "another"
 
 

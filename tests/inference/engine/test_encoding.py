@@ -15,7 +15,7 @@ from tiny_checkpoints import OTHER_TOKENIZERS, TOKENIZERS
 from tokenizers import Tokenizer, normalizers, processors
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer, BertTokenizerFast, PreTrainedTokenizerFast
 
-from biasgrid.inference.engine.batches import Part
+from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch, DeviceRows, as_narrow, takes_types
 from biasgrid.inference.engine.encoding import (
     NotAssembledError,
@@ -24,7 +24,12 @@ from biasgrid.inference.engine.encoding import (
     single_layout,
     whole_rows,
 )
-from biasgrid.inference.engine.out_of_vocabulary import FEWEST, counts_of, kinds_of_pieces, with_unknown_tokens
+from biasgrid.inference.engine.out_of_vocabulary import (
+    FEWEST_TOKENS,
+    count_short_tokens,
+    token_types,
+    with_unknown_tokens,
+)
 from biasgrid.inference.engine.segments import segments_of, tokenize, tokenize_whole
 
 Cells = Callable[[str, str], Cell]
@@ -54,7 +59,7 @@ def test_batches_hold_every_row_once_and_rows_of_one_length(tiny_checkpoint: Cal
     of = np.arange(60, dtype=np.int32) % 3
     segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS)
     rows = single_layout(tokenizer).rows(*segments, of % 2, of)
-    part = Part.of(rows, np.arange(60))
+    part = BatchPart.of(rows, np.arange(60))
     for budget in (1, 40, 10_000):
         cut = [part.rows[part.order][begin:end] for begin, end in part.cuts(budget)]
         assert sorted(np.concatenate(cut)) == list(range(60))
@@ -158,10 +163,10 @@ SPELLED = "The florist met a gardener and the plumber."
 def test_a_text_in_pieces_of_a_letter_or_two_is_not_known(tokens: list[str], is_known: bool) -> None:
     words = [text.split() for text in tokens]
     vocabulary = sorted({word for text in words for word in text})
-    kinds = kinds_of_pieces(vocabulary)
+    kinds = token_types(vocabulary)
     segments = [segments_of([[vocabulary.index(word) for word in text]]) for text in words]
-    lettered, short = np.sum([counts_of(each, kinds)[0] for each in segments], axis=0)
-    assert (lettered < FEWEST or 2 * short <= lettered) == is_known
+    lettered, short = np.sum([count_short_tokens(each, kinds)[0] for each in segments], axis=0)
+    assert (lettered < FEWEST_TOKENS or 2 * short <= lettered) == is_known
 
 
 def test_a_vocabulary_without_most_words_of_the_texts_does_not_know_them(

@@ -8,8 +8,16 @@ import pytest
 import torch
 from shards import Cell, interrupt
 
-from biasgrid.inference.engine.autotune import budget_of, find_fit, largest_cache, largest_layer, power_of_two
-from biasgrid.inference.engine.findings import found_on_processors, kept, words_of
+from biasgrid.inference.engine.autotune import (
+    budget_of,
+    find_once,
+    find_tuning,
+    found_on_processors,
+    largest_cache,
+    largest_layer,
+    power_of_two,
+    precision_note,
+)
 from biasgrid.inference.engine.hardware import has_one_dnn
 from biasgrid.tables.files import read_provenance
 
@@ -47,7 +55,7 @@ def timed(monkeypatch: pytest.MonkeyPatch, milliseconds: dict[str, float]) -> No
 def test_the_faster_products_are_taken(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     milliseconds, products, times = MILLISECONDS[processor]
     timed(monkeypatch, milliseconds)
-    found = find_fit(Layers(), "bfloat16")  # type: ignore[arg-type]
+    found = find_tuning(Layers(), "bfloat16")  # type: ignore[arg-type]
     assert (found["products"], found["auto_is_faster"]) == (products, times)
     assert found["layer"] == [32, 8]
 
@@ -55,7 +63,7 @@ def test_the_faster_products_are_taken(processor: str, monkeypatch: pytest.Monke
 def test_a_layer_of_the_model_is_timed_and_not_that_over_the_vocabulary() -> None:
     model = Layers()
     assert largest_layer(model) is model.large
-    found = find_fit(model, "float32")  # type: ignore[arg-type]
+    found = find_tuning(model, "float32")  # type: ignore[arg-type]
     assert set(found["milliseconds"]) == {"torch", "oneDNN"} if has_one_dnn() else {"torch"}
     assert min(found["milliseconds"].values()) >= 0
 
@@ -63,7 +71,7 @@ def test_a_layer_of_the_model_is_timed_and_not_that_over_the_vocabulary() -> Non
 def test_a_model_without_linear_layers_takes_torchs_products() -> None:
     model: Any = torch.nn.Embedding(2, 2)
     model.device = torch.device("cpu")
-    assert find_fit(model, "bfloat16")["products"] == "torch"
+    assert find_tuning(model, "bfloat16")["products"] == "torch"
 
 
 def test_what_was_found_is_kept_and_found_anew_where_the_file_is_damaged(tmp_path: Path) -> None:
@@ -72,10 +80,10 @@ def test_what_was_found_is_kept_and_found_anew_where_the_file_is_damaged(tmp_pat
     def find() -> dict[str, int]:
         return {"number": next(found)}
 
-    assert [kept(file, find)["number"] for _ in range(3)] == [0, 0, 0]
+    assert [find_once(file, find)["number"] for _ in range(3)] == [0, 0, 0]
     file.write_text("{")
-    assert [kept(file, find)["number"] for _ in range(2)] == [1, 1]
-    assert [kept(None, find)["number"] for _ in range(2)] == [2, 3]
+    assert [find_once(file, find)["number"] for _ in range(2)] == [1, 1]
+    assert [find_once(None, find)["number"] for _ in range(2)] == [2, 3]
 
 
 def test_budgets_are_decided_by_the_cache(tmp_path: Path) -> None:
@@ -103,7 +111,7 @@ def test_all_shards_take_what_the_first_one_has_found(cell: Cells, monkeypatch: 
 
 
 def test_a_resumed_shard_keeps_the_size_of_its_batches(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biasgrid.inference.models.predict.PART_ROWS", 16)
+    monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 16)
     ours = cell("bert", TASK)
     monkeypatch.setattr("biasgrid.inference.engine.autotune.budget_of", lambda _: 64)
     interrupt(ours, 2, monkeypatch, token_budget="auto")
@@ -132,5 +140,5 @@ def test_what_half_precision_would_do_is_told_and_numbers_stay(
     assert told.equals(plain)
     (found,) = found_on_processors(ours.answers)
     assert 0 < found["drift"]["mean_drift"] <= found["drift"]["largest_drift"] < 0.1
-    assert f"precision: auto would be {words_of(found)}" in caplog.text
-    assert words_of(found).startswith("5.0 times as fast in products on ")
+    assert f"precision: auto would be {precision_note(found)}" in caplog.text
+    assert precision_note(found).startswith("5.0 times as fast in products on ")

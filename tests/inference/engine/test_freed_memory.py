@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from biasgrid.inference.engine.memory import FreedMemory, resident_bytes
+from biasgrid.inference.engine.hardware import FreedMemory, resident_bytes
 
 MB = 2**20
 BLOCK = 2**16

@@ -8,9 +8,9 @@ import torch
 from shards import Cell
 
 from biasgrid.inference.checkpoints.checkpoint import read_record
-from biasgrid.inference.engine.chunks import begins_of_pieces
+from biasgrid.inference.engine.chunks import chunk_beginnings
 from biasgrid.inference.engine.local import PARTS_AHEAD
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.engine.worker import StoppedError, Worker
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering
 from biasgrid.jobs.progress import Progress
@@ -43,7 +43,7 @@ def test_what_goes_wrong_in_work_is_told_to_who_waits_for_it() -> None:
 def test_parts_are_answered_in_their_order_and_the_next_ones_are_begun(cell: Callable[[str, str], Cell]) -> None:
     ours = cell("bert", TASK)
     asked = ours.instances.cast({pl.String: pl.Categorical})
-    settings = Settings("tiny", TASK, "float32", 512, "cpu", 600, "span")
+    settings = InferenceSettings("tiny", TASK, "float32", 512, "cpu", 600, "span")
     back_end = QuestionAnswering.open(read_record(ours.folder / "model.json"), settings, asked)
     taken: list[int] = []
 
@@ -68,7 +68,7 @@ def test_instances_are_tokenized_in_pieces_while_a_device_computes(
 ) -> None:
     ours = cell("bert", TASK)
     asked = ours.instances.cast({pl.String: pl.Categorical})
-    settings = Settings("tiny", TASK, "float32", 512, "cpu", 600, "span")
+    settings = InferenceSettings("tiny", TASK, "float32", 512, "cpu", 600, "span")
     record = read_record(ours.folder / "model.json")
 
     def said() -> pl.DataFrame:
@@ -79,9 +79,9 @@ def test_instances_are_tokenized_in_pieces_while_a_device_computes(
             return pl.concat(back_end.answer_parts(parts, progress))
 
     at_once = said()
-    gpu = begins_of_pieces(100, torch.device("cuda"))
+    gpu = chunk_beginnings(100, torch.device("cuda"))
     monkeypatch.setattr("biasgrid.inference.engine.chunks.FIRST", 4)
-    assert gpu == begins_of_pieces(4, torch.device("cuda")) == begins_of_pieces(100, torch.device("cpu")) == [0]
-    assert begins_of_pieces(100, torch.device("cuda")) == [0, 4, 20, 84]
-    monkeypatch.setattr("biasgrid.inference.engine.chunks.begins_of_pieces", lambda count, _: [0, 8, 20])
+    assert gpu == chunk_beginnings(4, torch.device("cuda")) == chunk_beginnings(100, torch.device("cpu")) == [0]
+    assert chunk_beginnings(100, torch.device("cuda")) == [0, 4, 20, 84]
+    monkeypatch.setattr("biasgrid.inference.engine.chunks.chunk_beginnings", lambda count, _: [0, 8, 20])
     assert said().equals(at_once)

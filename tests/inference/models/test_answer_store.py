@@ -21,7 +21,7 @@ NAMES = ["Carl", "Zoë", "African-American", "Ann"]
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biasgrid.inference.models.predict.PART_ROWS", 7)
+    monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 7)
 
 
 @pytest.fixture

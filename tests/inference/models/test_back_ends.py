@@ -5,16 +5,16 @@ import sys
 
 import pytest
 
-from biasgrid.base.references import found
-from biasgrid.inference.models.registry import BACK_ENDS, Entry
+from biasgrid.base.references import load_reference
+from biasgrid.inference.models.registry import BACK_ENDS, RegistryEntry
 from biasgrid.tables.answers import schema_of
 
 HEAVY = ("polars", "pandera", "numpy")
 
 
 @pytest.mark.parametrize("entry", BACK_ENDS.values())
-def test_back_ends_and_the_schemas_of_their_answers_are_found_by_name(entry: Entry) -> None:
-    assert callable(found(entry.path))
+def test_back_ends_and_the_schemas_of_their_answers_are_found_by_name(entry: RegistryEntry) -> None:
+    assert callable(load_reference(entry.path))
     assert all(schema_of(kind).columns for kind in entry.answers)
 
 

@@ -12,7 +12,7 @@ from small_cases import golden_cell, needs_golden_files
 from transformers import AutoTokenizer
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.models.masked.pieces import pieces_in_place
+from biasgrid.inference.models.masked.candidate_tokens import tokens_in_place
 from biasgrid.tables.files import read_provenance
 
 Cells = Callable[..., Cell]
@@ -139,7 +139,7 @@ def test_candidates_that_run_into_the_text_are_refused(case_cell: Cells, text: s
 def test_pieces_depend_on_the_place_of_the_mask(tiny_checkpoint: Callable[[str, str], Path]) -> None:
     def tokens(architecture: str, text: str) -> list[str]:
         tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, TASK))
-        pieces = pieces_in_place(tokenizer, text.replace("[MASK]", tokenizer.mask_token), "good").ids
+        pieces = tokens_in_place(tokenizer, text.replace("[MASK]", tokenizer.mask_token), "good").ids
         return list(tokenizer.convert_ids_to_tokens(pieces))
 
     assert tokens("roberta", "The [MASK] man") == tokens("roberta", "He is [MASK].") == ["Ġgood"]
@@ -168,7 +168,7 @@ def test_rows_that_are_too_long_are_refused_with_their_instance(case_cell: Cells
 def test_an_interrupted_shard_goes_on_and_ends_the_same(
     case_cell: Cells, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("biasgrid.inference.models.predict.PART_ROWS", 3)
+    monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 3)
     ours = case_cell("roberta", TASK, ROWS)
     ours.predict(**JOINT)
     uninterrupted = ours.out.read_bytes()
@@ -182,7 +182,7 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(
 
 
 def test_parts_of_another_scoring_are_not_taken(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biasgrid.inference.models.predict.PART_ROWS", 3)
+    monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 3)
     ours = case_cell("bert", TASK, ROWS)
     interrupt(ours, 2, monkeypatch, **JOINT)
     resumed = ours.predict(target_scoring="pll")

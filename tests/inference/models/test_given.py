@@ -12,9 +12,9 @@ import pytest
 from shards import Cell, asked
 
 from biasgrid.base.faults import InputError
-from biasgrid.base.precomputed_file import COLUMNS, given_faults, read_given
+from biasgrid.base.precomputed_file import RESPONSE_COLUMNS, precomputed_faults, read_precomputed
 from biasgrid.config import parse_config
-from biasgrid.inference.models.precomputed import answers_of
+from biasgrid.inference.models.precomputed import answers_to_instances
 
 PROMPTS = ["Write about her day.", "What does he do?"]
 GROUPS = ["female", "male"]
@@ -33,7 +33,7 @@ def written(folder: Path, rows: list[dict[str, Any]], ending: str = "jsonl") -> 
         pl.DataFrame(rows).write_parquet(path)
     elif ending == "csv":
         with path.open("w", newline="") as file:
-            table = csv.DictWriter(file, COLUMNS)
+            table = csv.DictWriter(file, RESPONSE_COLUMNS)
             table.writeheader()
             table.writerows(rows)
     else:
@@ -42,12 +42,12 @@ def written(folder: Path, rows: list[dict[str, Any]], ending: str = "jsonl") -> 
 
 
 def faults(path: Path) -> list[str]:
-    return [str(fault) for fault in given_faults(path, PROMPTS, list(product(PROMPTS, GROUPS)), 2)]
+    return [str(fault) for fault in precomputed_faults(path, PROMPTS, list(product(PROMPTS, GROUPS)), 2)]
 
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_every_format_says_the_same(tmp_path: Path, ending: str) -> None:
-    given, found = read_given(written(tmp_path, ROWS, ending))
+    given, found = read_precomputed(written(tmp_path, ROWS, ending))
     assert found == []
     assert [answer[:4] for answer in given] == [tuple(row.values()) for row in ROWS]
     assert faults(written(tmp_path, ROWS, ending)) == []
@@ -137,7 +137,7 @@ def instances() -> pl.DataFrame:
 
 def test_answers_are_found_by_the_original_prompt_its_group_and_its_repetition() -> None:
     given = pl.DataFrame(ROWS).reverse()
-    found = answers_of(given, instances()).sort("instance")
+    found = answers_to_instances(given, instances()).sort("instance")
     assert found["response"].to_list() == [row["response"] for row in ROWS]
 
 

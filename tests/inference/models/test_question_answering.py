@@ -41,7 +41,7 @@ def test_a_question_without_context_is_refused(case_cell: Cells, context: str | 
 
 
 def test_an_interrupted_shard_goes_on_and_ends_the_same(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biasgrid.inference.models.predict.PART_ROWS", 3)
+    monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 3)
     ours = case_cell("roberta", TASK, ROWS)
     ours.predict()
     uninterrupted = ours.out.read_bytes()

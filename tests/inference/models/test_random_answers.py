@@ -8,7 +8,7 @@ from shards import Cell, asked
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import parse_config
-from biasgrid.inference.models.random_answers import TEXTS
+from biasgrid.inference.models.random_answers import RANDOM_TEXTS
 from biasgrid.tables.files import read_provenance
 
 ROWS = [{"text": f"Question {number}?", "candidates": ["Yes", "No", None][: 2 + number % 2]} for number in range(2000)]
@@ -32,8 +32,8 @@ def test_options_have_probabilities_that_know_nothing(tmp_path: Path) -> None:
 def test_texts_come_from_a_list(tmp_path: Path) -> None:
     said = cell(tmp_path).predict(answer="text")
     counts = said["response"].value_counts()
-    assert set(counts["response"]) == set(TEXTS)
-    assert counts["count"].min() > 0.7 * len(ROWS) / len(TEXTS)
+    assert set(counts["response"]) == set(RANDOM_TEXTS)
+    assert counts["count"].min() > 0.7 * len(ROWS) / len(RANDOM_TEXTS)
     assert set(said["status"]) == {"ok"}
 
 

@@ -16,7 +16,7 @@ Cells = Callable[[str, str], Cell]
 
 @pytest.fixture(autouse=True)
 def three_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biasgrid.inference.models.predict.PART_ROWS", 16)
+    monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 16)
 
 
 @pytest.mark.parametrize("task", HEADS)

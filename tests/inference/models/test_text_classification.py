@@ -115,7 +115,7 @@ def test_scores_that_are_not_numbers_are_refused_with_their_instance(case_cell: 
 
 
 def test_an_interrupted_shard_goes_on_and_ends_the_same(case_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biasgrid.inference.models.predict.PART_ROWS", 4)
+    monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 4)
     ours = case_cell("roberta", TASK, PAIRS)
     ours.predict(labels=LABELS)
     uninterrupted = ours.out.read_bytes()

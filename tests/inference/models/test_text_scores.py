@@ -19,9 +19,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, Bert
 
 from biasgrid.families.scorers import read_scorers, texts_of_cell
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.checkpoints.look import Wanted, look_at
-from biasgrid.inference.models.scorers.text_scores import places_of
-from biasgrid.inference.models.scorers.whole_texts import cut_rows
+from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
+from biasgrid.inference.models.scorers.text_scores import class_places
+from biasgrid.inference.models.scorers.whole_texts import truncate_rows
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 
@@ -85,8 +85,8 @@ def test_where_nothing_was_written_nothing_is_scored(
 
 def test_cut_texts_keep_their_special_tokens(tiny_checkpoint: Callable[[str, str], Path]) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("roberta", "text-classification"))
-    rows, cut = cut_rows(tokenizer, [("The cook lied.",), (LONG,)], 12)
-    whole_text, uncut = cut_rows(tokenizer, [(LONG,)], 10_000)
+    rows, cut = truncate_rows(tokenizer, [("The cook lied.",), (LONG,)], 12)
+    whole_text, uncut = truncate_rows(tokenizer, [(LONG,)], 10_000)
     assert (cut.tolist(), uncut.tolist()) == ([False, True], [False])
     assert rows.assemble(1)[0].tolist() == tokenizer(LONG, truncation=True, max_length=12).input_ids
     assert whole_text.assemble(0)[0].tolist() == tokenizer(LONG).input_ids
@@ -113,7 +113,7 @@ def test_what_makes_probabilities_is_the_checkpoints_and_never_contradicts_it(
     config = json.loads((checkpoint / "config.json").read_text()) | {"problem_type": kind}
     (checkpoint / "config.json").write_text(json.dumps(config))
     scorer = {"labels": ["neutral"], "activation": given, "join": "max"}
-    problems = list(look_at(str(checkpoint), Wanted(scored=["neutral"], activation=given)))
+    problems = list(inspect_folder(str(checkpoint), CheckpointUse(scored=["neutral"], activation=given)))
     if taken in ("softmax", "sigmoid"):
         scores = scores_of(tmp_path, ANSWERS, checkpoint, **scorer)["score"].to_list()
         assert scores == pytest.approx(
@@ -138,4 +138,4 @@ def test_scorers_that_make_no_sense_are_refused(
 ) -> None:
     config = BertConfig(id2label=dict(enumerate(classes)))
     with pytest.raises(ModelError, match=message):
-        places_of(config, labels, activation)
+        class_places(config, labels, activation)

@@ -22,9 +22,9 @@ from biasgrid.report.figures.associations import associations, heat_map, subject
 from biasgrid.report.figures.cells import errors, intensity_mu, model_ranks, variances
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure, with_whole_subtitle
-from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.statistics import BY_TEMPLATE, CLUSTERS, STATISTICS, VARIANCES
 from biasgrid.tables.summary import ModelFacts
+from biasgrid.tables.uncertainty import with_uncertainty
 
 CERTAIN = {"low": 0.1, "high": 0.4, "clusters": 4, "generalises_to": "templates"}
 
@@ -44,7 +44,7 @@ def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_d
         for (subject, attribute), (value, q) in values.items()
     ]
     gammas = {model: {pair: value for pair, (value, _) in values.items()} for model in ("one", "three")}
-    certain = with_certainty(by_pair(gammas), statistics_of(rows))
+    certain = with_uncertainty(by_pair(gammas), statistics_of(rows))
     found = associations.strongest(certain, count=5).select("model", "subject", "attribute", "low", "high", "found")
     picked = [("Ann", "stole", 0.05, 0.5, True), ("Ann", "slept", None, None, False)]
     assert found.rows() == [(model, *row) for model in ("one", "three") for row in picked]
@@ -75,7 +75,7 @@ def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
     pair = {"subject": "Ann", "attribute": "stole"}
     gammas = {model: {("Ann", "stole"): 0.2} for model in ("one", "two")}
     rows = [pair | {"model": "one", "q": 0.2}, pair | {"model": "two", "q": 0.01}]
-    certain = with_certainty(by_pair(gammas), statistics_of(rows))
+    certain = with_uncertainty(by_pair(gammas), statistics_of(rows))
     own = heat_map.mean_gamma(certain, heat_map.panels_of(certain, FAITHS))
     assert own.select("kind", "found").rows() == [("BERT base", False), ("BERT large", True)]
     assert heat_map.mean_gamma(certain, KINDS)["found"].to_list() == [True]
@@ -142,7 +142,7 @@ def test_the_corrected_value_is_shown_with_the_value_and_its_noise_floor(measure
     ]
     known = [row | {"clusters": 7, "generalises_to": "templates"} for row in rows]
     certain = table_of(STATISTICS, known, dataset="faith", options="", method="t", n=4)
-    figure = intensity_mu.figure(with_certainty(measures, certain), GRID)
+    figure = intensity_mu.figure(with_uncertainty(measures, certain), GRID)
     (row,) = (
         figure.data.drop_nulls("corrected").select("label", "value", "null_mean", "corrected", "low", "high").rows()
     )
@@ -192,7 +192,7 @@ def test_strongest_associations_of_which_none_is_told_from_noise_say_so() -> Non
         {"model": "one", "subject": subject, "attribute": attribute, "value": value, "q": 0.4}
         for (subject, attribute), value in values.items()
     ]
-    figure = associations.figure(with_certainty(by_pair({"one": values}), statistics_of(rows)), FAITHS)
+    figure = associations.figure(with_uncertainty(by_pair({"one": values}), statistics_of(rows)), FAITHS)
     assert "none is significant" in figure.labels.subtitle
 
 

@@ -15,7 +15,7 @@ from biasgrid.families.rewriting.family import FIGURES as FIGURES_OF_PROMPTS
 from biasgrid.families.statement.family import FIGURES as FIGURES_OF_STATEMENTS
 from biasgrid.families.underspecified.family import FAMILY, SUBJECT_GROUPS
 from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
-from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
+from biasgrid.groups.section import GROUP_FIGURES
 from biasgrid.report.figures.registry import captions, captions_file
 from biasgrid.runs.layout import CONTROLS_FIGURE, SYNTHETIC_FIGURE
 

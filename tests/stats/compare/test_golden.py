@@ -11,10 +11,10 @@ from golden_statistics import FOLDER, assert_golden, frames_of_golden, numbers_o
 
 from biasgrid.families.certainty import compared_by, fitted
 from biasgrid.families.underspecified.statistics import statistics
-from biasgrid.stats import jackknife
-from biasgrid.stats.cell import Settings
-from biasgrid.stats.compare.all_pairs import Compared, compare_models
-from biasgrid.stats.compare.cells import Cell
+from biasgrid.stats import estimate
+from biasgrid.stats.compare.all_pairs import ComparisonTables, compare_models
+from biasgrid.stats.compare.cells import ComparedCell
+from biasgrid.stats.settings import StatisticsSettings
 
 pytestmark = pytest.mark.skipif(
     not (FOLDER / "comparison.json").is_file(), reason="no golden file comparison.json beside the repository"
@@ -23,21 +23,25 @@ MODELS = ["within", "within-other-model", "within-third-model"]
 
 
 @cache
-def cell(name: str) -> Cell:
+def cell(name: str) -> ComparedCell:
     observations = observations_of(name)
-    found = statistics(observations, pl.DataFrame(), {}, Settings(clusters=frames_of_golden(numbers_of("within"), 3)))
-    return Cell(name, fitted(compared_by(found.statistics), "without_clusters", name, "golden"), templates="the same")
+    found = statistics(
+        observations, pl.DataFrame(), {}, StatisticsSettings(clusters=frames_of_golden(numbers_of("within"), 3))
+    )
+    return ComparedCell(
+        name, fitted(compared_by(found.statistics), "without_clusters", name, "golden"), templates="the same"
+    )
 
 
 @cache
-def compared(count: int) -> Compared:
-    return compare_models("golden", [cell(name) for name in MODELS[:count]], Settings())
+def compared(count: int) -> ComparisonTables:
+    return compare_models("golden", [cell(name) for name in MODELS[:count]], StatisticsSettings())
 
 
 @pytest.fixture(autouse=True)
 def with_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in the golden implementation; see `statistics/test_golden.py`."""
-    monkeypatch.setattr(jackknife, "ROUNDING", 0.0)
+    monkeypatch.setattr(estimate, "ROUNDING", 0.0)
 
 
 def golden() -> dict[str, Any]:

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 from worlds import centred, world
 
 from biasgrid.cli.app import app
-from biasgrid.stats.cell import Settings
 from biasgrid.stats.compare.all_pairs import compare_models, compare_runs
-from biasgrid.stats.compare.cells import Cell
-from biasgrid.tables.comparison import PARTS_KEPT, TABLES
+from biasgrid.stats.compare.cells import ComparedCell
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.comparison import COMPARISON_TABLES, PARTS_KEPT
 from biasgrid.tables.files import validate
 
 RANDOM = np.random.default_rng(1)
@@ -28,9 +28,9 @@ WEAK = world(RANDOM, 4, EFFECTS / 10, subjects=6, attributes=10)
 STRONG = world(RANDOM, 4, EFFECTS, subjects=6, attributes=10)
 
 
-def reason_of(*cells: Cell) -> str | None:
-    found = compare_models("world", cells, Settings())
-    for name, schema in TABLES.items():
+def reason_of(*cells: ComparedCell) -> str | None:
+    found = compare_models("world", cells, StatisticsSettings())
+    for name, schema in COMPARISON_TABLES.items():
         validate(getattr(found, name), schema, name)
     rows = found.comparisons.filter(measure="mu_corrected")
     assert (rows["difference"].null_count() > 0) == (rows["reason"].null_count() < len(rows))
@@ -38,7 +38,7 @@ def reason_of(*cells: Cell) -> str | None:
 
 
 def test_strong_is_told_from_weak() -> None:
-    found = compare_models("world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], Settings())
+    found = compare_models("world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], StatisticsSettings())
     row = found.comparisons.filter(measure="mu_corrected").row(0, named=True)
     assert row["low"] > 0
     assert row["difference"] == pytest.approx(row["value"] - row["other_value"])
@@ -54,7 +54,7 @@ def test_strong_is_told_from_weak() -> None:
 
 
 def test_a_model_does_not_differ_from_itself() -> None:
-    found = compare_models("world", [cell_of("one", WEAK), cell_of("other", WEAK)], Settings())
+    found = compare_models("world", [cell_of("one", WEAK), cell_of("other", WEAK)], StatisticsSettings())
     assert found.comparisons["difference"].unique().to_list() == [0.0]
     assert found.comparisons.filter(pl.col("q") <= 0.05).is_empty()
     assert found.ranks.filter(measure="strength").select("rank_low", "rank_high").rows() == [(1, 2), (1, 2)]
@@ -63,8 +63,10 @@ def test_a_model_does_not_differ_from_itself() -> None:
 
 def test_unlike_templates_are_not_paired() -> None:
     cells = [cell_of("one", STRONG), cell_of("other", WEAK, templates="others")]
-    apart = compare_models("world", cells, Settings()).comparisons.filter(measure="strength").row(0, named=True)
-    paired = compare_models("world", [cells[0], cell_of("other", WEAK)], Settings()).comparisons
+    apart = (
+        compare_models("world", cells, StatisticsSettings()).comparisons.filter(measure="strength").row(0, named=True)
+    )
+    paired = compare_models("world", [cells[0], cell_of("other", WEAK)], StatisticsSettings()).comparisons
     assert apart["paired"] is False
     assert apart["difference"] == pytest.approx(paired.filter(measure="strength")["difference"].item())
     assert apart["low"] < apart["difference"] < apart["high"]
@@ -77,14 +79,14 @@ def test_what_may_not_be_compared_says_why() -> None:
     names = ["subject 0", "subject 1", "subject 2", "subject 3", "subject 4", "Mary"]
     unlike = cell_of("two", WEAK, subjects=names, scoring="exact")
     assert reason_of(one, unlike) == "asked about unlike lists: subject 5 of one alone; Mary of two alone"
-    silent = Cell("two", one.numbers.clear(), "exact", "the same")
+    silent = ComparedCell("two", one.numbers.clear(), "exact", "the same")
     assert reason_of(one, silent) == "nothing is measurable of two"
 
 
 def test_models_that_may_not_be_compared_are_ranked_apart() -> None:
     ways = {"first": "exact", "second": "logits", "third": "exact", "fourth": "logits", "fifth": "parsed"}
     cells = [cell_of(name, WEAK, scoring=way) for name, way in ways.items()]
-    ranks = compare_models("world", cells, Settings()).ranks.filter(measure="strength")
+    ranks = compare_models("world", cells, StatisticsSettings()).ranks.filter(measure="strength")
     assert ranks.select("set", "model", "models").rows() == [
         (0, "first", 2),
         (0, "third", 2),
@@ -95,7 +97,7 @@ def test_models_that_may_not_be_compared_are_ranked_apart() -> None:
 
 def test_too_few_clusters_give_a_difference_without_interval() -> None:
     one, other = (cell_of(name, values[..., :1]) for name, values in (("one", STRONG), ("other", WEAK)))
-    rows = compare_models("world", [one, other], Settings()).comparisons.drop_nulls("attribute")
+    rows = compare_models("world", [one, other], StatisticsSettings()).comparisons.drop_nulls("attribute")
     assert rows["difference"].null_count() == 0
     assert rows["low"].count() == rows["q"].count() == 0
     assert rows["reason"].str.starts_with("no interval").all()
@@ -104,21 +106,23 @@ def test_too_few_clusters_give_a_difference_without_interval() -> None:
 def test_a_cluster_that_one_model_has_nothing_of_changes_nothing_there() -> None:
     numbers = cell_of("one", STRONG).numbers
     lacks = numbers.with_columns(without=pl.concat_list(pl.lit(None, pl.Float64), pl.col("without").list.tail(3)))
-    cells = [Cell("one", lacks, templates="the same"), cell_of("other", WEAK)]
-    row = compare_models("world", cells, Settings()).comparisons.filter(measure="strength").row(0, named=True)
+    cells = [ComparedCell("one", lacks, templates="the same"), cell_of("other", WEAK)]
+    row = compare_models("world", cells, StatisticsSettings()).comparisons.filter(measure="strength").row(0, named=True)
     assert (row["clusters"], row["paired"]) == (4, True)
     assert row["low"] < row["high"]
 
 
 def test_runs_are_compared_however_they_were_scored() -> None:
     later, before = cell_of("model", WEAK, scoring="unqover"), cell_of("model", STRONG, scoring="exact")
-    rows = compare_runs("world", [later], [before], Settings()).filter(measure="mu_corrected")
+    rows = compare_runs("world", [later], [before], StatisticsSettings()).filter(measure="mu_corrected")
     assert rows.select("model", "other_model").row(0) == ("model", "model")
     assert rows["high"].item() < 0
 
 
 def test_marks_stand_beside_each_other(results: Path) -> None:
-    found = compare_models("world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], Settings(), MARKS).comparisons
+    found = compare_models(
+        "world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], StatisticsSettings(), MARKS
+    ).comparisons
     row = found.filter(measure="strength").row(0, named=True)
     assert row["other_value"] < 1 < row["value"]
     assert (row["mark"], row["other_mark"]) == ("B", "A")
@@ -148,7 +152,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_command_turns_pairs_as_they_are_asked_for(results: Path) -> None:
     forward, backward = (told(str(results), *names) for names in (("strong", "weak"), ("weak", "strong")))
-    value = compare_models("world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], Settings()).comparisons
+    value = compare_models(
+        "world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], StatisticsSettings()
+    ).comparisons
     row = value.filter(measure="strength").row(0, named=True)
     assert f"{row['difference']:.3f}  {row['low']:.3f}..{row['high']:.3f}" in forward
     assert f"{-row['difference']:.3f}  {-row['high']:.3f}..{-row['low']:.3f}" in backward
@@ -186,6 +192,8 @@ def test_the_worked_example_prints_what_is_shown(capsys: pytest.CaptureFixture[s
         np.array([clusters, [-each for each in clusters]])[:, None] for clusters in (names["first"], names["second"])
     ]
     cells = [cell_of(name, each) for name, each in zip(("first", "second"), values, strict=True)]
-    row = compare_models("world", cells, Settings()).comparisons.filter(subject="subject 0", attribute="attribute 0")
+    row = compare_models("world", cells, StatisticsSettings()).comparisons.filter(
+        subject="subject 0", attribute="attribute 0"
+    )
     told = "difference: {difference:.3f} ({low:.3f} to {high:.3f})".format(**row.row(0, named=True))
     assert told == printed.splitlines()[-1]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from biasgrid.stats.compare.same_models import same_models
+from biasgrid.stats.compare.comparability import same_models
 
 Facts = dict[str, Any]
 

@@ -7,18 +7,20 @@ import pytest
 from compared_cells import cell_of
 from worlds import centred, world
 
-from biasgrid.stats.cell import Settings
-from biasgrid.stats.compare.all_pairs import Compared, compare_models
-from biasgrid.stats.intervals import Source, half_width
-from biasgrid.stats.jackknife import jackknife
+from biasgrid.stats.compare.all_pairs import ComparisonTables, compare_models
+from biasgrid.stats.estimate import jackknife
+from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.null import statistic
+from biasgrid.stats.settings import StatisticsSettings
 
 CLUSTERS = 7
 RUNS = [pytest.param(20, id="20"), pytest.param(400, id="400", marks=pytest.mark.long)]
 
 
-def compared(*worlds: np.ndarray) -> Compared:  # type: ignore[type-arg]
-    return compare_models("world", [cell_of(f"model {number}", each) for number, each in enumerate(worlds)], Settings())
+def compared(*worlds: np.ndarray) -> ComparisonTables:  # type: ignore[type-arg]
+    return compare_models(
+        "world", [cell_of(f"model {number}", each) for number, each in enumerate(worlds)], StatisticsSettings()
+    )
 
 
 def differs_by_mu(one: np.ndarray, other: np.ndarray) -> bool:  # type: ignore[type-arg]
@@ -27,7 +29,7 @@ def differs_by_mu(one: np.ndarray, other: np.ndarray) -> bool:  # type: ignore[t
     without = [[float(statistic(each[..., rows].mean(axis=-1), "mu")) for rows in kept] for each in (one, other)]
     variance, _ = jackknife(np.subtract(*without)[None])
     difference = float(statistic(one.mean(axis=-1), "mu") - statistic(other.mean(axis=-1), "mu"))
-    return bool(abs(difference) > half_width([Source(variance, np.array([CLUSTERS - 1.0]))], 0.05)[0])
+    return bool(abs(difference) > half_width([VarianceSource(variance, np.array([CLUSTERS - 1.0]))], 0.05)[0])
 
 
 @pytest.mark.parametrize("runs", RUNS)
@@ -82,7 +84,9 @@ def test_intervals_of_differences_cover(templates: str) -> None:
         worlds = [world(random, 5, effects, subjects=6, attributes=10) for effects in (one, other)]
         cells = [cell_of("one", worlds[0]), cell_of("other", worlds[1], templates=templates)]
         rows = (
-            compare_models("world", cells, Settings()).comparisons.drop_nulls("attribute").sort("subject", "attribute")
+            compare_models("world", cells, StatisticsSettings())
+            .comparisons.drop_nulls("attribute")
+            .sort("subject", "attribute")
         )
         names = {f"subject {x}, attribute {a}": (one - other)[x, a] for x in range(6) for a in range(10)}
         true = np.array([names[f"{x}, {a}"] for x, a in rows.select("subject", "attribute").iter_rows()])

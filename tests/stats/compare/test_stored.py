@@ -10,7 +10,14 @@ import pytest
 from project import ROOT
 
 from biasgrid.base.faults import InputError, UserError
-from biasgrid.stats.compare.references import Stored, StoredCell, StoredFigure, beside, chosen, read_folders
+from biasgrid.stats.compare.references import (
+    Stored,
+    StoredCell,
+    StoredFigure,
+    join_references,
+    read_folders,
+    references_with_labels,
+)
 
 CELL = {"dataset": "gender", "kind": "QA", "label": "one", "scoring": "exact", "precision": "float32"}
 OF_CELL = {name: CELL[name] for name in ("dataset", "kind", "label")}
@@ -41,18 +48,18 @@ def stored(
     ],
 )
 def test_no_more_is_claimed_than_intervals_and_digests_allow(reference: Stored, told: str) -> None:
-    (pair,) = beside(stored(), {"theirs": reference})
+    (pair,) = join_references(stored(), {"theirs": reference})
     assert pair.told.startswith(told)
 
 
 def test_what_nobody_knows_is_not_the_same() -> None:
-    (pair,) = beside(stored(asked=None), {"theirs": stored(asked=None)})
+    (pair,) = join_references(stored(asked=None), {"theirs": stored(asked=None)})
     assert pair.told == "not compared: nobody knows what was asked"
 
 
 def test_figures_of_others_are_compared_with_nothing() -> None:
     references = read_folders([ROOT / "reference"])
-    pairs = list(beside(stored(), chosen(references, ["BERT base"])))
+    pairs = list(join_references(stored(), references_with_labels(references, ["BERT base"])))
     assert [pair.theirs.kind for pair in pairs] == ["SQuAD", "NewsQA", "LM"]
     assert {pair.told for pair in pairs} == {"not compared: nobody knows what was asked"}
 
@@ -61,7 +68,7 @@ def test_what_is_written_is_read_and_faults_are_told(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(stored().model_dump_json(exclude_defaults=True))
     assert read_folders([tmp_path]) == {"mine": stored()}
     with pytest.raises(UserError, match="no reference 'two'; expected one of one"):
-        chosen(read_folders([tmp_path]), ["two"])
+        references_with_labels(read_folders([tmp_path]), ["two"])
     (tmp_path / "mine.json").write_text('{"figures": [{"dataset": "gender"}]}')
     with pytest.raises(InputError, match=r"figures\[0\].kind: missing"):
         read_folders([tmp_path])

@@ -9,7 +9,7 @@ import pytest
 from small_measures import table_of
 
 from biasgrid.stats.compare.results import Difference
-from biasgrid.stats.compare.verdicts import sentences
+from biasgrid.stats.compare.sentences import difference_sentences
 from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import empty_table
@@ -20,7 +20,7 @@ OF_ALL = {"dataset": "gender", "model": "one", "other_model": "two", "options": 
 
 def said(*rows: dict[str, Any]) -> list[str]:
     table: pl.DataFrame = table_of(COMPARISONS, list(rows), **OF_ALL)
-    return [*sentences(Difference("gender", "one", "two", table, empty_table(EVIDENCE), 0.95), {("mu", "")})]
+    return [*difference_sentences(Difference("gender", "one", "two", table, empty_table(EVIDENCE), 0.95), {("mu", "")})]
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def ask(
     """
     from transformers.utils.logging import disable_progress_bar
 
+    from biasgrid.base.addresses import report_proxies
     from biasgrid.cli.quickstart.ask import TEXT_FORMS, Asker, read_typed_lines
-    from biasgrid.jobs.proxies import report_proxies
 
     disable_progress_bar()
     logging.basicConfig(level=logging.ERROR)

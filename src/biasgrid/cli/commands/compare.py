@@ -10,7 +10,7 @@ import typer
 
 from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import console, report_errors
-from biasgrid.stats.compare.sentences import number
+from biasgrid.stats.compare.sentences import three_digits
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,8 +116,8 @@ def comparison_table(
     titles = [*sides, "difference", f"{100 * found.level:g} %", "q"]
     table = terminal_table([name.replace("_", " ") for name in names], titles, width)
     for row in rows:
-        numbers = [*(number_with_mark(row, side) for side in ("", "other_")), number(row["difference"])]
-        table.add_row(*(row_label(row, name) for name in names), *numbers, interval_text(row), number(row["q"]))
+        numbers = [*(number_with_mark(row, side) for side in ("", "other_")), three_digits(row["difference"])]
+        table.add_row(*(row_label(row, name) for name in names), *numbers, interval_text(row), three_digits(row["q"]))
     return fit_to_width(table, ["q", *reversed(sides)], width, names=len(names))
 
 
@@ -129,11 +129,11 @@ def row_label(row: Mapping[str, Any], name: str) -> str:
 
 def number_with_mark(row: Mapping[str, Any], side: str) -> str:
     """Returns the number of a model with its mark, if it has one."""
-    return " ".join(filter(None, (number(row[f"{side}value"]), row[f"{side}mark"])))
+    return " ".join(filter(None, (three_digits(row[f"{side}value"]), row[f"{side}mark"])))
 
 
 def interval_text(row: Mapping[str, Any]) -> str:
     """Returns an interval in words: for a number that was picked because it is significant, the wider one."""
     chosen = "" if row["selected_low"] is None else "selected_"
     low, high = row[f"{chosen}low"], row[f"{chosen}high"]
-    return "-" if low is None else f"{number(low)}..{number(high)}"
+    return "-" if low is None else f"{three_digits(low)}..{three_digits(high)}"

@@ -7,7 +7,7 @@ from functools import wraps
 
 import typer
 
-from biasgrid.base.references import found
+from biasgrid.base.references import load_reference
 from biasgrid.cli.output import console, report_errors
 from biasgrid.config.registry import BUILT_IN
 
@@ -36,6 +36,6 @@ def printing_command(command: Callable[..., list[str]]) -> Callable[..., None]:
 
 for _family in map(BUILT_IN.family, BUILT_IN.families):
     for _name, _format in _family.formats.items():
-        imports.command(_name)(printing_command(found(_format.importer)))
+        imports.command(_name)(printing_command(load_reference(_format.importer)))
         if _format.exporter:
-            exports.command(_name)(printing_command(found(_format.exporter)))
+            exports.command(_name)(printing_command(load_reference(_format.exporter)))

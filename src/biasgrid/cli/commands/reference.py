@@ -10,10 +10,10 @@ import typer
 
 from biasgrid.base.faults import UserError
 from biasgrid.cli.output import console, print_text, report_errors
-from biasgrid.stats.compare.sentences import measure_named, number
+from biasgrid.stats.compare.sentences import measure_named, three_digits
 
 if TYPE_CHECKING:
-    from biasgrid.stats.compare.references import Beside, Stored, StoredFigure
+    from biasgrid.stats.compare.references import ReferenceNumbers, Stored, StoredFigure
 
 OWN_REFERENCES = Path("references")
 """The default folder of one's own references."""
@@ -88,15 +88,19 @@ def print_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_t
     from biasgrid.stats.compare import references
 
     known = references_of(folder)
-    known = references.chosen(known, labels) if labels else known
-    pairs = [pair for pair in references.beside(references_of_run(results), known) if all_of_them or not pair.reasons]
+    known = references.references_with_labels(known, labels) if labels else known
+    pairs = [
+        pair
+        for pair in references.join_references(references_of_run(results), known)
+        if all_of_them or not pair.reasons
+    ]
     if not pairs and all_of_them:
         raise UserError(f"no reference has a dataset and a measure of {results}; expected the same names")
     for line in reference_lines(pairs):
         console.print(line, soft_wrap=True, highlight=False)
 
 
-def reference_lines(pairs: Iterable[Beside]) -> Iterator[str]:
+def reference_lines(pairs: Iterable[ReferenceNumbers]) -> Iterator[str]:
     """Yields our numbers, each with those of references below it."""
     last = None
     for pair in pairs:
@@ -109,5 +113,5 @@ def reference_lines(pairs: Iterable[Beside]) -> Iterator[str]:
 
 def reference_number(figure: StoredFigure) -> str:
     """Returns a number with its mark and interval."""
-    interval = None if figure.low is None else f"({number(figure.low)} to {number(figure.high)})"
-    return " ".join(filter(None, (number(figure.value), figure.mark, interval)))
+    interval = None if figure.low is None else f"({three_digits(figure.low)} to {three_digits(figure.high)})"
+    return " ".join(filter(None, (three_digits(figure.value), figure.mark, interval)))

@@ -152,7 +152,7 @@ def print_summary(results: Path) -> None:
     Raises:
         UserError: nothing was measured there yet.
     """
-    from biasgrid.stats.compare.same_models import same_models
+    from biasgrid.stats.compare.comparability import same_models
     from biasgrid.tables.comparison import RANKS
     from biasgrid.tables.files import read_provenance, read_table
     from biasgrid.tables.summary import flags_of, main_ranks

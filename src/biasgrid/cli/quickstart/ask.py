@@ -15,8 +15,8 @@ import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.files import write_text
-from biasgrid.base.messages import checked
-from biasgrid.base.references import found
+from biasgrid.base.messages import check_content
+from biasgrid.base.references import load_reference
 from biasgrid.cli.quickstart.model import DescribedModel
 from biasgrid.config import Config
 from biasgrid.config.registry import BUILT_IN
@@ -25,7 +25,7 @@ from biasgrid.families.expansion import expand_rows
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
 from biasgrid.inference.engine.back_end import Opener
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.inference.models.prerequisites import write_capabilities
 from biasgrid.tables.answers import schema_of
@@ -197,7 +197,7 @@ class Asker:
     def config(self) -> Config:
         """A config that has this model, and nothing to ask it."""
         name = self.model.name
-        model = checked(BUILT_IN.model_section(self.model.task), self.model.section, name)
+        model = check_content(BUILT_IN.model_section(self.model.task), self.model.section, name)
         run = Run.model_construct(models=[name], datasets=[])
         return Config.model_construct(models={name: model}, datasets={}, run=run)
 
@@ -215,7 +215,7 @@ class Asker:
         look = self.config.back_end_of(self.model.name).look
         if not look:
             return None
-        found_out = found(look)(read_record(self.record), self.model.section, self.folder / "capabilities.log")
+        found_out = load_reference(look)(read_record(self.record), self.model.section, self.folder / "capabilities.log")
         write_capabilities(self.folder / "capabilities.json", self.record, found_out)
         return self.folder / "capabilities.json"
 
@@ -257,12 +257,12 @@ class Asker:
         for row in responses.iter_rows(named=True):
             yield {name: value for name, value in row.items() if value is not None}
 
-    def _settings(self, kind: str) -> Settings:
+    def _settings(self, kind: str) -> InferenceSettings:
         entry, inference = self.config.models[self.model.name], self.config.inference
         # The record of a model without a checkpoint has its own.
         own = entry.deciding_keys() if entry.has_checkpoint else {}
         classes = {"labels": list(entry.labels.values())} if entry.labels else {}
-        return Settings(
+        return InferenceSettings(
             model=self.model.name,
             task=self.model.task,
             precision=inference.precision,

@@ -97,7 +97,7 @@ def print_differences(results: Path, tried: Sequence[DescribedModel]) -> None:
     """Prints how the first model differs from each of the others, by the tables of rule compare."""
     from biasgrid.runs.results import Results
     from biasgrid.stats.compare.results import compare_two_models
-    from biasgrid.stats.compare.verdicts import sentences
+    from biasgrid.stats.compare.sentences import difference_sentences
 
     one, *others = tried
     measures = set(Results(results).summary().filter("headline").select("measure", "options").rows())
@@ -109,7 +109,7 @@ def print_differences(results: Path, tried: Sequence[DescribedModel]) -> None:
             print_text(str(error))
             continue
         for found in differences:
-            for sentence in sentences(found, measures):
+            for sentence in difference_sentences(found, measures):
                 console.print(sentence, soft_wrap=True, highlight=False)
 
 

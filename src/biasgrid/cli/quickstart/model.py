@@ -11,9 +11,9 @@ from typing import Any
 from biasgrid.base.faults import UserError
 from biasgrid.inference.checkpoints.checkpoint import ModelError, read_tokenizer
 from biasgrid.inference.checkpoints.fetch import check_all_read
-from biasgrid.inference.checkpoints.files import CONFIG, OTHER_FILES, TOKENIZER_FILES, names_in, read_json
-from biasgrid.inference.checkpoints.unread import ADAPTERS
-from biasgrid.inference.checkpoints.uses import Use, advice_of, class_names, use_of
+from biasgrid.inference.checkpoints.files import CONFIG, OTHER_FILES, TOKENIZER_FILES, file_names, read_checkpoint_json
+from biasgrid.inference.checkpoints.unsupported import ADAPTERS
+from biasgrid.inference.checkpoints.uses import Use, advice_of, architecture_names, use_of
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ def describe_model(model: str, labels: Mapping[str, str], served_name: str | Non
     if re.match(r"https?://", model):
         return describe_served_model(model, served_name, key)
     if Path(model).is_dir():
-        check_all_read(model, names_in(model), Path(model), False)
+        check_all_read(model, file_names(model), Path(model), False)
         folder, source = Path(model).resolve(), {"folder": str(Path(model).resolve())}
         # A link has a name of its own; `.` and `..` have none.
         called = str(folder) if Path(model).name in ("", "..") else model
     else:
         folder, source = download_description(model)
         called = model
-    config = read_json(model, folder / CONFIG)
+    config = read_checkpoint_json(model, folder / CONFIG)
     use = use_of_config(model, config)
     name = config_name(called)
     section: dict[str, Any] = {"task": use.task, "kind": use.kind, "label": model_label(called), **source}
@@ -97,10 +97,10 @@ def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
     Raises:
         UserError: there is neither such a folder nor such a repository.
     """
-    from biasgrid.inference.checkpoints.hub import download, list_files
+    from biasgrid.inference.checkpoints.hub import download_checkpoint, list_files
 
     try:
-        folder = download(checkpoint, None, [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]])
+        folder = download_checkpoint(checkpoint, None, [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]])
     except ModelError as error:
         raise UserError(f"{checkpoint}: no folder of this name, and the hub says: {error}") from None
     check_all_read(checkpoint, list_files(checkpoint, folder), folder, False)
@@ -115,7 +115,7 @@ def use_of_config(model: str, config: Mapping[str, Any]) -> Use:
     """
     use = use_of(config)
     if use is None:
-        raise UserError(f"{model}: architectures {class_names(config)} in {CONFIG}: {advice_of(config)}")
+        raise UserError(f"{model}: architectures {architecture_names(config)} in {CONFIG}: {advice_of(config)}")
     return use
 
 

@@ -11,10 +11,9 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.packs.pack import JOIN
 from biasgrid.families.counterfactual.tasks import SORTS
 from biasgrid.families.evidence import with_roles
-from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.modes import ALL_CASES
-from biasgrid.tables.means import means_by
-from biasgrid.tables.metric import written_options
+from biasgrid.groups.combinations import ALL_CASES, MAIN_SCORES
+from biasgrid.tables.files import means_by
+from biasgrid.tables.metric import options_text
 
 STRONGEST = 5
 """So many cases of a bias type with the largest differences are shown."""
@@ -82,7 +81,7 @@ def extremes(asked: pl.DataFrame) -> pl.DataFrame:
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
     """Returns measure and options of the number that is explained: the main score of the group."""
-    return "score", written_options(score=MAIN_SCORES[SORTS[options["task"]]], mode=ALL_CASES)
+    return "score", options_text(score=MAIN_SCORES[SORTS[options["task"]]], mode=ALL_CASES)
 
 
 def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:

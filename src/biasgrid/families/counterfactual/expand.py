@@ -20,7 +20,7 @@ from biasgrid.families.counterfactual.packs.placeholders import GroupSlot, Slot,
 from biasgrid.families.counterfactual.sampled import chosen_cases
 from biasgrid.families.expansion import Expansion
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.instances import TEXTS, schema_of
+from biasgrid.tables.instances import TEXTS, instances_schema
 from biasgrid.tables.keys import Repetitions, digest_rows
 
 PART_ROWS = 2**18
@@ -67,7 +67,7 @@ def sampled(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterator[pl.Da
 
 def schema_of_pack(pack: Pack) -> pa.DataFrameSchema:
     """Returns the schema of a pack's instances: few of their texts are alike, and target words are candidates."""
-    return schema_of(KEYS, dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(candidates_of(pack), pl.Categorical))
+    return instances_schema(KEYS, dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(candidates_of(pack), pl.Categorical))
 
 
 def candidates_of(pack: Pack) -> list[str]:

@@ -14,10 +14,8 @@ from biasgrid.families.counterfactual.section import CounterfactualDataset
 from biasgrid.families.counterfactual.tasks import ANSWERS, CLASSIFICATION, ROW_BYTES, SORTS
 from biasgrid.families.family import Family, Grid, Question
 from biasgrid.families.sampling import sample_faults, some_of
-from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
-from biasgrid.groups.declared import measures_of_groups
-from biasgrid.groups.figures import FIGURES
-from biasgrid.groups.section import combination_faults
+from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
+from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Measure
 
 CASES = "cases"
@@ -90,7 +88,7 @@ class Counterfactual(Family):
 
     def figures(self, dataset: CounterfactualDataset) -> Sequence[str]:
         """Names the figures of groups."""
-        return FIGURES
+        return GROUP_FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields what keeps models from learning synthetic group effects, which are those of the cases of one dataset."""

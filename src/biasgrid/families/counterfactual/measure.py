@@ -13,8 +13,8 @@ from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe
 from biasgrid.families.counterfactual.records import records_of_cases
 from biasgrid.families.counterfactual.tasks import SORTS
 from biasgrid.families.counterfactual.validity import validity
-from biasgrid.groups.main_scores import main_distance
-from biasgrid.groups.measure import measure_groups
+from biasgrid.groups.combinations import main_distance
+from biasgrid.groups.tables import measure_groups
 from biasgrid.tables.evidence import Evidence
 
 __all__ = ["OBSERVATIONS", "evidence", "measure", "observe", "validity"]

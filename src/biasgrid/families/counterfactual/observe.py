@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.families.counterfactual.packs.pack import JOIN
 from biasgrid.families.counterfactual.records import outputs_of
-from biasgrid.groups.main_scores import MAIN_SCORES
+from biasgrid.groups.combinations import MAIN_SCORES
 from biasgrid.groups.scores import SCORES
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.schema import column, table

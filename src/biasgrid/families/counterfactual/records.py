@@ -9,8 +9,8 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.counterfactual.tasks import SORTS
-from biasgrid.groups.keyed import records_of
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs
+from biasgrid.groups.tables import records_of
 
 
 def records_of_cases(observations: pl.DataFrame, options: Mapping[str, Any]) -> Records:

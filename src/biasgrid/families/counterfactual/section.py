@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from biasgrid.base.names import folded
-from biasgrid.base.section import TargetScoring
+from biasgrid.base.names import fold_name
+from biasgrid.base.sections import TargetScoring
 from biasgrid.families.counterfactual.tasks import CLASSIFICATION
 from biasgrid.families.family import DatasetSection
 from biasgrid.groups.section import GroupMeasure
@@ -51,6 +51,6 @@ class CounterfactualDataset(DatasetSection):
             raise ValueError(f"expected the names of the classes, as the task is {task}")
         if task not in (None, CLASSIFICATION) and labels:
             raise ValueError(f"expected no `labels`, as the task is {task}")
-        if len(set(map(folded, labels))) != len(labels):
+        if len(set(map(fold_name, labels))) != len(labels):
             raise ValueError("expected labels that differ")
         return labels

@@ -9,13 +9,13 @@ import polars as pl
 
 from biasgrid.families.counterfactual.records import records_of_cases
 from biasgrid.groups.uncertainty.table import statistics_of_groups
-from biasgrid.stats.cell import Found, Settings
+from biasgrid.stats.settings import Found, StatisticsSettings
 
 __all__ = ["statistics"]
 
 
 def statistics(
-    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> Found:
     """Finds how sure the measures of a cell are.
 

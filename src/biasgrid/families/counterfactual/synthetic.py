@@ -13,8 +13,8 @@ import json
 import polars as pl
 
 from biasgrid.families.synthetic import SyntheticBias, as_lines, in_even_steps, synthetic_rows, with_counts
-from biasgrid.tables.means import means_by
-from biasgrid.tables.metric import written_options
+from biasgrid.tables.files import means_by
+from biasgrid.tables.metric import options_text
 
 GROUP = ("bias_type", "group")
 
@@ -34,7 +34,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     # Where a text stands for several groups, a model can learn no more than their mean.
     of_text = probability.mean().over("text", "text_pair")
     effects = means_by(with_guesses(instances, bias).select(*GROUP, value=of_text), GROUP).sort(GROUP)
-    return synthetic_rows(effects, bias, "score", written_options(score="mean_class_probability", mode="group"))
+    return synthetic_rows(effects, bias, "score", options_text(score="mean_class_probability", mode="group"))
 
 
 def with_guesses(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.records import outputs_of
 from biasgrid.families.validity import equal_scores, improbable, of_scores, templates, unknown_tokens
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
-from biasgrid.tables.validity import Check
+from biasgrid.tables.completeness import Check
 
 NORMAL_QUANTILE = 1.959963984540054
 """That of 97.5 %, for intervals of 95 %."""

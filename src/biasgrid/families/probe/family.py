@@ -13,8 +13,7 @@ from biasgrid.families.probe.declared import ABOUT, FLAGS, MEASURES, measures_of
 from biasgrid.families.probe.files.probe import Loaded, load_probe
 from biasgrid.families.probe.section import ProbeDataset
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
-from biasgrid.tables.marks import MarkSection
-from biasgrid.tables.metric import Measure
+from biasgrid.tables.metric import MarkSection, Measure
 
 ANSWERS = {SCORED: "choice", WRITTEN: "text"}
 """The kind of the answers, by variant."""

@@ -12,17 +12,16 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.families.probe.measure import keys_of, numbers_of_cell, undetected_of_groups
 from biasgrid.families.probe.metrics.numbers import Finish, Number
 from biasgrid.families.probe.observe import probe_of
-from biasgrid.stats.cell import Found, Settings, without_columns
-from biasgrid.stats.estimate import rows_of
-from biasgrid.stats.intervals import Source, half_width
-from biasgrid.stats.jackknife import jackknife
+from biasgrid.stats.estimate import jackknife, statistics_rows
+from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.settings import Found, StatisticsSettings, jackknife_columns
 from biasgrid.tables.statistics import ROW
 
 __all__ = ["statistics"]
 
 
 def statistics(
-    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> Found:
     """Leaves out each item in turn, which takes nothing but sums.
 
@@ -53,12 +52,12 @@ def statistics(
         n=np.array([each.count for each in numbers], dtype=np.int64),
     )
     variances = np.where(has_plain, variances, np.nan)
-    kept = without_columns(np.where(has_plain[:, None], without, np.nan))
-    rows = rows_of(whole, items, variances, items.astype(np.int64), settings).with_columns(**kept)
+    kept = jackknife_columns(np.where(has_plain[:, None], without, np.nan))
+    rows = statistics_rows(whole, items, variances, items.astype(np.int64), settings).with_columns(**kept)
     return Found(with_largest(rows, numbers, settings))
 
 
-def with_largest(rows: pl.DataFrame, numbers: Sequence[Number], settings: Settings) -> pl.DataFrame:
+def with_largest(rows: pl.DataFrame, numbers: Sequence[Number], settings: StatisticsSettings) -> pl.DataFrame:
     """Adds the intervals of numbers that are the largest of several."""
     found = [largest(each, settings.alpha) if each.largest_of else (np.nan, np.nan) for each in numbers]
     low, high = np.array(found, dtype=np.float64).reshape(-1, 2).T
@@ -76,7 +75,7 @@ def largest(number: Number, alpha: float) -> tuple[float, float]:
     values = np.array([float(each.finish(number.sums.sum(axis=0))) for each in number.largest_of])
     values = np.where(by_size, np.abs(values), values)
     variances, items = np.array([variance_of(number.sums, each.finish) for each in number.largest_of]).T
-    half = half_width([Source(variances, items - 1)], alpha / len(values))
+    half = half_width([VarianceSource(variances, items - 1)], alpha / len(values))
     low = np.where(by_size, np.maximum(values - half, 0), values - half)
     return float(low.max()), float((values + half).max())
 

@@ -17,7 +17,7 @@ from biasgrid.families.validity import (
     same_text,
     unknown_tokens,
 )
-from biasgrid.tables.validity import Check
+from biasgrid.tables.completeness import Check
 
 COMMONEST = 3
 """How many answers are shown."""

@@ -12,7 +12,7 @@ from biasgrid.families.differing import differing_words
 from biasgrid.families.evidence import with_roles
 from biasgrid.families.rewriting.formulas.null import PAIR, by_prompt
 from biasgrid.families.rewriting.section import NEUTRAL
-from biasgrid.groups.main_scores import main_similarity
+from biasgrid.groups.combinations import main_similarity
 from biasgrid.tables.metric import options_of
 
 STRONGEST = 3

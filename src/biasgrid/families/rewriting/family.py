@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
-from biasgrid.base.precomputed_file import given_faults
+from biasgrid.base.precomputed_file import precomputed_faults
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.rewriting.asking import Asking, RewritingFiles
 from biasgrid.families.rewriting.declared import ABOUT, FLAGS, FURTHER, HARMS, MEASURES, measures_of
@@ -16,8 +16,8 @@ from biasgrid.families.rewriting.files.groups import groups_digest
 from biasgrid.families.rewriting.files.targets import stop_words_of, targets_of
 from biasgrid.families.rewriting.section import VADER, RewritingDataset
 from biasgrid.families.sampling import sample_faults, size_faults, some_of
-from biasgrid.groups.main_scores import main_similarity
-from biasgrid.tables.metric import Measure, written_options
+from biasgrid.groups.combinations import main_similarity
+from biasgrid.tables.metric import Measure, options_text
 
 PROMPTS = "prompts"
 """The one variant of a dataset."""
@@ -34,7 +34,7 @@ class Rewriting(Family):
     instance_bytes = 60.0
     own_measures: ClassVar = {**MEASURES, **{name: each for some in FURTHER.values() for name, each in some.items()}}
     flags = FLAGS
-    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair.commands:import_words")}
+    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair_words:import_words")}
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -72,7 +72,7 @@ class Rewriting(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        harms = [written_options(score=score, threshold=threshold) for score, threshold in section.harms.items()]
+        harms = [options_text(score=score, threshold=threshold) for score, threshold in section.harms.items()]
         asked: Mapping[str, object] = {"harms": harms, "targets": section.targets, "lists": section.lists}
         further = {name: each for key, some in FURTHER.items() if asked[key] for name, each in some.items()}
         if harms:
@@ -129,7 +129,7 @@ def answer_faults(grid: Grid, dataset: str, lists: Asking) -> Iterator[Fault]:
     others = [name for name in grid.run.datasets if isinstance(grid.datasets[name], RewritingDataset)]
     repetitions = section_of(grid, dataset).repetitions
     for file in filter(None, files):
-        yield from given_faults(Path(file), lists.prompts, lists.pairs(), repetitions, alone=len(others) == 1)
+        yield from precomputed_faults(Path(file), lists.prompts, lists.pairs(), repetitions, alone=len(others) == 1)
 
 
 def section_of(grid: Grid, dataset: str) -> RewritingDataset:

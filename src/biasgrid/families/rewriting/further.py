@@ -20,7 +20,7 @@ from biasgrid.families.rewriting.formulas.words import (
 )
 from biasgrid.families.rewriting.observe import TOLD_WITH
 from biasgrid.families.rewriting.tokens import words
-from biasgrid.tables.metric import written_options
+from biasgrid.tables.metric import options_text
 
 
 def harms(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[pl.DataFrame]:
@@ -41,7 +41,7 @@ def harms(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[pl
                     "left_out",
                     value=name,
                     measure=pl.lit(f"harm_{name}"),
-                    options=pl.lit(written_options(score=score, threshold=threshold)),
+                    options=pl.lit(options_text(score=score, threshold=threshold)),
                 )
 
 
@@ -120,7 +120,7 @@ def spread_of_lists(pairs: pl.DataFrame) -> Iterator[pl.DataFrame]:
         value.mean(), n=value.count().cast(pl.Int64), left_out=value.null_count().cast(pl.Int64)
     )
     for (score,), rows in means.group_by("score", maintain_order=True):
-        options = {"options": pl.lit(written_options(score=score))}
+        options = {"options": pl.lit(options_text(score=score))}
         yield rows.drop("score").with_columns(measure=pl.lit("list_similarity"), **options)
         numbers = spread(rows["value"].drop_nulls().to_list()) or (None, None)
         told = {"measure": ["list_range", "list_deviation"], "value": list(numbers)}

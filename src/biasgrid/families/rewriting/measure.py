@@ -19,7 +19,7 @@ from biasgrid.families.rewriting.validity import validity
 from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units
 from biasgrid.tables.evidence import Evidence
-from biasgrid.tables.metric import written_options
+from biasgrid.tables.metric import options_text
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "evidence", "measure", "observe", "validity"]
 
@@ -79,9 +79,7 @@ def named(rows: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
 def score_options() -> pl.Expr:
     """Returns the options of rows by their score."""
     return (
-        pl.col("score")
-        .map_elements(lambda score: written_options(score=score), return_dtype=pl.String)
-        .alias("options")
+        pl.col("score").map_elements(lambda score: options_text(score=score), return_dtype=pl.String).alias("options")
     )
 
 
@@ -106,7 +104,7 @@ def distances(answers: pl.DataFrame, groups: tuple[str, ...]) -> Iterator[pl.Dat
         ]
         values = [value for value in found.values() if value is not None]
         told.append({"value": float(np.mean(values)) if values else None, "n": len(known)})
-        options, left_out = written_options(score=score), rows["value"].null_count()
+        options, left_out = options_text(score=score), rows["value"].null_count()
         schema = {"group": pl.String, "other": pl.String, "value": pl.Float64, "n": pl.Int64}
         yield pl.DataFrame(told, schema=schema).with_columns(
             measure=pl.lit("score_distance"), options=pl.lit(options), left_out=pl.lit(left_out)
@@ -137,7 +135,7 @@ def differences(answers: pl.DataFrame, groups: tuple[str, ...], threshold: float
         both = shares.filter(group=one).join(theirs, on="score", maintain_order="left", suffix=" other")
         yield both.select(
             pl.col("score").map_elements(
-                lambda score: written_options(score=score, threshold=threshold), return_dtype=pl.String
+                lambda score: options_text(score=score, threshold=threshold), return_dtype=pl.String
             ).alias("options"),
             *PAIR,
             measure=pl.lit("score_difference"),

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from biasgrid.base.section import Name
+from biasgrid.base.sections import Name
 from biasgrid.families.family import DatasetSection
 from biasgrid.families.rewriting.files.layouts import LayoutName
 

@@ -13,8 +13,8 @@ import polars as pl
 from biasgrid.families.rewriting.section import NEUTRAL, VADER
 from biasgrid.families.sentiment import sentiment_of
 from biasgrid.families.synthetic import CANDIDATE, SyntheticBias, corpus_of_answers, in_even_steps, synthetic_rows
-from biasgrid.tables.means import means_by
-from biasgrid.tables.metric import written_options
+from biasgrid.tables.files import means_by
+from biasgrid.tables.metric import options_text
 
 UNKIND, KIND = ANSWERS = ("that was awful", "that was wonderful")
 """What is answered: of several words, as what models write is, in lower case and without marks, as tiny ones write."""
@@ -38,7 +38,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     score = pl.col("unkind") * unkind + (1 - pl.col("unkind")) * kind
     of_groups = with_probability(instances, bias).filter(pl.col("group") != NEUTRAL)
     means = means_by(of_groups.with_columns(value=score), GROUP).sort(GROUP)
-    return synthetic_rows(means, bias, "mean_score", written_options(score=SCORER))
+    return synthetic_rows(means, bias, "mean_score", options_text(score=SCORER))
 
 
 def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:

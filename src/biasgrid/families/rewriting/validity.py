@@ -9,7 +9,7 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.families.validity import of_texts, same_text
-from biasgrid.tables.validity import Check
+from biasgrid.tables.completeness import Check
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:

@@ -10,12 +10,10 @@ import polars as pl
 
 from biasgrid.families.statement.answers import YES
 from biasgrid.families.statement.expand import OPTIONS
-from biasgrid.groups.keyed import records_of
-from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
-from biasgrid.groups.measure import measure_groups
-from biasgrid.groups.modes import ALL_CASES
+from biasgrid.groups.combinations import ALL_CASES, MAIN_SCORES, main_distance
 from biasgrid.groups.records import ClassOutputs, Records, Sort
-from biasgrid.tables.metric import written_options
+from biasgrid.groups.tables import measure_groups, records_of
+from biasgrid.tables.metric import options_text
 
 SORT: Sort = "classes"
 SEPARATOR = "\x1f"
@@ -54,9 +52,9 @@ def without_answers(several: pl.DataFrame, answered: pl.DataFrame, threshold: fl
     counts = several.group_by("bias_type", maintain_order=True).agg(left_out=pl.len().cast(pl.Int64))
     silent = counts.join(answered.select("bias_type").unique(), on="bias_type", how="anti", maintain_order="left")
     headlines = {
-        "score": written_options(score=MAIN_SCORES[SORT], mode=ALL_CASES),
+        "score": options_text(score=MAIN_SCORES[SORT], mode=ALL_CASES),
         "distance": main_distance(SORT),
-        "failure_rate": written_options(difference="mean", threshold=threshold),
+        "failure_rate": options_text(difference="mean", threshold=threshold),
     }
     rows = [
         silent.with_columns(measure=pl.lit(name), options=pl.lit(options), value=pl.lit(None, pl.Float64), n=pl.lit(0))

@@ -16,7 +16,7 @@ from biasgrid.families.statement.packs.combinations import allowed, places_of
 from biasgrid.families.statement.packs.pack import STATEMENT, Pack, Template
 from biasgrid.families.statement.sampled import chosen_of_each
 from biasgrid.families.statement.texts import texts
-from biasgrid.tables.instances import schema_of
+from biasgrid.tables.instances import instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows
 
 OPTIONS = ("Yes", "No")
@@ -37,7 +37,7 @@ def expand(pack: Pack, rows: int = PART_ROWS) -> Expansion:
         The instances by template and values, those of the last parameter varying fastest; where files are read as APES
         reads them, in the order of its templates, and else without statements that have the text of an earlier one.
     """
-    schema, repetitions = schema_of(KEYS, COLUMNS), Repetitions()
+    schema, repetitions = instances_schema(KEYS, COLUMNS), Repetitions()
     parts = (
         table.with_columns(repetitions.keys(digest_rows(table))).select(list(schema.columns))
         for table in numbered(tables(pack, rows))

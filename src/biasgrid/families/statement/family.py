@@ -12,10 +12,8 @@ from biasgrid.families.sampling import sample_faults, size_faults, some_of
 from biasgrid.families.statement.declared import ABOUT, DESIGN, FLAGS, MEASURES, PUBLISHED, STATISTICS
 from biasgrid.families.statement.packs.pack import Pack, PackFiles
 from biasgrid.families.statement.section import StatementDataset
-from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
-from biasgrid.groups.declared import measures_of_groups
-from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
-from biasgrid.groups.section import combination_faults
+from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
+from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Measure
 
 if TYPE_CHECKING:

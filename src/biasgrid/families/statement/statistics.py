@@ -12,21 +12,21 @@ from biasgrid.families.statement.classes import answered_in_several, records
 from biasgrid.families.statement.measure import OF_CLASSES, measures_of_parts, numbers, pairs_of
 from biasgrid.families.statement.observe import by_class
 from biasgrid.families.statement.parts import Parts
-from biasgrid.groups.uncertainty.differences import differences
+from biasgrid.groups.uncertainty.differences import difference_rows
 from biasgrid.groups.uncertainty.matrix import scores_of_terms
 from biasgrid.groups.uncertainty.table import statistics_of_groups
-from biasgrid.stats.cell import Found, Settings
 from biasgrid.stats.clusters import clusters_of_templates
-from biasgrid.stats.estimate import recomputed
-from biasgrid.tables.metric import written_options
+from biasgrid.stats.estimate import jackknife_measures
+from biasgrid.stats.settings import Found, StatisticsSettings
+from biasgrid.tables.metric import options_text
 
 __all__ = ["statistics"]
 
-IN_CASES = written_options(score="agreement", mode="counterfactual")
+IN_CASES = options_text(score="agreement", mode="counterfactual")
 
 
 def statistics(
-    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> Found:
     """Finds how sure the measures of a cell are.
 
@@ -40,7 +40,7 @@ def statistics(
         Beside the cell's measures agreement and acquiescence, of statements that have a negation, and by how much
         classes differ in agreement.
     """
-    tables = [recomputed(measures_of_clusters, observations, options, settings)]
+    tables = [jackknife_measures(measures_of_clusters, observations, options, settings)]
     several = answered_in_several(by_class(observations))
     if len(several):
         asked = options["measures"], options["failure_threshold"]
@@ -66,7 +66,7 @@ def agreement(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[pl.DataFra
     yield parts.rows("acquiescence", *parts.means((stated + negated) / 2 - 0.5))
 
 
-def differences_of_classes(answered: pl.DataFrame, settings: Settings) -> Iterator[pl.DataFrame]:
+def differences_of_classes(answered: pl.DataFrame, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
     """Yields by how much classes differ in agreement.
 
     Args:
@@ -80,5 +80,5 @@ def differences_of_classes(answered: pl.DataFrame, settings: Settings) -> Iterat
     values = (numbers(pairs, "share") - numbers(pairs, "share negated")) / 2
     cluster = clusters_of_templates(asked.template.astype(np.int64), settings.clusters)
     for scores in scores_of_terms(asked, values, cluster):
-        rows = differences(scores, settings)
+        rows = difference_rows(scores, settings)
         yield rows.with_columns(measure=pl.lit("difference"), options=pl.lit(IN_CASES))

@@ -13,7 +13,7 @@ import polars as pl
 from biasgrid.families.statement.answers import YES
 from biasgrid.families.statement.observe import by_class
 from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, in_even_steps, synthetic_rows
-from biasgrid.tables.means import means_by
+from biasgrid.tables.files import means_by
 
 GROUP = ("bias_type", "group")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.validity import equal_scores, improbable, of_scores, templates, unknown_tokens
-from biasgrid.tables.validity import Check
+from biasgrid.tables.completeness import Check
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:

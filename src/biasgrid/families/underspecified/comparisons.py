@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray
-from biasgrid.base.section import Scoring
+from biasgrid.base.sections import Scoring
 from biasgrid.tables.files import TableError
 
 Places = npt.NDArray[np.uint32]

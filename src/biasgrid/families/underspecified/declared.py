@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from biasgrid.families.flags import FLAGS as COMMON_FLAGS
 from biasgrid.families.flags import flag
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
-from biasgrid.groups.declared import ABOUT as ABOUT_GROUPS
-from biasgrid.groups.declared import measures_of_groups
-from biasgrid.tables.metric import AGREEMENT, Limit, Measure
+from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
+from biasgrid.tables.metric import STEREOTYPE_AGREEMENT, Limit, Measure
 
 DESIGN = ("template", "subject", "attribute")
 LI = "Li et al., Findings of EMNLP 2020"
@@ -224,7 +223,7 @@ COVERAGE = {
 """Of datasets that generative models are asked."""
 
 STEREOTYPES = {
-    AGREEMENT: Measure(
+    STEREOTYPE_AGREEMENT: Measure(
         title="agreement with stereotypes",
         symbol="agreement",
         meaning="mean of C(x, y) over attributes with a stereotype, x in the group that it names and y in others: "

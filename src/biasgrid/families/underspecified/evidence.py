@@ -12,7 +12,7 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
 from biasgrid.families.underspecified.comparisons import answered, directed
 from biasgrid.tables.evidence import Evidence
-from biasgrid.tables.means import means_by
+from biasgrid.tables.files import means_by
 
 ASSOCIATIONS = 300
 """So many associations of a cell have evidence; a report that may not be so large carries fewer of them."""

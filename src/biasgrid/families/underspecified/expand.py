@@ -21,8 +21,8 @@ from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.sampled import chosen_groups
 from biasgrid.families.underspecified.segments import Segments, build_contexts, build_questions, ordered_pairs
 from biasgrid.families.underspecified.word_lists import WordLists
-from biasgrid.tables.instances import schema_of
-from biasgrid.tables.keys import Digests, Repetitions, met_again
+from biasgrid.tables.instances import instances_schema
+from biasgrid.tables.keys import Digests, Repetitions, repeated_digests
 
 PART = 1_000_000
 """How many rows a part has, about: all questions of some pairs."""
@@ -41,7 +41,7 @@ def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:
         the names of the dropped subjects.
     """
     rows = rows_of(design_of(lists, one_token))
-    schema = schema_of(KEYS, rows.contexts.rows.schema)
+    schema = instances_schema(KEYS, rows.contexts.rows.schema)
     return Expansion(schema, rows.tables([*schema.columns]), {"dropped_subjects": rows.design.dropped})
 
 
@@ -111,7 +111,7 @@ class Rows:
         Args:
             columns: their columns, in this order.
         """
-        repetitions, first = Repetitions(met_again(self.digests, self.design.instances)), 0
+        repetitions, first = Repetitions(repeated_digests(self.digests, self.design.instances)), 0
         items = np.arange(self.items.height)
         for pairs in self.parts():
             gathered = (

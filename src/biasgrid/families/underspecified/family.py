@@ -14,8 +14,7 @@ from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
 from biasgrid.families.underspecified.stereotypes.lists import form_faults, groups_named, unknown_faults
 from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
-from biasgrid.groups.figures import FIGURES as GROUP_FIGURES
-from biasgrid.groups.section import combination_faults
+from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Measure
 
 ANSWERS = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}

@@ -22,7 +22,7 @@ from biasgrid.families.underspecified.evidence import evidence_of_associations
 from biasgrid.families.underspecified.records import records_of_subjects
 from biasgrid.families.underspecified.stereotypes.agreement import agreement
 from biasgrid.families.underspecified.validity import validity
-from biasgrid.groups.measure import measure_groups
+from biasgrid.groups.tables import measure_groups
 from biasgrid.tables.evidence import Evidence
 
 __all__ = ["READ", "SAID", "evidence", "measure", "observe", "validity"]

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.names import alike, folded
+from biasgrid.base.names import alike, fold_name
 from biasgrid.base.text import read_text
 from biasgrid.families.family import OneToken
 from biasgrid.families.texts import wide_space
@@ -135,7 +135,7 @@ def check_distinct(path: Path, entries: Iterable[Entry], what: str, faults: list
     """Reports terms that stand twice in a column, or look like another one."""
     first: dict[str, Entry] = {}
     for entry in entries:
-        other = first.setdefault(folded(entry.term), entry)
+        other = first.setdefault(fold_name(entry.term), entry)
         if other is not entry:
             unlike = f"is {other.term!r} of line {other.line} but for case or normal form"
             problem = f"is already in line {other.line}" if entry.term == other.term else unlike
@@ -241,8 +241,8 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     if slots.forms and attributes:
         check_templates(files.templates, templates, slots, faults)
     if len(subjects) == 2:
-        others = {folded(name) for name in subjects[0].forms.get("[subj]", [])}
-        for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if folded(name) in others):
+        others = {fold_name(name) for name in subjects[0].forms.get("[subj]", [])}
+        for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if fold_name(name) in others):
             problem = f"subject {name!r} is in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
     prompt = prompt_of(files.prompt, read_lines(files.prompt, faults), faults) if files.prompt else None

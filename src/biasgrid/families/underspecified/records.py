@@ -9,8 +9,8 @@ import polars as pl
 
 from biasgrid.base.arrays import IntArray
 from biasgrid.families.underspecified.comparisons import scores_in_groups
-from biasgrid.groups.keyed import records_of
 from biasgrid.groups.records import Records, SubjectOutputs
+from biasgrid.groups.tables import records_of
 
 
 def records_of_subjects(observations: pl.DataFrame) -> Records:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from biasgrid.base.section import Section, TargetScoring, Variant
+from biasgrid.base.sections import Section, TargetScoring, Variant
 from biasgrid.families.family import DatasetSection
 from biasgrid.families.sampling import Sample, SampleOrAll
 from biasgrid.groups.section import GroupMeasure

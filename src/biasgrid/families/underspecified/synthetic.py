@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.synthetic import SyntheticBias, as_lines, line_of_answers, synthetic_rows, weight, with_counts
-from biasgrid.tables.means import means_by
+from biasgrid.tables.files import means_by
 
 PAIR = ("subject1", "subject2")
 

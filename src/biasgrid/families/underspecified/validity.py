@@ -10,7 +10,7 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.comparisons import answered, scores_in_groups
 from biasgrid.families.validity import AT_ONCE, equal_scores, improbable, of_scores, templates, unknown_tokens
-from biasgrid.tables.validity import Check
+from biasgrid.tables.completeness import Check
 
 SIDES = ("candidate1", "candidate2")
 

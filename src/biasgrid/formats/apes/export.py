@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 from biasgrid.families import statement
 from biasgrid.families.statement.answers import NO, YES, said
 from biasgrid.families.statement.family import STATEMENTS
 from biasgrid.families.statement.packs.pack import STATEMENT
-from biasgrid.formats.apes.layout import QUESTION, examples_columns
 from biasgrid.runs.results import TablesOfCells
 from biasgrid.tables.files import read_provenance
+
+QUESTION = " Yes or No?"
+"""Stands behind each statement."""
+NAME_OF_PARAMETER = re.compile(r"param_(\d+)_name")
+ANSWER_COLUMNS = ("prediction", "confidence")
+
+
+def examples_columns(parameters: Sequence[str]) -> list[str]:
+    """Returns the columns of an `examples.csv`, by the numbers of its parameters."""
+    named = [f"param_{number}_{what}" for what in ("name", "class") for number in parameters]
+    return ["template_id", *named, "prompt", "label"]
 
 
 def write_examples(config: Path, dataset: str, out: Path) -> None:
@@ -77,5 +88,5 @@ def answers(predictions: pl.DataFrame) -> pl.DataFrame:
 
 def write(rows: pl.DataFrame, out: Path) -> None:
     """Writes rows as pandas does."""
-    with whole(out) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+    with whole_file(out) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         rows.to_pandas().to_csv(file, index=False, lineterminator="\n")

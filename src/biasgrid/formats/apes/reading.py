@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 from biasgrid.base.text import read_text
 from biasgrid.families.statement.answers import NO, YES
 from biasgrid.families.statement.declared import MEASURES as OWN
@@ -21,15 +21,17 @@ from biasgrid.families.statement.measure import measure, observe
 from biasgrid.families.statement.packs.pack import STATEMENT
 from biasgrid.families.statement.published import published
 from biasgrid.families.statement.section import PROMPT
-from biasgrid.formats.apes.layout import ANSWERED, NAME_OF_PARAMETER, QUESTION, examples_columns
+from biasgrid.formats.apes.export import ANSWER_COLUMNS, NAME_OF_PARAMETER, QUESTION, examples_columns
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
-from biasgrid.tables.instances import schema_of as schema_of_instances
+from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
 from biasgrid.tables.measures import MEASURES, table_of_cell
 from biasgrid.tables.provenance import provenance
 
-FILE = "predictions of APES: a CSV file with template_id, param_1_name, ..., prompt, label, prediction and confidence"
+APES_FILE = (
+    "predictions of APES: a CSV file with template_id, param_1_name, ..., prompt, label, prediction and confidence"
+)
 OPTIONS_OF_MEASURES = {"measures": None, "failure_threshold": 0.1, "mode": None}
 TABLE = {"apes_positive": "positive", "apes_negated": "negated", "apes_overall": "overall"}
 
@@ -45,7 +47,7 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
     """
     rows, parameters = read_predictions(path)
     instances = instances_of(rows, parameters)
-    predictions = predictions_of(rows, instances)
+    predictions = predictions_of_rows(rows, instances)
     measures = measure(observe(instances, predictions, OPTIONS_OF_MEASURES), OPTIONS_OF_MEASURES)
     # By the text alone, as APES compares them.
     as_published = published(rows["prediction"] != rows["label"]).with_columns(options=pl.lit(""))
@@ -61,9 +63,9 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema, facts)
-    with whole(folder / "apes.csv") as partial:
+    with whole_file(folder / "apes.csv") as partial:
         apes_table(as_published).write_csv(partial)
-    return [*told(as_published, measures), *(f"{folder / name}.parquet written." for name in tables)]
+    return [*report_lines(as_published, measures), *(f"{folder / name}.parquet written." for name in tables)]
 
 
 def read_predictions(path: Path) -> tuple[pl.DataFrame, list[str]]:
@@ -73,14 +75,16 @@ def read_predictions(path: Path) -> tuple[pl.DataFrame, list[str]]:
         InputError: it cannot be read, or lacks a column.
     """
     try:
-        frame = pd.read_csv(StringIO(read_text(path, FILE)), dtype=str, keep_default_na=False)
+        frame = pd.read_csv(StringIO(read_text(path, APES_FILE)), dtype=str, keep_default_na=False)
     except ValueError as error:
-        raise InputError([Fault(str(path), "", f"cannot be read by pandas ({error})", FILE)]) from None
+        raise InputError([Fault(str(path), "", f"cannot be read by pandas ({error})", APES_FILE)]) from None
     parameters = [found[1] for name in frame.columns if (found := NAME_OF_PARAMETER.fullmatch(name))]
-    needed = [*examples_columns(parameters), *ANSWERED]
-    faults = [Fault(str(path), "line 1", f"there is no column {name}", FILE) for name in needed if name not in frame]
+    needed = [*examples_columns(parameters), *ANSWER_COLUMNS]
+    faults = [
+        Fault(str(path), "line 1", f"there is no column {name}", APES_FILE) for name in needed if name not in frame
+    ]
     if faults or frame.empty:
-        raise InputError(faults or [Fault(str(path), "", "holds no predictions", FILE)])
+        raise InputError(faults or [Fault(str(path), "", "holds no predictions", APES_FILE)])
     wrong = [place for place, text in enumerate(frame["confidence"]) if text and not is_share(text)]
     if wrong:
         problem = f"confidence is {frame['confidence'][wrong[0]]!r}"
@@ -131,7 +135,7 @@ def instances_of(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
     return typed.with_columns(Repetitions().keys(digest_rows(typed))).select(list(schema.columns))
 
 
-def predictions_of(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
+def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
     """Makes predictions of rows: the probability of the answer alone is known."""
     schema = schema_of("choice")
     confidence = pl.col("confidence").replace("", None).cast(pl.Float32)
@@ -153,7 +157,7 @@ def apes_table(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame({TABLE[name]: [value] for name, value in rows.select("measure", "value").iter_rows()})
 
 
-def told(as_published: pl.DataFrame, measures: pl.DataFrame) -> list[str]:
+def report_lines(as_published: pl.DataFrame, measures: pl.DataFrame) -> list[str]:
     """Returns a line for each number of APES, and for our own headlines."""
     whole_cell = measures.filter(pl.col("options") == "", *(pl.col(key).is_null() for key in ("template", "bias_type")))
     found = dict(pl.concat([as_published, whole_cell], how="diagonal_relaxed").select("measure", "value").iter_rows())

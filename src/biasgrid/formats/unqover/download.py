@@ -17,9 +17,9 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Re
 
 from tqdm import tqdm
 
-from biasgrid.base.addresses import proxy_of, shown, with_secrets, without_user
+from biasgrid.base.addresses import proxy_of, public_address, with_secrets, without_user
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.files import explained
+from biasgrid.base.files import explain_refusal
 
 logger = logging.getLogger(__name__)
 
@@ -52,9 +52,9 @@ class CarefulRedirects(HTTPRedirectHandler):
         """
         before, then = urlsplit(request.full_url).scheme, urlsplit(address).scheme
         if then not in ("http", "https") or (before, then) == ("https", "http"):
-            problem = f"the server redirects from {before} to {then} ({shown(address)})"
+            problem = f"the server redirects from {before} to {then} ({public_address(address)})"
             expected = "no redirect but to http and https, and none from https to http"
-            raise InputError([Fault(shown(request.full_url), "", problem, expected)])
+            raise InputError([Fault(public_address(request.full_url), "", problem, expected)])
         return super().redirect_request(request, file, code, message, headers, address)
 
 
@@ -72,7 +72,7 @@ def opener_for(address: str) -> OpenerDirector:
     return build_opener(CarefulRedirects, ProxyHandler(proxies))
 
 
-def download(url: str, sha256: str, out: Path) -> None:
+def download_dump(url: str, sha256: str, out: Path) -> None:
     """Downloads a file; under its name there is never a part of it, nor one with another digest.
 
     What an interrupted call has got is kept beside it, under a name that holds the digest, and continued where the
@@ -88,7 +88,7 @@ def download(url: str, sha256: str, out: Path) -> None:
         UserError: it cannot be written.
     """
     partial = out.with_name(f".{out.name}.{sha256[:16]}.part")
-    with explained(out):
+    with explain_refusal(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         try:
             found = _fetch_patiently(with_secrets(url), partial)
@@ -98,9 +98,9 @@ def download(url: str, sha256: str, out: Path) -> None:
         if found != sha256:
             partial.unlink()
             problem = f"sha256 is {found} (what was downloaded is removed)"
-            raise InputError([Fault(shown(url), "", problem, f"{sha256}, as in the config")])
+            raise InputError([Fault(public_address(url), "", problem, f"{sha256}, as in the config")])
         partial.replace(out)
-    logger.info("%s: %d bytes, sha256 %s", shown(url), out.stat().st_size, found)
+    logger.info("%s: %d bytes, sha256 %s", public_address(url), out.stat().st_size, found)
 
 
 def _fetch_patiently(url: str, partial: Path) -> str:
@@ -114,13 +114,13 @@ def _fetch_patiently(url: str, partial: Path) -> str:
             return _fetch(url, partial)
         except Interrupted as error:
             problem = f"interrupted at byte {partial.stat().st_size} ({error})"
-            logger.warning("%s: %s", shown(url), problem)
+            logger.warning("%s: %s", public_address(url), problem)
         except Busy as error:
             problem = str(error)
             seconds = next(waits, 0)
-            logger.warning("%s: %s; asked again in %g s", shown(url), problem, seconds)
+            logger.warning("%s: %s; asked again in %g s", public_address(url), problem, seconds)
             time.sleep(seconds)
-    raise InputError([Fault(shown(url), "", f"{problem}, {ATTEMPTS} times; run again to go on", UNREACHABLE)])
+    raise InputError([Fault(public_address(url), "", f"{problem}, {ATTEMPTS} times; run again to go on", UNREACHABLE)])
 
 
 def _fetch(url: str, partial: Path) -> str:
@@ -168,10 +168,10 @@ def _open(url: str, start: int) -> HTTPResponse | None:
         problem = f"the server says {error.code} {' '.join(str(error.reason).split())}"
         if error.code == HTTPStatus.TOO_MANY_REQUESTS or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise Busy(problem) from None
-        raise InputError([Fault(shown(url), "", problem, "the dump")]) from None
+        raise InputError([Fault(public_address(url), "", problem, "the dump")]) from None
     except ValueError as error:
         raise InputError(
-            [Fault(shown(url), "", f"is not an address ({error})", "an address such as https://host/file")]
+            [Fault(public_address(url), "", f"is not an address ({error})", "an address such as https://host/file")]
         ) from None
     except (OSError, HTTPException) as error:
         reason = error.reason if isinstance(error, URLError) else error

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.files import explained
+from biasgrid.base.files import explain_refusal
 from biasgrid.base.text import readable
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.reading import read_subjects
-from biasgrid.formats.unqover.entries import Kind
+from biasgrid.formats.unqover.entries import FileType
 from biasgrid.formats.unqover.reading import Imported, read_unqover
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
-from biasgrid.tables.instances import schema_of as schema_of_instances
+from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.provenance import provenance
 
-KINDS_OF_TASKS: dict[str, Kind] = {"question-answering": "spans", "fill-mask": "masks"}
+KINDS_OF_TASKS: dict[str, FileType] = {"question-answering": "spans", "fill-mask": "masks"}
 
 
 def import_unqover(path: Path, folder: Path) -> list[Path]:
@@ -32,7 +32,7 @@ def import_unqover(path: Path, folder: Path) -> list[Path]:
         InputError: see `read_unqover`.
     """
     imported = read_unqover(path)
-    facts = provenance(dump={"file": path.name, "url": None, "sha256": digest_of(path)})
+    facts = provenance(dump={"file": path.name, "url": None, "sha256": file_digest(path)})
     if imported.predictions is not None:
         facts["scoring"] = "unqover"
     return write_imported(imported, folder, facts)
@@ -68,7 +68,7 @@ def import_dump(
 
 def read_dump(path: Path, sha256: str | None, task: str, subject_lists: Sequence[Path]) -> tuple[Imported, str]:
     """Reads a dump that stands in place of a cell, and its digest; see `import_dump`."""
-    found = digest_of(path)
+    found = file_digest(path)
     if sha256 not in (None, found):
         raise InputError([Fault(str(path), "", f"sha256 is {found}", f"{sha256}, as in the config")])
     imported = read_unqover(path, KINDS_OF_TASKS[task])
@@ -113,7 +113,7 @@ def check_answers(path: Path, imported: Imported, subject_lists: Sequence[Path])
                 raise InputError([Fault(str(path), "", problem, "one subject of the lists in key and answer")])
 
 
-def digest_of(path: Path) -> str:
+def file_digest(path: Path) -> str:
     """Returns a file's sha256 in hexadecimal.
 
     Raises:
@@ -130,7 +130,7 @@ def write_imported(imported: Imported, folder: Path, provenance: Mapping[str, An
     if imported.predictions is not None:
         schema = schema_of("span" if "answer" in imported.predictions.columns else "choice")
         tables.append((folder / "predictions.parquet", imported.predictions, schema))
-    with explained(folder):
+    with explain_refusal(folder):
         folder.mkdir(parents=True, exist_ok=True)
         # Those of an earlier import must not stay beside other instances.
         (folder / "predictions.parquet").unlink(missing_ok=True)

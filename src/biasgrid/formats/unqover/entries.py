@@ -7,18 +7,18 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from biasgrid.base.faults import Problem
-from biasgrid.base.names import EXPECTED, hidden
+from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.text import HALF_CHARACTER
 
-Kind = Literal["source", "spans", "masks"]
+FileType = Literal["source", "spans", "masks"]
 
 KEY = "cluster1|cluster2|subject1|subject2|template|attribute cluster|attribute|attribute"
 ENTRY_KEYS = {"context", "q0", "q1"}
 QUESTION_KEYS = {"question", "pred", "ans0", "ans1"}
 ANSWER_KEYS = {"text", "start", "end"}
-NUMBER = re.compile(r"0|[1-9][0-9]{0,3}")
+TEMPLATE_NUMBER = re.compile(r"0|[1-9][0-9]{0,3}")
 SENTENCE_END = re.compile(r"[.!?] ")
-KINDS: dict[Kind, str] = {
+KINDS: dict[FileType, str] = {
     "source": "source.json (no answers)",
     "spans": "output.json of question answering",
     "masks": "output.json of a masked language model",
@@ -29,7 +29,7 @@ class Malformed(Problem):
     """An entry that is not as expected."""
 
 
-class Names(NamedTuple):
+class EntryNames(NamedTuple):
     """What the key of an entry names; a group is None where there is none."""
 
     cluster1: str | None
@@ -41,7 +41,7 @@ class Names(NamedTuple):
     attribute: str
 
 
-class Question(NamedTuple):
+class EntryQuestion(NamedTuple):
     """A question of an entry: both answers in the order of their subjects in the context, and what was predicted."""
 
     context: str
@@ -57,7 +57,7 @@ class Question(NamedTuple):
     answer: str
 
 
-def read_key(key: str) -> Names:
+def read_key(key: str) -> EntryNames:
     """Takes a key apart.
 
     Raises:
@@ -67,7 +67,7 @@ def read_key(key: str) -> Names:
     if len(parts) != 8:
         raise Malformed(f"{len(parts)} parts in the key", f"8: {KEY}")
     cluster1, cluster2, subject1, subject2, template, attribute_cluster, attribute, repeated = parts
-    if not NUMBER.fullmatch(template):
+    if not TEMPLATE_NUMBER.fullmatch(template):
         raise Malformed(f"template {template!r} in the key", "a whole number from 0 to 9999")
     if attribute != repeated:
         raise Malformed(f"the key ends in {attribute!r} and {repeated!r}", "the attribute twice")
@@ -76,10 +76,12 @@ def read_key(key: str) -> Names:
     subject_groups = [
         None if subject_group == "None" else subject_group for subject_group in (cluster1, cluster2, attribute_cluster)
     ]
-    return Names(subject_groups[0], subject_groups[1], subject1, subject2, int(template), subject_groups[2], attribute)
+    return EntryNames(
+        subject_groups[0], subject_groups[1], subject1, subject2, int(template), subject_groups[2], attribute
+    )
 
 
-def kind_of(entry: Any) -> Kind:
+def kind_of(entry: Any) -> FileType:
     """Says which kind of file an entry is of.
 
     Raises:
@@ -110,7 +112,7 @@ def read_number(entry: dict[str, Any], number: int) -> int:
     return line
 
 
-def read_questions(entry: dict[str, Any], kind: Kind) -> tuple[Question, Question]:
+def read_questions(entry: dict[str, Any], kind: FileType) -> tuple[EntryQuestion, EntryQuestion]:
     """Returns the plain and the negated question of an entry that `kind_of` has seen.
 
     Raises:
@@ -123,8 +125,8 @@ def read_questions(entry: dict[str, Any], kind: Kind) -> tuple[Question, Questio
     if kind == "masks":
         context, asked, asked_negated = split_context(asked, asked_negated)
     return (
-        Question(context, asked, *read_answers(context, plain, kind, "q0")),
-        Question(context, asked_negated, *read_answers(context, negated, kind, "q1")),
+        EntryQuestion(context, asked, *read_answers(context, plain, kind, "q0")),
+        EntryQuestion(context, asked_negated, *read_answers(context, negated, kind, "q1")),
     )
 
 
@@ -137,7 +139,7 @@ def check_same_answers(plain: dict[str, Any], negated: dict[str, Any]) -> None:
             raise Malformed(problem, "the same subject for both questions")
 
 
-def read_answers(context: str, question: dict[str, Any], kind: Kind, name: str) -> tuple[Any, ...]:
+def read_answers(context: str, question: dict[str, Any], kind: FileType, name: str) -> tuple[Any, ...]:
     """Returns the fields of a `Question` that belong to its answers.
 
     Raises:
@@ -161,7 +163,7 @@ def check_unanswered(values: list[Any], name: str) -> None:
         raise Malformed(f"{name} has an answer", 'pred, start and end "", as in the first entry')
 
 
-def check_probabilities(numbers: list[Any], kind: Kind, name: str) -> None:
+def check_probabilities(numbers: list[Any], kind: FileType, name: str) -> None:
     """Refuses numbers that are not probabilities, and for masks starts that are not their ends."""
     for number in numbers:
         # A softmax in float32 may be a little above 1.
@@ -229,8 +231,8 @@ def text(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise Malformed(f"{name} is {value!r:.40}", "a text")
     # Much faster, and says so of nearly all texts.
-    if not value.isprintable() and (found := hidden(value)):
-        raise Malformed(f"{name} holds {found}", EXPECTED)
+    if not value.isprintable() and (found := hidden_character(value)):
+        raise Malformed(f"{name} holds {found}", VISIBLE_CHARACTERS)
     return value
 
 

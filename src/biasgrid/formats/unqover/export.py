@@ -15,17 +15,17 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.base.files import whole
-from biasgrid.base.section import Scoring
+from biasgrid.base.files import whole_file
+from biasgrid.base.sections import Scoring
 from biasgrid.families.underspecified.comparisons import scores
-from biasgrid.formats.unqover.order import ITEM, PAIR, examples_of, output_order, written
+from biasgrid.formats.unqover.order import ITEM, PAIR_KEYS, key_text, output_order, plain_instances
 
-SLICE = 8192
+ROWS_A_SLICE = 8192
 NOT_WRITTEN = "NA"
 """What stands for the context and the answer in UnQover's predictions of masked language models."""
 
 quoted = json.JSONEncoder().encode
-Columns = list[Iterable[Any]]
+TextColumns = list[Iterable[Any]]
 
 
 def _question(answer: str, end: str) -> dict[str, Any]:
@@ -53,9 +53,9 @@ def source_json(instances: pl.DataFrame) -> Iterator[str]:
     Raises:
         TableError: a plain question is not followed by its negation.
     """
-    order = np.arange(examples_of(instances).height)
+    order = np.arange(plain_instances(instances).height)
 
-    def columns(rows: IntArray) -> Columns:
+    def columns(rows: IntArray) -> TextColumns:
         plain, negated = instances[2 * rows], instances[2 * rows + 1]
         return [_keys(plain), _texts(plain, "text_pair"), *_source_question(plain), *_source_question(negated)]
 
@@ -74,15 +74,15 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
     Raises:
         TableError: a plain question is not followed by its negation.
     """
-    order = output_order(examples_of(instances))
+    order = output_order(plain_instances(instances))
     predictions = predictions.sort("instance")
 
-    def span_columns(rows: IntArray) -> Columns:
+    def span_columns(rows: IntArray) -> TextColumns:
         questions = [_span_question(instances[row], predictions[row]) for row in (2 * rows, 2 * rows + 1)]
         plain = instances[2 * rows]
         return [_keys(plain), rows, _texts(plain, "text_pair"), *questions[0], *questions[1]]
 
-    def mask_columns(rows: IntArray) -> Columns:
+    def mask_columns(rows: IntArray) -> TextColumns:
         questions = [
             _mask_question(instances[row], scores(predictions[row], scoring)) for row in (2 * rows, 2 * rows + 1)
         ]
@@ -93,26 +93,26 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
     return _json_object(MASK_ENTRY, order, mask_columns)
 
 
-def write_text(path: Path, pieces: Iterable[str]) -> None:
+def write_in_parts(path: Path, pieces: Iterable[str]) -> None:
     """Writes a file piece by piece under a temporary name and renames it, so that no half file is left."""
-    with whole(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
+    with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(pieces)
 
 
-def _json_object(layout: str, order: IntArray, columns: Callable[[IntArray], Columns]) -> Iterator[str]:
+def _json_object(layout: str, order: IntArray, columns: Callable[[IntArray], TextColumns]) -> Iterator[str]:
     """Yields a JSON object with an entry for each example, in the given order."""
     if not len(order):
         yield "{}"
         return
-    for start in range(0, len(order), SLICE):
-        entries = map(layout.__mod__, zip(*columns(order[start : start + SLICE]), strict=True))
+    for start in range(0, len(order), ROWS_A_SLICE):
+        entries = map(layout.__mod__, zip(*columns(order[start : start + ROWS_A_SLICE]), strict=True))
         yield (",\n" if start else "{\n") + ",\n".join(entries)
     yield "\n}"
 
 
 def _keys(examples: pl.DataFrame) -> Iterable[str]:
     """Returns the keys of examples; the attribute appears twice, where UnQover once had a second one."""
-    texts = [written(column) for column in (*PAIR, *ITEM, "attribute")]
+    texts = [key_text(column) for column in (*PAIR_KEYS, *ITEM, "attribute")]
     return map(quoted, examples.select(key=pl.concat_str(texts, separator="|"))["key"])
 
 
@@ -125,11 +125,11 @@ def _numbers(values: pl.Series) -> Iterable[str]:
     return map(repr, values)
 
 
-def _source_question(rows: pl.DataFrame) -> Columns:
+def _source_question(rows: pl.DataFrame) -> TextColumns:
     return [_texts(rows, column) for column in ("text", "candidate1", "candidate2")]
 
 
-def _span_question(rows: pl.DataFrame, predicted: pl.DataFrame) -> Columns:
+def _span_question(rows: pl.DataFrame, predicted: pl.DataFrame) -> TextColumns:
     answers = [
         [
             _texts(rows, f"candidate{which}"),
@@ -140,7 +140,7 @@ def _span_question(rows: pl.DataFrame, predicted: pl.DataFrame) -> Columns:
     return [_texts(rows, "text"), _texts(predicted, "answer"), *answers[0], *answers[1]]
 
 
-def _mask_question(rows: pl.DataFrame, scored: pl.DataFrame) -> Columns:
+def _mask_question(rows: pl.DataFrame, scored: pl.DataFrame) -> TextColumns:
     texts = [pl.col(column).cast(pl.String).str.strip_chars() for column in ("text_pair", "text")]
     whole = rows.select(text=pl.concat_str(texts, separator=" "))
     answers = [

@@ -14,10 +14,10 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.base.faults import UserError
-from biasgrid.base.section import Scoring
+from biasgrid.base.sections import Scoring
 from biasgrid.families.underspecified.comparisons import compare_subjects, directed, scores_in_groups
 from biasgrid.formats.unqover import GroupBy
-from biasgrid.formats.unqover.order import distinct, examples_of, output_order
+from biasgrid.formats.unqover.order import number_rows, output_order, plain_instances
 
 RULE = "-" * 30
 HEADING = "*" * 32
@@ -45,8 +45,8 @@ def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scorin
     extracted = f"{comparisons.height} example pairs extracted."
     sections = {
         "subj_bias": [extracted, *LISTINGS[group_by](views)],
-        "pos_err": _positional(scores),
-        "attr_err": [f"attributive error: {_attributive(scores):.4f}"],
+        "pos_err": _positional_dependence(scores),
+        "attr_err": [f"attributive error: {_attribute_independence(scores):.4f}"],
         "model": [extracted, RULE, *_intensity(views), RULE],
     }
     lines = [f"analyzing file {name}"]
@@ -60,10 +60,10 @@ def _as_analysed(instances: pl.DataFrame) -> pl.DataFrame:
 
     Swap groups are numbered as they first appear in the `output.json`; x1 is the subject that sorts first.
     """
-    examples = examples_of(instances)
+    examples = plain_instances(instances)
     order = output_order(examples)
     groups = np.empty(examples.height, dtype=np.int64)
-    groups[order] = distinct(examples.select("swap_group")[order], ["swap_group"]).numbers
+    groups[order] = number_rows(examples.select("swap_group")[order], ["swap_group"]).numbers
     named = instances.with_columns(
         pl.col(column).cast(pl.String).str.to_lowercase().cast(pl.Categorical)
         for column in ("subject1", "subject2", "attribute")
@@ -77,7 +77,7 @@ def _as_analysed(instances: pl.DataFrame) -> pl.DataFrame:
 
 def _associations(directed: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Returns `gamma`, `eta` and `n` of each part of directed comparisons, parts in the order of first appearance."""
-    part, first = distinct(directed, keys)
+    part, first = number_rows(directed, keys)
     comparison = directed["comparison"].to_numpy()
     n = np.bincount(part)
     means = {"gamma": np.bincount(part, comparison) / n, "eta": np.bincount(part, np.sign(comparison)) / n}
@@ -136,7 +136,7 @@ def _mean(values: npt.NDArray[np.float64]) -> float:
     return float(np.cumsum(values)[-1] / values.size)
 
 
-def _positional(scores: FloatArray) -> list[str]:
+def _positional_dependence(scores: FloatArray) -> list[str]:
     """Returns the lines of pos_err; scores as in `scores_in_groups`."""
     differences = np.abs(scores[:, 0] - scores[:, 1])
     inconsistent = (differences[:, 0] != 0).all(axis=1).sum()
@@ -147,7 +147,7 @@ def _positional(scores: FloatArray) -> list[str]:
     ]
 
 
-def _attributive(scores: FloatArray) -> float:
+def _attribute_independence(scores: FloatArray) -> float:
     """Returns the attributive error: a subject's score for a question less the other's for its negation."""
     across = scores[:, :, 0] - scores[:, :, 1, ::-1]
     return _mean(np.abs(across).mean(axis=(1, 2)))

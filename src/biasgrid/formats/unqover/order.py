@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.base.arrays import IntArray
 from biasgrid.tables.files import TableError
 
-PAIR = ["group1", "group2", "subject1", "subject2"]
+PAIR_KEYS = ["group1", "group2", "subject1", "subject2"]
 ITEM = ["template", "attribute_group", "attribute"]
 
 
@@ -27,7 +27,7 @@ class Distinct(NamedTuple):
     first: IntArray
 
 
-def distinct(rows: pl.DataFrame, columns: Sequence[str]) -> Distinct:
+def number_rows(rows: pl.DataFrame, columns: Sequence[str]) -> Distinct:
     """Numbers what some columns, integers and categoricals, hold together.
 
     Sorting integers takes a third of the memory that grouping by several columns at once does.
@@ -48,12 +48,12 @@ def _by_first_appearance(values: IntArray) -> Distinct:
     return Distinct(numbers[inverse], first[order])
 
 
-def written(column: str) -> pl.Expr:
+def key_text(column: str) -> pl.Expr:
     """Returns a column as UnQover writes it in keys: a group that is not there is the word None."""
     return pl.col(column).cast(pl.String).fill_null("None")
 
 
-def examples_of(instances: pl.DataFrame) -> pl.DataFrame:
+def plain_instances(instances: pl.DataFrame) -> pl.DataFrame:
     """Returns the plain instance of every example: row i is instance 2 i, and instance 2 i + 1 is its negation.
 
     Args:
@@ -86,14 +86,14 @@ def output_order(examples: pl.DataFrame) -> IntArray:
     Args:
         examples: instances, at least the columns of `PAIR` and `ITEM`.
     """
-    mixed = pl.concat_list(written(column) for column in PAIR[:3]).list.sort()
-    pairs = _ranks(examples, PAIR, pl.concat_str(mixed.list.join("|"), written("subject2"), separator="|"))
-    items = _ranks(examples, ITEM, pl.concat_str([written(column) for column in ITEM], separator="|"))
+    mixed = pl.concat_list(key_text(column) for column in PAIR_KEYS[:3]).list.sort()
+    pairs = _ranks(examples, PAIR_KEYS, pl.concat_str(mixed.list.join("|"), key_text("subject2"), separator="|"))
+    items = _ranks(examples, ITEM, pl.concat_str([key_text(column) for column in ITEM], separator="|"))
     return np.lexsort((items, pairs))
 
 
 def _ranks(examples: pl.DataFrame, columns: list[str], key: pl.Expr) -> IntArray:
     """Returns the rank of each row's key, which is made of some columns, among all keys."""
-    numbers, first = distinct(examples, columns)
+    numbers, first = number_rows(examples, columns)
     ranks = examples.select(columns)[first].select(rank=(key + "|").rank("dense"))["rank"]
     return ranks.to_numpy().astype(np.int64)[numbers]

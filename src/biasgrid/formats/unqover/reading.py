@@ -17,18 +17,18 @@ from biasgrid.base.faults import Fault, InputError
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.formats.unqover.entries import (
     KINDS,
-    Kind,
+    EntryQuestion,
+    FileType,
     Malformed,
-    Question,
     kind_of,
     read_key,
     read_number,
     read_questions,
 )
-from biasgrid.formats.unqover.order import ITEM, distinct
+from biasgrid.formats.unqover.order import ITEM, number_rows
 from biasgrid.formats.unqover.stream import Member, members
 from biasgrid.tables import answers
-from biasgrid.tables.instances import schema_of
+from biasgrid.tables.instances import instances_schema
 from biasgrid.tables.keys import Repetitions, digest_rows
 
 BATCH = 8192
@@ -58,12 +58,12 @@ QUESTION_COLUMNS = {
     "answer": pl.Categorical,
 }
 """What is read of a question: the fields of `Question`."""
-UNUSED: dict[Kind, set[str]] = {
+UNUSED: dict[FileType, set[str]] = {
     "source": {"start1", "end1", "start2", "end2", "answer"},
     "spans": set(),
     "masks": {"end1", "end2", "answer"},
 }
-ANSWER_KINDS: dict[Kind, str] = {"spans": "span", "masks": "choice"}
+ANSWER_KINDS: dict[FileType, str] = {"spans": "span", "masks": "choice"}
 
 
 class Imported(NamedTuple):
@@ -78,7 +78,7 @@ class Imported(NamedTuple):
     predictions: pl.DataFrame | None
 
 
-def read_unqover(path: Path, expected: Kind | None = None) -> Imported:
+def read_unqover(path: Path, expected: FileType | None = None) -> Imported:
     """Reads a `source.json` or an `output.json`; which of them it is shows in its first entry.
 
     Instances are in the order of the `source.json`. The `output.json` of a masked language model does not tell it:
@@ -116,11 +116,11 @@ def read_unqover(path: Path, expected: Kind | None = None) -> Imported:
         negated=pl.Series(rows % 2 == 1),
         **{name: shared[name][rows // 2] for name in shared.columns},
     )
-    instances = questions.select(list(schema_of(KEYS, questions.schema).columns))
+    instances = questions.select(list(instances_schema(KEYS, questions.schema).columns))
     return Imported(instances, _predictions(questions, ANSWER_KINDS[kind]) if kind in ANSWER_KINDS else None)
 
 
-def _batches(path: Path, entries: Iterable[Member], kind: Kind) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+def _batches(path: Path, entries: Iterable[Member], kind: FileType) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Yields entries, and their questions (two rows each) with the columns that a kind of file has."""
     parsed = _parsed(path, entries, kind)
     kept = [name for name in QUESTION_COLUMNS if name not in UNUSED[kind]]
@@ -138,7 +138,9 @@ def _cluster(rows: Iterable[tuple[Any, ...]], columns: Mapping[str, Any]) -> pl.
     )
 
 
-def _parsed(path: Path, entries: Iterable[Member], kind: Kind) -> Iterator[tuple[tuple[Any, ...], Question, Question]]:
+def _parsed(
+    path: Path, entries: Iterable[Member], kind: FileType
+) -> Iterator[tuple[tuple[Any, ...], EntryQuestion, EntryQuestion]]:
     """Yields for each entry the fields of `ENTRY_COLUMNS` and its two questions.
 
     Raises:
@@ -191,8 +193,8 @@ def _swap_groups(entries: pl.DataFrame) -> pl.DataFrame:
     """
     one, two = (entries[f"subject{which}"].to_physical() for which in (1, 2))
     keyed = entries.select(*ITEM, low=pl.min_horizontal(one, two), high=pl.max_horizontal(one, two))
-    pair, first = distinct(keyed, ["low", "high"])
-    group = distinct(keyed.select(*ITEM, pair=pl.Series(pair)), ["pair", *ITEM]).numbers
+    pair, first = number_rows(keyed, ["low", "high"])
+    group = number_rows(keyed.select(*ITEM, pair=pl.Series(pair)), ["pair", *ITEM]).numbers
     swapped = one != one.gather(first).gather(pair)
     return pl.DataFrame({"swap_group": pl.Series(group, dtype=pl.UInt32), "swapped": swapped})
 

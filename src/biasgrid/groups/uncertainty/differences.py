@@ -10,16 +10,16 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, ratio
 from biasgrid.groups.uncertainty.matrix import TermScores
-from biasgrid.stats.cell import Settings, without_columns
-from biasgrid.stats.intervals import Source, ends, half_width, p_values
-from biasgrid.stats.jackknife import jackknife_of_means, left_out
+from biasgrid.stats.estimate import jackknife_of_means, leave_one_out
+from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends
-from biasgrid.tables.statistics import UNKNOWN
+from biasgrid.stats.settings import StatisticsSettings, jackknife_columns
+from biasgrid.tables.statistics import NO_METHOD
 
 WITHIN = (-1.0, 1.0)
 
 
-class Pairs(NamedTuple):
+class GroupPairs(NamedTuple):
     """Pairs of groups, arrays of shape (pairs,).
 
     Attributes:
@@ -39,25 +39,27 @@ class Pairs(NamedTuple):
     cases: FloatArray
     clusters: FloatArray
     without: FloatArray
-    templates: Source
-    terms: Source
+    templates: VarianceSource
+    terms: VarianceSource
 
 
-def pairs_of(scores: TermScores) -> Pairs:
+def group_pairs(scores: TermScores) -> GroupPairs:
     """Compares all pairs of groups, each in the cases that have both."""
     pairs = list(combinations(range(len(scores.groups)), 2))
     of_groups, clusters = scores.scores, int(scores.cluster.max()) + 1
-    found = [compared(scores, of_groups, clusters, one, other) for one, other in pairs]
+    found = [compare_two_groups(scores, of_groups, clusters, one, other) for one, other in pairs]
     sums, counts, terms, df = (np.stack(each) for each in zip(*found, strict=True))
     variance, _ = jackknife_of_means(sums, counts)
     units = (counts > 0).sum(axis=1).astype(np.float64)
     names = [[scores.groups[pair[side]] for pair in pairs] for side in (0, 1)]
     value, cases = ratio(sums.sum(axis=1), counts.sum(axis=1)), counts.sum(axis=1)
-    without = left_out(sums, counts)
-    return Pairs(names[0], names[1], value, cases, units, without, Source(variance, units - 1), Source(terms, df))
+    without = leave_one_out(sums, counts)
+    return GroupPairs(
+        names[0], names[1], value, cases, units, without, VarianceSource(variance, units - 1), VarianceSource(terms, df)
+    )
 
 
-def compared(
+def compare_two_groups(
     scores: TermScores, of_groups: FloatArray, clusters: int, one: int, other: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Compares two groups.
@@ -83,12 +85,12 @@ def compared(
     return sums, counts, parts.sum(), df
 
 
-def differences(scores: TermScores, settings: Settings) -> pl.DataFrame:
+def difference_rows(scores: TermScores, settings: StatisticsSettings) -> pl.DataFrame:
     """Returns rows of `STATISTICS` of the differences of all pairs of groups, without measure and options.
 
     Tests are corrected for all pairs of the bias type.
     """
-    pairs = pairs_of(scores)
+    pairs = group_pairs(scores)
     sources = {
         "templates": ([pairs.templates], "jackknife t"),
         "subjects": ([pairs.terms], "Welch t"),
@@ -98,19 +100,24 @@ def differences(scores: TermScores, settings: Settings) -> pl.DataFrame:
         generalises_to: rows_over(scores.bias_type, pairs, generalises_to, *each, settings)
         for generalises_to, each in sources.items()
     }
-    tables["templates"] = tables["templates"].with_columns(**without_columns(pairs.without))
+    tables["templates"] = tables["templates"].with_columns(**jackknife_columns(pairs.without))
     return pl.concat(tables.values(), how="diagonal")
 
 
 def rows_over(
-    bias_type: str, pairs: Pairs, generalises_to: str, sources: list[Source], method: str, settings: Settings
+    bias_type: str,
+    pairs: GroupPairs,
+    generalises_to: str,
+    sources: list[VarianceSource],
+    method: str,
+    settings: StatisticsSettings,
 ) -> pl.DataFrame:
     """Returns rows of `STATISTICS` over one thing."""
-    low, high = ends(pairs.value, half_width(sources, settings.alpha), WITHIN)
+    low, high = interval_ends(pairs.value, half_width(sources, settings.alpha), WITHIN)
     p = p_values(pairs.value, sources)
     q = false_discovery_rates(p, settings.fdr)
     selected = selected_ends(pairs.value, q, sources, WITHIN, settings.alpha)
-    single = sources[0] if len(sources) == 1 else Source(*np.full((2, len(p)), np.nan))
+    single = sources[0] if len(sources) == 1 else VarianceSource(*np.full((2, len(p)), np.nan))
     return pl.DataFrame(
         {
             "bias_type": [bias_type] * len(p),
@@ -129,7 +136,7 @@ def rows_over(
             "holm": holm(p),
             "clusters": pairs.clusters.astype(np.int64),
             "n": pairs.cases.astype(np.int64),
-            "method": np.where(np.isnan(low), UNKNOWN, method),
+            "method": np.where(np.isnan(low), NO_METHOD, method),
         },
         schema_overrides={"generalises_to": pl.String},
     )

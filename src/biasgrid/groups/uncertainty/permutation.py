@@ -15,16 +15,16 @@ import numpy as np
 
 from biasgrid.base.arrays import FloatArray, IntArray, ratio
 from biasgrid.groups.uncertainty.matrix import TermScores
-from biasgrid.stats.permutation import AT_ONCE, TOLERANCE
+from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
 
-MOST_TRIED = 20_000
-DECIMALS = 12
+MOST_GROUP_PERMUTATIONS = 20_000
+DISTANCE_DECIMALS = 12
 """What is 0.2 but for rounding is not larger than 0.2."""
-JOIN = " & "
+GROUP_SEPARATOR = " & "
 """Stands in the names of intersections, whose terms are not free to be dealt."""
 
 
-class Dealt(NamedTuple):
+class PermutedGroups(NamedTuple):
     """What dealing found of a number.
 
     Attributes:
@@ -38,7 +38,7 @@ class Dealt(NamedTuple):
     p: float
 
 
-class Dealing(NamedTuple):
+class GroupPermutation(NamedTuple):
     """What dealing found of a bias type.
 
     Attributes:
@@ -48,12 +48,12 @@ class Dealing(NamedTuple):
         exact: whether these are all.
     """
 
-    found: Mapping[str, Dealt]
+    found: Mapping[str, PermutedGroups]
     tried: int
     exact: bool
 
 
-def deal(scores: TermScores, threshold: float, most: int, seed: int) -> Dealing | None:
+def permute_groups(scores: TermScores, threshold: float, most: int, seed: int) -> GroupPermutation | None:
     """Deals the terms of a bias type anew into groups of the same sizes.
 
     Args:
@@ -66,28 +66,28 @@ def deal(scores: TermScores, threshold: float, most: int, seed: int) -> Dealing 
         None where there is nothing to deal: groups of one term each, and intersections.
     """
     sizes = np.bincount(scores.group_of)
-    if sizes.max() < 2 or JOIN in scores.bias_type:
+    if sizes.max() < 2 or GROUP_SEPARATOR in scores.bias_type:
         return None
     count = factorial(int(sizes.sum())) // prod(factorial(int(size)) for size in sizes)
-    exact = count <= MOST_TRIED
-    dealings = all_dealings(sizes) if exact else drawn_dealings(scores.group_of, most, seed)
-    measured = distances(scores, scores.group_of[None], threshold)
-    size = max(1, AT_ONCE // (len(scores.sums) * len(sizes)))
+    exact = count <= MOST_GROUP_PERMUTATIONS
+    dealings = all_permutations(sizes) if exact else drawn_permutations(scores.group_of, most, seed)
+    measured = permuted_distances(scores, scores.group_of[None], threshold)
+    size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
     totals, at_least, tried = dict.fromkeys(measured, 0.0), dict.fromkeys(measured, 0), 0
     for some in together(dealings, size):
         tried += len(some)
-        for name, values in distances(scores, some, threshold).items():
+        for name, values in permuted_distances(scores, some, threshold).items():
             totals[name] += float(values.sum())
             at_least[name] += int(np.count_nonzero(values >= measured[name][0] - TOLERANCE))
     more = 0 if exact else 1
     found = {
-        name: Dealt(float(value[0]), totals[name] / tried, (at_least[name] + more) / (tried + more))
+        name: PermutedGroups(float(value[0]), totals[name] / tried, (at_least[name] + more) / (tried + more))
         for name, value in measured.items()
     }
-    return Dealing(found, tried, exact)
+    return GroupPermutation(found, tried, exact)
 
 
-def all_dealings(sizes: IntArray) -> Iterator[IntArray]:
+def all_permutations(sizes: IntArray) -> Iterator[IntArray]:
     """Yields every way to divide terms into groups of some sizes: the group of each term."""
 
     def divide(free: tuple[int, ...], group: int, dealt: IntArray) -> Iterator[IntArray]:
@@ -102,7 +102,7 @@ def all_dealings(sizes: IntArray) -> Iterator[IntArray]:
     yield from divide(tuple(range(int(sizes.sum()))), 0, np.zeros(int(sizes.sum()), dtype=np.int64))
 
 
-def drawn_dealings(group_of: IntArray, count: int, seed: int) -> Iterator[IntArray]:
+def drawn_permutations(group_of: IntArray, count: int, seed: int) -> Iterator[IntArray]:
     """Yields random ways to divide terms into groups."""
     random = np.random.default_rng(seed)
     yield from (random.permutation(group_of) for _ in range(count))
@@ -120,7 +120,7 @@ def together(dealings: Iterator[IntArray], size: int) -> Iterator[IntArray]:
         yield np.stack(waiting)
 
 
-def distances(scores: TermScores, dealings: IntArray, threshold: float) -> dict[str, FloatArray]:
+def permuted_distances(scores: TermScores, dealings: IntArray, threshold: float) -> dict[str, FloatArray]:
     """Returns how far groups are apart in dealings, shape (dealings,), by the names in `Dealing`."""
     count = int(scores.group_of.max()) + 1
     members = np.asarray(dealings[:, :, None] == np.arange(count), dtype=np.float64)
@@ -128,8 +128,8 @@ def distances(scores: TermScores, dealings: IntArray, threshold: float) -> dict[
         np.moveaxis(np.tensordot(each, members, axes=(1, 1)), 1, 0) for each in (scores.sums, scores.counts)
     )
     in_cases, pooled = ratio(sums, counts), ratio(sums.sum(axis=1), counts.sum(axis=1))
-    mean, largest = (each.round(DECIMALS) for each in between(in_cases))
-    mean_pooled, largest_pooled = between(pooled)
+    mean, largest = (each.round(DISTANCE_DECIMALS) for each in group_ranges(in_cases))
+    mean_pooled, largest_pooled = group_ranges(pooled)
     compared = ~np.isnan(mean)
     cases = compared.sum(axis=1)
     return {
@@ -142,7 +142,7 @@ def distances(scores: TermScores, dealings: IntArray, threshold: float) -> dict[
     }
 
 
-def between(groups: FloatArray) -> tuple[FloatArray, FloatArray]:
+def group_ranges(groups: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Returns mean and largest difference of two groups, NaN where there are no two; arrays of shape (..., groups)."""
     total, count, largest = (np.zeros(groups.shape[:-1]) for _ in range(3))
     for one, other in combinations(range(groups.shape[-1]), 2):

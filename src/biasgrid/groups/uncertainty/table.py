@@ -9,25 +9,24 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.measure import CURVE, Asked, all_asked
-from biasgrid.groups.modes import ALL_CASES, EACH_CASE
+from biasgrid.groups.combinations import ALL_CASES, EACH_CASE, MAIN_SCORES
 from biasgrid.groups.records import Records
-from biasgrid.groups.scores import Scored, score_records
-from biasgrid.groups.uncertainty.differences import differences
+from biasgrid.groups.scores import ScoredRecords, score_records
+from biasgrid.groups.tables import CURVE, RequestedComparison, requested_comparisons
+from biasgrid.groups.uncertainty.differences import difference_rows
 from biasgrid.groups.uncertainty.matrix import scores_of_terms
-from biasgrid.groups.uncertainty.permutation import Dealing, deal
+from biasgrid.groups.uncertainty.permutation import GroupPermutation, permute_groups
 from biasgrid.groups.uncertainty.scores import cases_over_clusters, failures_over_clusters, scores_over_clusters
-from biasgrid.stats.cell import Settings
 from biasgrid.stats.clusters import clusters_of_templates
-from biasgrid.tables.metric import written_options
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.metric import options_text
 from biasgrid.tables.statistics import ROW
 
 WITH_NULL = ("bias_type", "measure", "options")
 
 
 def statistics_of_groups(
-    records: Records, asked: Sequence[Mapping[str, Any]] | None, threshold: float, settings: Settings
+    records: Records, asked: Sequence[Mapping[str, Any]] | None, threshold: float, settings: StatisticsSettings
 ) -> pl.DataFrame:
     """Says how sure the measures of groups are, and compares each pair of groups with its sign.
 
@@ -42,8 +41,8 @@ def statistics_of_groups(
         distances and failure rates what arbitrary sets of the terms would give (`null_mean`, and over subjects p).
     """
     sort = records.outputs.sort
-    main = Asked(MAIN_SCORES[sort], None, "absolute", "pairwise")
-    chosen = all_asked(sort) if asked is None else [Asked(**each) for each in asked]
+    main = RequestedComparison(MAIN_SCORES[sort], None, "absolute", "pairwise")
+    chosen = requested_comparisons(sort) if asked is None else [RequestedComparison(**each) for each in asked]
     wanted = list(dict.fromkeys([*chosen, main]))
     cluster = clusters_of_templates(records.template, settings.clusters)
     scored = {key: score_records(records, *key) for key in dict.fromkeys(each[:2] for each in wanted)}
@@ -54,12 +53,12 @@ def statistics_of_groups(
     tables += [compared_at(rates, threshold) for rates in curve]
     signed, dealt = of_main_score(scored[main[:2]], cluster, threshold, settings)
     known = pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
-    return pl.concat([with_null_means(known, dealt), *signed, dealt], how="diagonal_relaxed")
+    return pl.concat([add_null_means(known, dealt), *signed, dealt], how="diagonal_relaxed")
 
 
 def compared_at(rates: pl.DataFrame, threshold: float) -> pl.DataFrame:
     """Returns failure rates of which those at a threshold alone are what models are compared by."""
-    is_chosen = pl.col("options").str.ends_with(written_options(threshold=float(threshold)))
+    is_chosen = pl.col("options").str.ends_with(options_text(threshold=float(threshold)))
     return rates.with_columns(without=pl.when(is_chosen).then("without"))
 
 
@@ -71,38 +70,38 @@ def cluster_lookup(records: Records, cluster: IntArray) -> Any:
 
 
 def of_main_score(
-    scored: Scored, cluster: IntArray, threshold: float, settings: Settings
+    scored: ScoredRecords, cluster: IntArray, threshold: float, settings: StatisticsSettings
 ) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """Returns the signed differences of the main score, and what dealing terms anew says of its distances."""
     signed, dealt = [], [pl.DataFrame(schema=dict.fromkeys(WITH_NULL, pl.String) | {"null_mean": pl.Float64})]
     for scores in scores_of_terms(scored.records, scored.values, cluster):
-        options = written_options(score=scored.score, mode=EACH_CASE)
-        rows = differences(scores, settings)
+        options = options_text(score=scored.score, mode=EACH_CASE)
+        rows = difference_rows(scores, settings)
         signed.append(rows.with_columns(measure=pl.lit("difference"), options=pl.lit(options)))
-        dealing = deal(scores, threshold, settings.permutations, settings.seed)
+        dealing = permute_groups(scores, threshold, settings.permutations, settings.seed)
         if dealing is not None:
-            rows_of = rows_of_dealing(scored.score, dealing, threshold)
+            rows_of = permutation_rows(scored.score, dealing, threshold)
             clusters, n = int(scores.cluster.max()) + 1, len(scores.cluster)
             names = {"bias_type": scores.bias_type, "generalises_to": "subjects", "clusters": clusters, "n": n}
             dealt.append(pl.DataFrame([{**names, **row} for row in rows_of]))
     return signed, pl.concat(dealt, how="diagonal_relaxed")
 
 
-def rows_of_dealing(score: str, dealing: Dealing, threshold: float) -> Iterator[dict[str, Any]]:
+def permutation_rows(score: str, dealing: GroupPermutation, threshold: float) -> Iterator[dict[str, Any]]:
     """Yields measure, options, value, noise floor and p of what dealing found."""
     method = f"dealing ({'exact' if dealing.exact else dealing.tried})"
     for name, found in dealing.found.items():
         kind, _, where = name.partition(" ")
         if kind == "fails":
-            options = written_options(difference=where.removeprefix("by "), threshold=float(threshold))
+            options = options_text(difference=where.removeprefix("by "), threshold=float(threshold))
         else:
             mode = EACH_CASE if where else ALL_CASES
-            options = written_options(score=score, distance="absolute", comparison=kind, mode=mode)
+            options = options_text(score=score, distance="absolute", comparison=kind, mode=mode)
         measure = "failure_rate" if kind == "fails" else "distance"
         yield {"measure": measure, "options": options, **found._asdict(), "method": method}
 
 
-def with_null_means(rows: pl.DataFrame, dealt: pl.DataFrame) -> pl.DataFrame:
+def add_null_means(rows: pl.DataFrame, dealt: pl.DataFrame) -> pl.DataFrame:
     """Adds the noise floors that dealing found to the rows of whole bias types over templates."""
     null_means = dealt.select(*WITH_NULL, "null_mean")
     joined = rows.join(null_means, on=list(WITH_NULL), how="left", maintain_order="left")

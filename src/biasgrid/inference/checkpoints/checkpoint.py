@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import UserError, first_few
 from biasgrid.base.files import read_made
-from biasgrid.inference.checkpoints.files import chat_template_of, end_tokens, names_in
-from biasgrid.inference.checkpoints.unread import quantisation
+from biasgrid.inference.checkpoints.files import chat_template_of, end_tokens_of_checkpoint, file_names
+from biasgrid.inference.checkpoints.unsupported import quantisation
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-NUMBER = re.compile(r"\d+")
+DIGITS = re.compile(r"\d+")
 LAYER = re.compile(r"\.\d+\.")
 
 
@@ -41,7 +41,7 @@ def name_of(record: Mapping[str, Any]) -> str:
     return str(record["checkpoint"] or record["folder"] or "the config")
 
 
-def files_of(record: Mapping[str, Any]) -> dict[str, str]:
+def recorded_files(record: Mapping[str, Any]) -> dict[str, str]:
     """Returns the digests of all recorded files, by their names in the checkpoint's folder."""
     return {**record["files"], **record.get("other_files", {})}
 
@@ -56,7 +56,7 @@ def folder_of(record: Mapping[str, Any]) -> Path:
         raise ModelError("the model has no checkpoint")
     is_local = record["checkpoint"] is None
     folder = Path(record["folder"]) if is_local else cached_folder(record)
-    gone = [name for name in files_of(record) if folder is None or not (folder / name).is_file()]
+    gone = [name for name in recorded_files(record) if folder is None or not (folder / name).is_file()]
     if folder is None or gone:
         place = "it" if is_local else "this machine's cache of the hub, which HF_HOME sets,"
         raise ModelError(
@@ -73,14 +73,17 @@ def cached_folder(record: Mapping[str, Any]) -> Path | None:
 
     try:
         folder = snapshot_download(
-            record["checkpoint"], revision=record["revision"], allow_patterns=[*files_of(record)], local_files_only=True
+            record["checkpoint"],
+            revision=record["revision"],
+            allow_patterns=[*recorded_files(record)],
+            local_files_only=True,
         )
     except LocalEntryNotFoundError:
         return None
     return Path(folder)
 
 
-def load_tokenizer(record: Mapping[str, Any]) -> PreTrainedTokenizerFast:
+def load_recorded_tokenizer(record: Mapping[str, Any]) -> PreTrainedTokenizerFast:
     """Loads the tokenizer of a recorded checkpoint.
 
     Raises:
@@ -131,7 +134,7 @@ def check_content(record: Mapping[str, Any], folder: Path) -> None:
     Raises:
         ModelError: with the files that have changed.
     """
-    changed = [name for name, digest in files_of(record).items() if digest_file(folder / name) != digest]
+    changed = [name for name, digest in recorded_files(record).items() if digest_file(folder / name) != digest]
     if changed:
         raise ModelError(
             f"{name_of(record)}: {', '.join(changed)} changed since the model's record was made; expected the same "
@@ -148,7 +151,7 @@ def digest_file(*paths: Path) -> str:
     return digest.hexdigest()
 
 
-def load_model(record: Mapping[str, Any], task: str, loader: str, device: torch.device) -> PreTrainedModel:
+def load_recorded_model(record: Mapping[str, Any], task: str, loader: str, device: torch.device) -> PreTrainedModel:
     """Loads a recorded checkpoint in float32, ready for inference.
 
     Args:
@@ -164,10 +167,10 @@ def load_model(record: Mapping[str, Any], task: str, loader: str, device: torch.
     import transformers
 
     name, folder = name_of(record), checked_folder(record)
-    if quantised := quantisation(name, names_in(folder), folder):
+    if quantised := quantisation(name, file_names(folder), folder):
         raise ModelError(f"{name} {quantised.problem}; expected {quantised.expected}")
     # Of what a checkpoint suggests nothing else is taken, nor looked at: its ways to draw are not the config's.
-    ends = transformers.GenerationConfig(eos_token_id=end_tokens(name, folder) or None)
+    ends = transformers.GenerationConfig(eos_token_id=end_tokens_of_checkpoint(name, folder) or None)
     with refusals(name), without_load_report():
         model, info = getattr(transformers, loader).from_pretrained(
             folder,
@@ -203,14 +206,14 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
         ModelError: with the first contradictions.
     """
     # Layers are numbered: of two tensors that differ in a number only, either both are there or none.
-    in_both = {NUMBER.sub("N", tensor) for tensor in tensors - set(info["missing_keys"])}
+    in_both = {DIGITS.sub("N", tensor) for tensor in tensors - set(info["missing_keys"])}
     problems = [
         *(
             f"{tensor} is {shape(found)}, not {shape(wanted)}"
             for tensor, found, wanted in sorted(info["mismatched_keys"])
             if tensor in tensors
         ),
-        *(f"{tensor} is missing" for tensor in sorted(info["missing_keys"]) if NUMBER.sub("N", tensor) in in_both),
+        *(f"{tensor} is missing" for tensor in sorted(info["missing_keys"]) if DIGITS.sub("N", tensor) in in_both),
         *(f"{tensor} is left over" for tensor in left_over(tensors, info["unexpected_keys"])),
     ]
     if problems:
@@ -228,17 +231,17 @@ def left_over(tensors: set[str], unexpected: Iterable[str]) -> list[str]:
         tensors: names of the model's tensors.
         unexpected: names of the tensors that the file has and the model has not.
     """
-    in_model = {NUMBER.sub("N", tensor) for tensor in tensors}
-    layered = {part_of(tensor) for tensor in tensors if LAYER.search(tensor)}
-    without_layers = {part_of(tensor) for tensor in tensors} - layered
+    in_model = {DIGITS.sub("N", tensor) for tensor in tensors}
+    layered = {model_part(tensor) for tensor in tensors if LAYER.search(tensor)}
+    without_layers = {model_part(tensor) for tensor in tensors} - layered
     return [
         tensor
         for tensor in sorted(unexpected)
-        if NUMBER.sub("N", tensor) in in_model or (LAYER.search(tensor) and part_of(tensor) in without_layers)
+        if DIGITS.sub("N", tensor) in in_model or (LAYER.search(tensor) and model_part(tensor) in without_layers)
     ]
 
 
-def part_of(tensor: str) -> str:
+def model_part(tensor: str) -> str:
     """Returns the part of a model that a tensor belongs to, such as `bert` or `cls`."""
     return tensor.split(".")[0]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from biasgrid.inference.checkpoints.unread import Problem
+from biasgrid.inference.checkpoints.unsupported import FolderProblem
 
 SEVERAL = "multi_label_classification"
 ACTIVATIONS = {SEVERAL: "sigmoid", "single_label_classification": "softmax"}
 """What makes probabilities of the outputs of a classifier, by its `problem_type`."""
-NUMBER = "regression"
+REGRESSION = "regression"
 
 
 def class_problems(
     config: dict[str, Any], classes: Collection[str], scored: Collection[str], activation: str | None
-) -> Iterator[Problem]:
+) -> Iterator[FolderProblem]:
     """Yields that a classifier's classes are called otherwise, or are of another kind.
 
     Args:
@@ -33,37 +33,37 @@ def class_problems(
     there = [str(name) for name in named.values()] if isinstance(named, dict) else []
     if classes and sorted(name.casefold() for name in there) != sorted(name.casefold() for name in classes):
         expected = "the same names, in any order: see `id2label` in its config.json and `labels` of the model"
-        yield Problem(f"holds a classifier of the classes {there}, not {list(classes)}", expected)
+        yield FolderProblem(f"holds a classifier of the classes {there}, not {list(classes)}", expected)
     known = {name.casefold() for name in there}
     if missing := [name for name in scored if name.casefold() not in known]:
         expected = "names of `id2label` in its config.json in `scorer.labels` of the model"
-        yield Problem(f"holds a classifier of the classes {there}, without {missing}", expected)
+        yield FolderProblem(f"holds a classifier of the classes {there}, without {missing}", expected)
 
 
-def class_problem(kind: str | None) -> Problem | None:
+def class_problem(kind: str | None) -> FolderProblem | None:
     """Returns that a model does not give a text exactly one of its classes."""
-    if kind == NUMBER:
-        return Problem("gives a text a number (problem_type: regression)", "a classifier")
+    if kind == REGRESSION:
+        return FolderProblem("gives a text a number (problem_type: regression)", "a classifier")
     if kind == SEVERAL:
-        return Problem(f"gives a text any number of its classes (problem_type: {SEVERAL})", "exactly one")
+        return FolderProblem(f"gives a text any number of its classes (problem_type: {SEVERAL})", "exactly one")
     return None
 
 
-def activation_problem(kind: str | None, activation: str | None) -> Problem | None:
+def activation_problem(kind: str | None, activation: str | None) -> FolderProblem | None:
     """Returns that a scorer's outputs are not made for an activation.
 
     Args:
         kind: the checkpoint's `problem_type`.
         activation: `softmax`, `sigmoid`, or None where the checkpoint decides.
     """
-    if kind == NUMBER:
-        return Problem(
+    if kind == REGRESSION:
+        return FolderProblem(
             "gives a text a number (problem_type: regression)", "a classifier, whose scores are probabilities"
         )
     right = ACTIVATIONS.get(str(kind))
     if activation and right and activation != right:
         problem = f"holds a classifier whose problem_type is {kind}, which `activation: {activation}` contradicts"
-        return Problem(problem, f"`activation: {right}` of `scorer`, or none: the checkpoint says it itself")
+        return FolderProblem(problem, f"`activation: {right}` of `scorer`, or none: the checkpoint says it itself")
     return None
 
 

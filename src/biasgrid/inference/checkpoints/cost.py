@@ -10,12 +10,12 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import UserError
-from biasgrid.inference.checkpoints.files import CONFIG, read_json
+from biasgrid.inference.checkpoints.files import CONFIG, read_checkpoint_json
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-WORD = re.compile(r"\w+|[^\w\s]")
+WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 
 
 def parameters(folder: Path) -> int | None:
@@ -34,7 +34,7 @@ def parameters(folder: Path) -> int | None:
 
     count = 0
     try:
-        config = read_json(str(folder), folder / CONFIG)
+        config = read_checkpoint_json(str(folder), folder / CONFIG)
         for file in sorted(folder.glob("model*.safetensors")):
             with safe_open(file, framework="numpy") as tensors:
                 shapes = {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118
@@ -72,7 +72,7 @@ def load_backend(file: Path) -> Tokenizer | None:
     return backend
 
 
-class Text(NamedTuple):
+class RequestText(NamedTuple):
     """What an instance asks.
 
     Attributes:
@@ -86,7 +86,7 @@ class Text(NamedTuple):
     words: Sequence[str]
 
 
-def tokens_per_instance(backend: Tokenizer, texts: Sequence[Text], joined: bool) -> float:
+def tokens_per_instance(backend: Tokenizer, texts: Sequence[RequestText], joined: bool) -> float:
     """Returns the mean number of tokens of all inputs of an instance, special tokens included.
 
     Args:
@@ -119,15 +119,15 @@ def tokens_of_inputs(length: int, words: Sequence[Sequence[int]]) -> int:
     return sum(length + size - 1 for _, size in inputs) or length
 
 
-def words_per_instance(texts: Sequence[Text], joined: bool) -> float:
+def words_per_instance(texts: Sequence[RequestText], joined: bool) -> float:
     """Estimates `tokens_per_instance` without a tokenizer: each word and each mark counts as a token.
 
     BERT and its kin put two tokens around a text and three around a pair. Each instance counts as one input.
     """
     special = (3 if is_pair(text, joined) else 2 for text in texts)
-    return fmean(len(WORD.findall(f"{text.context} {text.question}")) for text in texts) + fmean(special)
+    return fmean(len(WORD_OR_MARK.findall(f"{text.context} {text.question}")) for text in texts) + fmean(special)
 
 
-def is_pair(text: Text, joined: bool) -> bool:
+def is_pair(text: RequestText, joined: bool) -> bool:
     """Says whether a model reads two texts."""
     return bool(text.context) and not joined

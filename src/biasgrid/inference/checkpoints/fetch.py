@@ -20,15 +20,15 @@ from biasgrid.inference.checkpoints.files import (
     TOKENIZER_FILES,
     VOCABULARIES,
     chat_template_of,
+    file_names,
     generation_keys,
     matching,
-    names_in,
     others_among,
-    read_json,
+    read_checkpoint_json,
     weights_among,
     without_weights,
 )
-from biasgrid.inference.checkpoints.unread import ADAPTERS, other_tokenizer, other_weights, unread_files
+from biasgrid.inference.checkpoints.unsupported import ADAPTERS, other_tokenizer, other_weights, unsupported_files
 
 
 def make_record(
@@ -72,12 +72,12 @@ def make_record(
     looked_at = (*wanted, *OTHER_FILES, *ADAPTERS[:1])
     if checkpoint is None:
         path = existing_folder(name)
-        names = names_in(path)
+        names = file_names(path)
     else:
         # Takes longer to import than a folder's files take to read.
-        from biasgrid.inference.checkpoints.hub import download, list_files, verify
+        from biasgrid.inference.checkpoints.hub import download_checkpoint, list_files, verify
 
-        path = download(checkpoint, commit or revision, looked_at)
+        path = download_checkpoint(checkpoint, commit or revision, looked_at)
         names = list_files(checkpoint, path)
     # A tokenizer is the same with an adapter.
     check_all_read(name, names if weights else (), path, allow_remote_code)
@@ -87,7 +87,7 @@ def make_record(
     files, others = sorted([*matching(names, wanted), *weight_files]), others_among(names)
     if checkpoint is not None:
         if weight_files or others:
-            download(checkpoint, path.name, [*weight_files, *others])
+            download_checkpoint(checkpoint, path.name, [*weight_files, *others])
         verify(checkpoint, path.name, [*files, *others])
     if weights:
         check_weights(name, path, weight_files)
@@ -98,8 +98,8 @@ def make_record(
         "requested": revision,
         "revision": None if checkpoint is None else path.name,
         "files": digests,
-        "weights": digest_of(digests[file] for file in weight_files) if weights else None,
-        "tokenizer": digest_of(digests[file] for file in matching(files, TOKENIZER_FILES)),
+        "weights": digest_of_digests(digests[file] for file in weight_files) if weights else None,
+        "tokenizer": digest_of_digests(digests[file] for file in matching(files, TOKENIZER_FILES)),
         "allow_remote_code": allow_remote_code,
         "training": None if training is None else dict(training),
         **template_digest(name, path),
@@ -159,7 +159,7 @@ def check_all_read(name: str, names: Collection[str], path: Path, allow_remote_c
     Raises:
         ModelError: with the first of them, and what to do.
     """
-    for problem, expected in unread_files(name, names, path, allow_remote_code):
+    for problem, expected in unsupported_files(name, names, path, allow_remote_code):
         raise ModelError(f"{name} {problem}; expected {expected}")
 
 
@@ -197,12 +197,12 @@ def choose_weights(name: str, names: Iterable[str], allow_pickle: bool) -> list[
 
 def check_weights(name: str, path: Path, weight_files: Collection[str]) -> None:
     """Refuses weights that lead to files which are not fetched and digested, and might be pickles."""
-    if "transformers_weights" in read_json(name, path / CONFIG):
+    if "transformers_weights" in read_checkpoint_json(name, path / CONFIG):
         raise ModelError(
             f"{name}: config.json names its weights itself (transformers_weights); expected {SAFE_WEIGHTS[0]}"
         )
     for index in matching(weight_files, ["*.index.json"]):
-        named = set(strings(read_json(name, path / index).get("weight_map", {})))
+        named = set(strings(read_checkpoint_json(name, path / index).get("weight_map", {})))
         if not named or not named.issubset(weight_files):
             wrong = ", ".join(sorted(named.difference(weight_files))) or "no files"
             expected = ", ".join(sorted(set(weight_files) - {index})) or "files of weights beside it"
@@ -214,7 +214,7 @@ def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
 
     Its files name such code under `auto_map`. It is needed for model types and tokenizers that transformers lacks.
     """
-    config, tokenizer = read_json(name, path / CONFIG), read_json(name, path / TOKENIZER_CONFIG)
+    config, tokenizer = read_checkpoint_json(name, path / CONFIG), read_checkpoint_json(name, path / TOKENIZER_CONFIG)
     codes = [config.get("auto_map") if weights else None, tokenizer.get("auto_map")]
     if not any(codes):
         return
@@ -253,6 +253,6 @@ def strings(value: Any) -> Iterable[str]:
     return [word for part in parts for word in strings(part)]
 
 
-def digest_of(digests: Iterable[str]) -> str:
+def digest_of_digests(digests: Iterable[str]) -> str:
     """Returns one SHA-256 of the sorted digests of several files, one a line."""
     return sha256("\n".join(sorted(digests)).encode()).hexdigest()

@@ -39,7 +39,7 @@ def matching(names: Iterable[str], patterns: Iterable[str]) -> list[str]:
     return sorted(name for name in names if "/" not in name and any(fnmatchcase(name, one) for one in patterns))
 
 
-def names_in(folder: str | Path) -> list[str]:
+def file_names(folder: str | Path) -> list[str]:
     """Returns the names of the files in a folder, none where it is missing; those of modules with their folders."""
     found = [*Path(folder).glob("*"), *Path(folder).glob(OF_MODULES)]
     return [path.relative_to(folder).as_posix() for path in found if path.is_file()]
@@ -72,13 +72,13 @@ def files_that_count(folder: str | Path, weights: bool, allow_pickle: bool, allo
         allow_pickle: whether weights may be pickled files.
         allow_remote_code: whether code that comes with the checkpoint may be run.
     """
-    names = names_in(folder)
+    names = file_names(folder)
     counting = [*matching(names, without_weights(allow_remote_code)), *others_among(names)]
     counting += weights_among(names, allow_pickle) if weights else []
     return sorted(str(Path(folder, name)) for name in counting)
 
 
-def read_json(name: str, path: Path) -> dict[str, Any]:
+def read_checkpoint_json(name: str, path: Path) -> dict[str, Any]:
     """Reads a file of a checkpoint, empty where there is none or it holds no object.
 
     Raises:
@@ -102,18 +102,20 @@ def chat_template_of(name: str, folder: Path) -> Any:
     file = folder / CHAT_TEMPLATE
     if file.exists():
         return file.read_text("utf-8")
-    templates = (read_json(name, folder / each).get(CHAT_KEY) for each in (TOKENIZER_CONFIG, *PROCESSOR_TEMPLATES))
+    templates = (
+        read_checkpoint_json(name, folder / each).get(CHAT_KEY) for each in (TOKENIZER_CONFIG, *PROCESSOR_TEMPLATES)
+    )
     return next(filter(None, templates), None)
 
 
-def end_tokens(name: str, folder: Path) -> list[int]:
+def end_tokens_of_checkpoint(name: str, folder: Path) -> list[int]:
     """Returns the tokens that end a text, by a checkpoint's generation_config.json or, without one, its config.json.
 
     Raises:
         UserError: the file is not JSON, or names other things than tokens.
     """
     file = folder / GENERATION_CONFIG
-    config = read_json(name, file if file.exists() else folder / CONFIG)
+    config = read_checkpoint_json(name, file if file.exists() else folder / CONFIG)
     of_text = config.get("text_config")
     named = config.get(END_KEY, of_text.get(END_KEY) if isinstance(of_text, dict) else None)
     tokens = named if isinstance(named, list) else [] if named is None else [named]
@@ -128,7 +130,7 @@ def generation_keys(name: str, folder: Path) -> dict[str, Any]:
     Raises:
         UserError: the file is not JSON.
     """
-    config = read_json(name, folder / GENERATION_CONFIG)
+    config = read_checkpoint_json(name, folder / GENERATION_CONFIG)
     kept = {key: value for key, value in config.items() if key not in OF_NO_TEXT}
     if not kept:
         return {}

@@ -24,16 +24,16 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]
 )
 
 from biasgrid.base.addresses import prepare_proxies
-from biasgrid.base.files import explained
+from biasgrid.base.files import explain_refusal
 from biasgrid.inference.checkpoints.checkpoint import ModelError, first_line
-from biasgrid.inference.checkpoints.files import names_in
+from biasgrid.inference.checkpoints.files import file_names
 
 logger = logging.getLogger(__name__)
 
 FAILURES = (HTTPError, OSError, HFValidationError, XetDownloadError)
 
 
-def download(checkpoint: str, revision: str | None, patterns: Collection[str]) -> Path:
+def download_checkpoint(checkpoint: str, revision: str | None, patterns: Collection[str]) -> Path:
     """Downloads files of a repository, but for those that are in the cache; connections that break are taken up again.
 
     Args:
@@ -47,7 +47,7 @@ def download(checkpoint: str, revision: str | None, patterns: Collection[str]) -
     Raises:
         ModelError: they cannot be downloaded.
     """
-    with worded(checkpoint, revision):
+    with explain_failures(checkpoint, revision):
         nested = any("/" in pattern for pattern in patterns)
         ignored = None if nested else ["*/*"]
         folder = snapshot_download(
@@ -61,7 +61,7 @@ def list_files(checkpoint: str, folder: Path) -> list[str]:
     try:
         return [file.path for file in get_cached_repo_tree(checkpoint, revision=folder.name)]
     except CachedRepoTreeNotFoundError:
-        return names_in(folder)
+        return file_names(folder)
 
 
 def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
@@ -75,7 +75,7 @@ def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
     if is_offline_mode():
         logger.warning("%s: taken from the cache as it is, because HF_HUB_OFFLINE is set", checkpoint)
         return
-    with worded(checkpoint, commit):
+    with explain_failures(checkpoint, commit):
         found = HfApi().verify_repo_checksums(checkpoint, revision=commit)
     wrong = [mismatch for mismatch in found.mismatches if mismatch["path"] in names]
     for mismatch in wrong:
@@ -98,20 +98,20 @@ def remove(path: Path) -> None:
 
 
 @contextmanager
-def worded(checkpoint: str, revision: str | None) -> Iterator[None]:
+def explain_failures(checkpoint: str, revision: str | None) -> Iterator[None]:
     """Puts into words for users why files cannot be downloaded."""
     prepare_proxies()
-    with explained(HF_HUB_CACHE, "set HF_HOME to a folder that can be written to"):
+    with explain_refusal(HF_HUB_CACHE, "set HF_HOME to a folder that can be written to"):
         try:
             yield
         except FAILURES as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             which = f"{checkpoint} at revision {revision or 'main'}"
-            raise ModelError(f"{which} cannot be fetched: {refusal(error)}") from error
+            raise ModelError(f"{which} cannot be fetched: {refusal_text(error)}") from error
 
 
-def refusal(error: Exception) -> str:
+def refusal_text(error: Exception) -> str:
     """Words what the hub, or the way to it, has refused, and what to do about it."""
     cause = error.__cause__ if isinstance(error, LocalEntryNotFoundError) and error.__cause__ else error
     login = "log in with `hf auth login`, or set HF_TOKEN"

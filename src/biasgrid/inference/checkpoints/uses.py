@@ -53,14 +53,14 @@ ADVICE = {
 
 def use_of(config: Mapping[str, Any]) -> Use | None:
     """Returns what a checkpoint is for by its config.json; None where no back end asks such a model."""
-    names = class_names(config)
+    names = architecture_names(config)
     if any(name.endswith(WITH_PICTURES) for name in names) and any(config.get(part) for part in TEXT_PARTS):
         return SERVED
     known = (use for name in names if name not in ADVICE for use in USES if name.endswith(use.classes))
     return next(known, None)
 
 
-def class_names(config: Mapping[str, Any]) -> list[str]:
+def architecture_names(config: Mapping[str, Any]) -> list[str]:
     """Returns the names of the classes of a model that its config.json has."""
     named = config.get("architectures")
     return [str(name) for name in named] if isinstance(named, list) else []
@@ -68,7 +68,7 @@ def class_names(config: Mapping[str, Any]) -> list[str]:
 
 def advice_of(config: Mapping[str, Any]) -> str:
     """Says what to do with a checkpoint that is for no back end."""
-    names = class_names(config)
+    names = architecture_names(config)
     found = [f"{name} {advice}" for name in names for ending, advice in ADVICE.items() if name.endswith(ending)]
     ends = ", ".join(end for use in USES for end in use.classes)
     known = f"expected a class that ends in one of {ends}; or name the model in a config, with its `task`"

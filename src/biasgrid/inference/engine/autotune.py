@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from filelock import FileLock
 from torch.nn import functional
 
-from biasgrid.inference.engine.findings import PROCESSOR, kept
+from biasgrid.base.files import write_text
 from biasgrid.inference.engine.hardware import choose_precision, linear, one_dnn_computes
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
 
 logger = logging.getLogger(__name__)
 
@@ -33,13 +36,13 @@ GPU_BYTES_PER_TOKEN = 2**20
 """Of all memory, so that the model and logits over a vocabulary of 250,000 entries have room beside them."""
 
 
-def tokens_of_batch(settings: Settings, device: torch.device) -> int:
+def tokens_of_batch(settings: InferenceSettings, device: torch.device) -> int:
     """Returns how many tokens a batch may have; of `auto` what the device says, and of a resumed shard what it had."""
     if settings.token_budget != "auto":
         return settings.token_budget
     folder = settings.kept_of_shard
     file = None if folder is None else folder / "batches.json"
-    budget = int(kept(file, lambda: {"token_budget": budget_of(device)})["token_budget"])
+    budget = int(find_once(file, lambda: {"token_budget": budget_of(device)})["token_budget"])
     logger.info("a batch has up to %s tokens (token_budget: auto)", f"{budget:,}")
     return budget
 
@@ -73,8 +76,8 @@ def processor_of(device: torch.device) -> str:
     return " ".join([names[0] if names else platform.processor(), f"({', '.join(capabilities)})"])
 
 
-def kept_fit(
-    model: PreTrainedModel, settings: Settings, find: Callable[[str], dict[str, Any]] | None = None
+def kept_tuning(
+    model: PreTrainedModel, settings: InferenceSettings, find: Callable[[str], dict[str, Any]] | None = None
 ) -> dict[str, Any]:
     """Returns what fits a float32 model on this processor, found by the first shard of the cell that asks.
 
@@ -85,11 +88,11 @@ def kept_fit(
     """
     auto = choose_precision("auto", model.device)
     folder = settings.kept
-    file = None if folder is None else folder / name_of_fit(model.device, model, settings.threads)
-    return kept(file, lambda: find(auto) if find else find_fit(model, auto))
+    file = None if folder is None else folder / tuning_name(model.device, model, settings.threads)
+    return find_once(file, lambda: find(auto) if find else find_tuning(model, auto))
 
 
-def name_of_fit(device: torch.device, model: PreTrainedModel, threads: int) -> str:
+def tuning_name(device: torch.device, model: PreTrainedModel, threads: int) -> str:
     """Names the file of what was found for a model on a type of processor."""
     layer = largest_layer(model)
     shape = None if layer is None else tuple(layer.weight.shape)
@@ -104,7 +107,7 @@ def largest_layer(model: torch.nn.Module) -> torch.nn.Linear | None:
 
 
 @torch.inference_mode()
-def find_fit(model: PreTrainedModel, other: str) -> dict[str, Any]:
+def find_tuning(model: PreTrainedModel, other: str) -> dict[str, Any]:
     """Times the products of a float32 model's largest layer, for some tens of milliseconds.
 
     Args:
@@ -147,3 +150,50 @@ def seconds_of(ways: dict[str, Callable[[], object]], device: torch.device) -> d
             if turn:
                 times[way].append(time.perf_counter() - before)
     return {way: min(each) for way, each in times.items()}
+
+
+PROCESSOR = "processor-"
+"""What the names of files begin with that hold what was found on a type of processor."""
+WORTH_TELLING = 2.0
+"""How many times as fast `precision: auto` must be for someone to be told."""
+
+
+def find_once(file: Path | None, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Returns what was found at the first call for a file, by whatever process.
+
+    Args:
+        file: where it is kept; None finds it anew.
+        find: finds it; what it returns can be written as JSON.
+    """
+    if file is None:
+        return find()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{file}.lock"):
+        try:
+            found: dict[str, Any] = json.loads(file.read_text())
+        except (OSError, ValueError):
+            found = find()
+            write_text(file, json.dumps(found, indent=2) + "\n")
+    return found
+
+
+def found_on_processors(answers: Path) -> Iterator[dict[str, Any]]:
+    """Yields what was found on each type of processor that has answered a cell.
+
+    Args:
+        answers: the folder of the cell's answers.
+    """
+    for file in sorted(answers.glob(f"*/{PROCESSOR}*.json")):
+        try:
+            yield json.loads(file.read_text())
+        except (OSError, ValueError):
+            continue
+
+
+def precision_note(found: dict[str, Any]) -> str:
+    """Words what `precision: auto` would do, of what was found: its speed, and the drift of the audited rows."""
+    drift = found["drift"]
+    return (
+        f"{found['auto_is_faster']} times as fast in products on {found['processor']}; the audit's probabilities would "
+        f"move by up to {drift['largest_drift']:.2g}, {drift['mean_drift']:.2g} in the mean"
+    )

@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.jobs.progress import Progress
 
 
@@ -26,23 +28,23 @@ class BackEnd(ABC):
     READS: ClassVar[Sequence[str]] = ()
 
     @classmethod
-    def decisive(cls, settings: Settings) -> dict[str, Any]:
+    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
         """Returns what decides the answers; it names the store of answers and stands in their provenance."""
         return dict(vars(cls.Choices(**settings.choices)))
 
     @classmethod
-    def facts(cls, record: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    def facts(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
         """Returns what else the provenance of the answers tells; it follows from record and settings."""
         return {}
 
     @classmethod
-    def runs_on(cls, settings: Settings) -> str:
+    def runs_on(cls, settings: InferenceSettings) -> str:
         """Names what it computes on."""
         return "cpu"
 
     @classmethod
     @abstractmethod
-    def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
         """Makes ready to answer.
 
         Args:
@@ -54,7 +56,7 @@ class BackEnd(ABC):
             ModelError: the model cannot be used for these instances.
         """
 
-    def reopen(self, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+    def reopen(self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
         """Makes ready to answer other instances of the same model, after `release`.
 
         Args:
@@ -119,9 +121,29 @@ class Opener:
         self.last: BackEnd | None = None
 
     def open(
-        self, back_end: type[BackEnd], record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame
+        self, back_end: type[BackEnd], record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
     ) -> BackEnd:
         """Makes ready to answer a shard; see `BackEnd.open` and `BackEnd.reopen`."""
         open_it = self.last.reopen if self.last else back_end.open
         self.last = open_it(record, settings, instances)
         return self.last
+
+
+def numbered_values(asked: pl.DataFrame, what: str) -> list[str]:
+    """Returns the columns of all candidates, or of all positions, from the first on."""
+    return [name for name in asked.columns if name.removeprefix(what).isdigit()]
+
+
+def lists_of(name: str, values: npt.NDArray[Any], known: npt.NDArray[np.bool_], kind: type[pl.DataType]) -> pl.Series:
+    """Puts what is known of candidates into a list for each instance.
+
+    Args:
+        name: the column's name.
+        values: shape (instances, candidates).
+        known: shape (instances, candidates), False where there is none; null stands there.
+        kind: the type of the values.
+    """
+    if not values.shape[1]:
+        return pl.Series(name, [[]] * len(values), pl.List(kind))
+    flat = pl.DataFrame({name: values.ravel(), "known": known.ravel()}, schema_overrides={name: kind})
+    return flat.select(pl.when("known").then(name)).to_series().reshape(values.shape).arr.to_list()

@@ -17,9 +17,9 @@ import torch
 from biasgrid.base.arrays import Int32Array, IntArray
 from biasgrid.base.faults import out_of_memory
 from biasgrid.inference.checkpoints.checkpoint import ModelError, first_line
-from biasgrid.inference.engine.device_rows import Batch, Fetched, moved
-from biasgrid.inference.engine.encoding import Rows
-from biasgrid.inference.engine.memory import FreedMemory
+from biasgrid.inference.engine.device_rows import Batch, Fetched, to_device
+from biasgrid.inference.engine.encoding import TokenRows
+from biasgrid.inference.engine.hardware import FreedMemory
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
@@ -31,7 +31,7 @@ class Encoded(Protocol):
     """Encoded instances; beside their rows it has what a task reads of them."""
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> TokenRows:
         """The rows' tokens."""
 
 
@@ -45,7 +45,7 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True)
-class Part:
+class BatchPart:
     """Some of the encoded instances.
 
     Attributes:
@@ -63,7 +63,7 @@ class Part:
     lengths: Int32Array
 
     @classmethod
-    def of(cls, rows: Rows, instances: IntArray) -> Part:
+    def of(cls, rows: TokenRows, instances: IntArray) -> BatchPart:
         """Finds the rows of some of the encoded instances."""
         some, owner = rows.of(instances)
         lengths = rows.lengths[some]
@@ -92,7 +92,7 @@ class Part:
 def run_part(
     back_end: Runner,
     encoded: Encoded,
-    part: Part,
+    part: BatchPart,
     token_budget: int,
     told: Callable[[int], None],
     freed: FreedMemory | None,
@@ -110,11 +110,11 @@ def run_part(
     Returns:
         What `Runner.run` returned of the rows in the part's `order`.
     """
-    rows = moved(part.rows[part.order], back_end.model.device)
+    rows = to_device(part.rows[part.order], back_end.model.device)
     instances = np.cumsum(part.is_first[part.order])
     outcomes, before = [], 0
     for begin, end in part.cuts(token_budget):
-        outcomes += run_in_pieces(back_end, encoded, Batch(rows[begin:end], int(part.lengths[begin])))
+        outcomes += run_in_parts(back_end, encoded, Batch(rows[begin:end], int(part.lengths[begin])))
         if freed:
             freed.check()
         told(int(instances[end - 1]) - before)
@@ -122,7 +122,7 @@ def run_part(
     return Fetched.of(outcomes)
 
 
-def run_in_pieces(back_end: Runner, encoded: Encoded, batch: Batch) -> list[dict[str, torch.Tensor]]:
+def run_in_parts(back_end: Runner, encoded: Encoded, batch: Batch) -> list[dict[str, torch.Tensor]]:
     """Runs a batch, in smaller ones where it does not fit into memory or is not what the model takes."""
     try:
         return [back_end.run(encoded, batch)]
@@ -131,7 +131,7 @@ def run_in_pieces(back_end: Runner, encoded: Encoded, batch: Batch) -> list[dict
         if len(pieces) < 2:
             raise
     torch.cuda.empty_cache()
-    return [outcome for piece in pieces for outcome in run_in_pieces(back_end, encoded, piece)]
+    return [outcome for piece in pieces for outcome in run_in_parts(back_end, encoded, piece)]
 
 
 def smaller_batches(batch: Batch, error: Exception) -> list[Batch]:

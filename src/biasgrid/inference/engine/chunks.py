@@ -18,7 +18,7 @@ program for the next, and many small ones cost more than few large ones. Both ke
 Encoded = TypeVar("Encoded")
 
 
-class Piece(Generic[Encoded]):
+class Chunk(Generic[Encoded]):
     """Some instances that are tokenized once, by whoever needs them first; another thread may ask beforehand."""
 
     def __init__(self, instances: pl.DataFrame, encode: Callable[[pl.DataFrame], Encoded]):
@@ -36,25 +36,25 @@ class Piece(Generic[Encoded]):
             return self.done[0]
 
 
-class Pieces(Generic[Encoded]):
+class Chunks(Generic[Encoded]):
     """What a back end was opened with, in pieces."""
 
     def __init__(self, instances: pl.DataFrame, encode: Callable[[pl.DataFrame], Encoded], device: torch.device):
         """Divides instances, whose numbers ascend, for a device; nothing is tokenized yet."""
         self.numbers: npt.NDArray[np.uint32] = instances["instance"].to_numpy()
-        self.begins = begins_of_pieces(len(instances), device)
+        self.begins = chunk_beginnings(len(instances), device)
         ends = [*self.begins[1:], len(instances)]
         slices = zip(self.begins, ends, strict=True)
-        self.pieces = [Piece(instances.slice(begin, end - begin), encode) for begin, end in slices]
+        self.pieces = [Chunk(instances.slice(begin, end - begin), encode) for begin, end in slices]
 
-    def of(self, instances: pl.DataFrame) -> tuple[Piece[Encoded], npt.NDArray[np.int64]] | None:
+    def of(self, instances: pl.DataFrame) -> tuple[Chunk[Encoded], npt.NDArray[np.int64]] | None:
         """Returns the piece that holds some instances, and their places in it; None where no single one does."""
         places = np.searchsorted(self.numbers, instances["instance"].to_numpy())
         first, last = np.searchsorted(self.begins, places[[0, -1]], side="right") - 1
         return (self.pieces[first], places - self.begins[first]) if first == last else None
 
 
-def begins_of_pieces(count: int, device: torch.device) -> list[int]:
+def chunk_beginnings(count: int, device: torch.device) -> list[int]:
     """Returns where pieces begin: all is one on a CPU, which would have to compute and tokenize at the same time."""
     begins, size = [0], FIRST
     while device.type != "cpu" and begins[-1] + size < count:

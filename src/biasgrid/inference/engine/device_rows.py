@@ -13,13 +13,13 @@ import numpy.typing as npt
 import torch
 
 from biasgrid.base.arrays import Int32Array, IntArray
-from biasgrid.inference.engine.encoding import Rows
+from biasgrid.inference.engine.encoding import TokenRows
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-def moved(values: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
+def to_device(values: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
     """Returns an array as a tensor on a device; on a GPU the copy is made while the program goes on."""
     tensor = torch.from_numpy(np.ascontiguousarray(values))
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
@@ -64,20 +64,20 @@ class DeviceRows:
     firsts: int
 
     @classmethod
-    def of(cls, rows: Rows, model: PreTrainedModel) -> DeviceRows:
+    def of(cls, rows: TokenRows, model: PreTrainedModel) -> DeviceRows:
         """Moves rows to the device of the model that is to answer them."""
         first, second, device = rows.first, rows.second, model.device
         types = None
         if first.types is not None and second.types is not None and takes_types(model):
-            types = moved(np.concatenate([first.types, second.types]), device)
+            types = to_device(np.concatenate([first.types, second.types]), device)
         begins = np.concatenate([first.begins, second.begins + len(first.ids)])
         return cls(
-            moved(np.concatenate([first.ids, second.ids]), device),
+            to_device(np.concatenate([first.ids, second.ids]), device),
             types,
-            moved(as_narrow(begins, len(first.ids) + len(second.ids)), device),
-            moved(np.concatenate([first.lengths, second.lengths]).astype(np.int32), device),
-            moved(rows.first_of, device),
-            moved(rows.second_of, device),
+            to_device(as_narrow(begins, len(first.ids) + len(second.ids)), device),
+            to_device(np.concatenate([first.lengths, second.lengths]).astype(np.int32), device),
+            to_device(rows.first_of, device),
+            to_device(rows.second_of, device),
             len(first.lengths),
         )
 

@@ -17,7 +17,14 @@ import polars as pl
 
 from biasgrid.base.arrays import Int32Array, IntArray
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.segments import AT_ONCE, Segments, joined, numbered_rows, runs, segments_of
+from biasgrid.inference.engine.segments import (
+    TEXTS_AT_ONCE,
+    TokenizedTexts,
+    join_segments,
+    numbered_rows,
+    runs,
+    segments_of,
+)
 
 if TYPE_CHECKING:
     from transformers import BatchEncoding, PreTrainedTokenizerFast
@@ -46,7 +53,9 @@ class TokenLayout:
     suffix: list[int]
     types: list[list[int]] | None
 
-    def rows(self, first: Segments, second: Segments, first_of: Int32Array, second_of: Int32Array) -> Rows:
+    def rows(
+        self, first: TokenizedTexts, second: TokenizedTexts, first_of: Int32Array, second_of: Int32Array
+    ) -> TokenRows:
         """Returns rows of two segments each, with the special tokens.
 
         Args:
@@ -56,15 +65,15 @@ class TokenLayout:
             second_of: shape (rows,), which of the second ones.
         """
         types = self.types or [[0]] * 5
-        before, behind = typed(first, types[1]), typed(second, types[3])
-        before = surrounded(before, self.prefix, self.middle, types[0], types[2])
-        behind = surrounded(behind, [], self.suffix, [], types[4])
+        before, behind = add_types(first, types[1]), add_types(second, types[3])
+        before = surround(before, self.prefix, self.middle, types[0], types[2])
+        behind = surround(behind, [], self.suffix, [], types[4])
         if self.types is None:
             before, behind = replace(before, types=None), replace(behind, types=None)
-        return Rows(before, behind, first_of, second_of)
+        return TokenRows(before, behind, first_of, second_of)
 
 
-def typed(segments: Segments, types: Sequence[int]) -> Segments:
+def add_types(segments: TokenizedTexts, types: Sequence[int]) -> TokenizedTexts:
     """Returns segments with token types, of which the last one holds for all further tokens."""
     known = np.array(each_type(types, int(segments.lengths.max(initial=1))), dtype=np.int32)
     if (known == known[0]).all():
@@ -79,9 +88,13 @@ def each_type(types: Sequence[int], count: int) -> list[int]:
     return [known[min(place, len(known) - 1)] for place in range(count)]
 
 
-def surrounded(
-    segments: Segments, before: Sequence[int], behind: Sequence[int], before_types: Sequence[int], types: Sequence[int]
-) -> Segments:
+def surround(
+    segments: TokenizedTexts,
+    before: Sequence[int],
+    behind: Sequence[int],
+    before_types: Sequence[int],
+    types: Sequence[int],
+) -> TokenizedTexts:
     """Puts the same special tokens before and behind each segment.
 
     Args:
@@ -93,7 +106,7 @@ def surrounded(
     """
     special = special_tokens([before, behind], segments.offsets.shape[1])
     known = np.array([*each_type(before_types, len(before)), *each_type(types, len(behind))], dtype=np.int32)
-    source = joined([segments, replace(special, types=known)])
+    source = join_segments([segments, replace(special, types=known)])
     count = len(segments.lengths)
     shape = np.ones((count, 1), dtype=np.int64)
     begins = np.column_stack([source.begins[count] * shape, segments.begins, source.begins[count + 1] * shape])
@@ -102,7 +115,7 @@ def surrounded(
     return replace(made, text_lengths=segments.text_lengths)
 
 
-def special_tokens(ids: Sequence[Sequence[int]], width: int = 0) -> Segments:
+def special_tokens(ids: Sequence[Sequence[int]], width: int = 0) -> TokenizedTexts:
     """Returns segments of tokens that are of no text, with offsets of a width."""
     segments = segments_of(ids)
     return replace(segments, offsets=np.zeros((len(segments.ids), width), dtype=np.int32))
@@ -111,17 +124,17 @@ def special_tokens(ids: Sequence[Sequence[int]], width: int = 0) -> Segments:
 def pair_layout(tokenizer: PreTrainedTokenizerFast) -> TokenLayout:
     """Reads off a sample what the tokenizer puts around a pair of texts."""
     encoding = tokenizer("one", "two")
-    return layout_around(encoding, [*place_of(encoding, 0), *place_of(encoding, 1)])
+    return layout_around(encoding, [*token_span(encoding, 0), *token_span(encoding, 1)])
 
 
 def single_layout(tokenizer: PreTrainedTokenizerFast) -> TokenLayout:
     """Reads off a sample what the tokenizer puts around one text, whose two halves are the segments."""
     encoding = tokenizer("one two")
-    first, end = place_of(encoding, 0)
+    first, end = token_span(encoding, 0)
     return layout_around(encoding, [first, first + 1, first + 1, end])
 
 
-def place_of(encoding: BatchEncoding, text: int) -> tuple[int, int]:
+def token_span(encoding: BatchEncoding, text: int) -> tuple[int, int]:
     """Returns where the tokens of a text begin and end."""
     sequence = encoding.sequence_ids(0)
     first = sequence.index(text)
@@ -140,7 +153,7 @@ def layout_around(encoding: BatchEncoding, cuts: Sequence[int]) -> TokenLayout:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TokenRows:
     """Rows to be predicted, as numbers of two segments each, which hold the special tokens too.
 
     Attributes:
@@ -150,8 +163,8 @@ class Rows:
             one row.
     """
 
-    first: Segments
-    second: Segments
+    first: TokenizedTexts
+    second: TokenizedTexts
     first_of: Int32Array
     second_of: Int32Array
     owner: Int32Array | None = None
@@ -197,21 +210,23 @@ class Rows:
         return both(self.first.ids, self.second.ids), types
 
 
-def whole_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]) -> Rows:
+def whole_rows(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]) -> TokenRows:
     """Tokenizes whole texts or pairs of texts, the plain way.
 
     The last text of each tuple becomes the second segment, so that its tokens keep their offsets.
     """
     firsts, seconds = [], []
-    for start in range(0, max(1, len(texts)), AT_ONCE):
-        first, second = halves(tokenizer, texts[start : start + AT_ONCE])
+    for start in range(0, max(1, len(texts)), TEXTS_AT_ONCE):
+        first, second = halves(tokenizer, texts[start : start + TEXTS_AT_ONCE])
         firsts.append(first)
         seconds.append(second)
     every = np.arange(len(texts), dtype=np.int32)
-    return Rows(joined(firsts), joined(seconds), every, every)
+    return TokenRows(join_segments(firsts), join_segments(seconds), every, every)
 
 
-def halves(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]) -> tuple[Segments, Segments]:
+def halves(
+    tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]]
+) -> tuple[TokenizedTexts, TokenizedTexts]:
     """Returns what stands before the last of each tuple of texts, and the rest."""
     encodings = tokenizer.backend_tokenizer.encode_batch([text if len(text) > 1 else text[0] for text in texts])
     has_types = "token_type_ids" in tokenizer.model_input_names
@@ -226,13 +241,15 @@ def halves(tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]])
     ids = np.array([one for encoding in encodings for one in encoding.ids], dtype=np.int32)
     offsets = np.array([one for encoding in encodings for one in encoding.offsets], dtype=np.int32).reshape(-1, 2)
     types = np.array([one for encoding in encodings for one in encoding.type_ids], dtype=np.int32)
-    whole = Segments(ids, lengths, lengths, offsets, types if has_types else None)
+    whole = TokenizedTexts(ids, lengths, lengths, offsets, types if has_types else None)
     one = np.ones_like(lengths)
     second = whole.gathered(whole.begins + cuts, lengths - cuts, one)
     return whole.gathered(whole.begins, cuts, one), replace(second, text_lengths=np.array(own, dtype=np.int64))
 
 
-def check(rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]) -> None:
+def check(
+    rows: TokenRows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntArray], list[tuple[str, ...]]]
+) -> None:
     """Compares rows with what the tokenizer makes of the whole texts.
 
     Args:
@@ -250,7 +267,7 @@ def check(rows: Rows, tokenizer: PreTrainedTokenizerFast, texts: Callable[[IntAr
             raise NotAssembledError(texts(sample[[place]])[0])
 
 
-def rows_to_check(rows: Rows) -> IntArray:
+def rows_to_check(rows: TokenRows) -> IntArray:
     """Returns rows at even distances, and some with each way to end a first segment and to begin a second one."""
     count = len(rows.first_of)
     spread = np.linspace(0, count - 1, num=min(count, CHECKED_ROWS), dtype=np.int64)
@@ -261,7 +278,7 @@ def rows_to_check(rows: Rows) -> IntArray:
     return np.unique(np.concatenate([spread, borders[:CHECKED_BORDERS], seconds[:CHECKED_SECONDS]]))
 
 
-def edge(segments: Segments, places: IntArray) -> Int32Array:
+def edge(segments: TokenizedTexts, places: IntArray) -> Int32Array:
     """Returns the token at a place of each segment, -1 where it has none."""
     edges = np.full(len(places), -1, dtype=np.int32)
     some = segments.lengths > 0
@@ -269,7 +286,7 @@ def edge(segments: Segments, places: IntArray) -> Int32Array:
     return edges
 
 
-def same_row(rows: Rows, row: int, others: Rows, other: int) -> bool:
+def same_row(rows: TokenRows, row: int, others: TokenRows, other: int) -> bool:
     """Whether a row of one set has the ids and token types of a row of another."""
     ids, types = rows.assemble(row)
     other_ids, other_types = others.assemble(other)
@@ -277,7 +294,7 @@ def same_row(rows: Rows, row: int, others: Rows, other: int) -> bool:
     return same_types and np.array_equal(ids, other_ids)
 
 
-def check_lengths(rows: Rows, limit: int, instances: pl.Series, model: str) -> None:
+def check_row_lengths(rows: TokenRows, limit: int, instances: pl.Series, model: str) -> None:
     """Refuses rows that are longer than the model's positions.
 
     Args:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,6 +18,7 @@ from biasgrid.inference.checkpoints.checkpoint import ModelError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
 
 logger = logging.getLogger(__name__)
 
@@ -116,3 +120,35 @@ def one_dnn_computes(weight: torch.Tensor) -> bool:
 def has_one_dnn() -> bool:
     """Whether this torch can give single layers to oneDNN."""
     return hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+KEPT_BYTES = 64 * 2**20
+"""How much more than after the last time the process may hold: each time, the next batch finds its pages anew."""
+STATM = Path("/proc/self/statm")
+
+
+class FreedMemory:
+    """Gives freed memory back whenever much of it is kept; does nothing where the C library is not glibc."""
+
+    def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
+        """Gives back what has been freed before."""
+        self.kept_bytes = kept_bytes
+        self.trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if not STATM.exists():
+            self.trim = None
+        self._give_back()
+
+    def check(self) -> None:
+        """Gives freed memory back if the process holds much more than after the last time."""
+        if self.trim and resident_bytes() > self.least + self.kept_bytes:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        if self.trim:
+            self.trim(0)
+            self.least = resident_bytes()
+
+
+def resident_bytes() -> int:
+    """Returns how much memory the process holds, on Linux."""
+    return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

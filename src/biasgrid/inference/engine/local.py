@@ -15,25 +15,24 @@ import polars as pl
 import torch
 
 from biasgrid.base.arrays import BoolArray
-from biasgrid.inference.checkpoints.checkpoint import load_model, load_tokenizer
+from biasgrid.inference.checkpoints.checkpoint import load_recorded_model, load_recorded_tokenizer
 from biasgrid.inference.engine.audit import audited_of, compare_audit, drift_between
-from biasgrid.inference.engine.autotune import find_fit, kept_fit, tokens_of_batch
+from biasgrid.inference.engine.autotune import WORTH_TELLING, find_tuning, kept_tuning, precision_note, tokens_of_batch
 from biasgrid.inference.engine.back_end import BackEnd
-from biasgrid.inference.engine.batches import Encoded, Part, check_finite, longest_input, run_part
-from biasgrid.inference.engine.chunks import Pieces
+from biasgrid.inference.engine.batches import BatchPart, Encoded, check_finite, longest_input, run_part
+from biasgrid.inference.engine.chunks import Chunks
 from biasgrid.inference.engine.device_rows import Batch, Fetched
-from biasgrid.inference.engine.encoding import NotAssembledError, check_lengths
-from biasgrid.inference.engine.findings import WORTH_TELLING, words_of
+from biasgrid.inference.engine.encoding import NotAssembledError, check_row_lengths
 from biasgrid.inference.engine.hardware import (
+    FreedMemory,
     choose_device,
     choose_precision,
     name_of_device,
     set_precision,
     use_one_dnn,
 )
-from biasgrid.inference.engine.memory import FreedMemory
 from biasgrid.inference.engine.out_of_vocabulary import check_tokens, known_tokens, with_unknown_tokens
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.engine.worker import Worker
 from biasgrid.jobs.progress import Progress
 
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LOOKED_AT = 256
+TEXTS_MEASURED = 256
 PARTS_AHEAD = 2
 """Parts that wait to be run or read while another one is written."""
 
@@ -59,7 +58,7 @@ class Running(NamedTuple):
 
     instances: pl.DataFrame
     ready: Ready
-    part: Part
+    part: BatchPart
     fetched: Future[Fetched]
 
 
@@ -85,11 +84,11 @@ class LocalBackEnd(BackEnd):
     loader: ClassVar[str]
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerFast
-    settings: Settings
+    settings: InferenceSettings
     precision: str
     products: str
     token_budget: int
-    pieces: Pieces[Ready | None]
+    pieces: Chunks[Ready | None]
     audited: pl.DataFrame
 
     @abstractmethod
@@ -122,28 +121,28 @@ class LocalBackEnd(BackEnd):
         """
 
     @abstractmethod
-    def table(self, encoded: Any, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(self, encoded: Any, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers, in the order of the instances, from what `run` returned; others are null."""
 
     @classmethod
-    def decisive(cls, settings: Settings) -> dict[str, Any]:
+    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
         """Returns what decides the answers: the choices, and the precision on this machine."""
         precision = choose_precision(settings.precision, choose_device(settings.device))
         return {"precision": precision, **super().decisive(settings)}
 
     @classmethod
-    def runs_on(cls, settings: Settings) -> str:
+    def runs_on(cls, settings: InferenceSettings) -> str:
         """Names the GPU's model, or `cpu`."""
         return name_of_device(choose_device(settings.device))
 
     @classmethod
-    def load(cls, record: Mapping[str, Any], settings: Settings) -> Self:
+    def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
         """Loads model and tokenizer of a record, in float32."""
-        model = load_model(record, settings.task, cls.loader, choose_device(settings.device))
-        return cls(model, load_tokenizer(record), cls.Choices(**settings.choices))
+        model = load_recorded_model(record, settings.task, cls.loader, choose_device(settings.device))
+        return cls(model, load_recorded_tokenizer(record), cls.Choices(**settings.choices))
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
         """Loads the model, tokenizes the instances, and audits the model in float32."""
         torch.set_num_threads(settings.threads)
         back_end = cls.load(record, settings)
@@ -158,7 +157,7 @@ class LocalBackEnd(BackEnd):
             use_one_dnn(back_end.model)
         return back_end
 
-    def reopen(self, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+    def reopen(self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
         """Tokenizes other instances and audits the model on them; it is loaded again where it is float32 no more."""
         if self.precision != "float32":
             return super().reopen(record, settings, instances)
@@ -173,14 +172,14 @@ class LocalBackEnd(BackEnd):
             return
 
         def find(auto: str) -> dict[str, Any]:
-            found = find_fit(self.model, auto)
+            found = find_tuning(self.model, auto)
             return found | ({"drift": self._drift(sample, auto)} if found["auto_is_faster"] >= WORTH_TELLING else {})
 
-        found = kept_fit(self.model, self.settings, find)
+        found = kept_tuning(self.model, self.settings, find)
         self.products = found["products"]
         logger.info("float32 products are %s's, the fastest on %s", self.products, found["processor"])
         if "drift" in found:
-            logger.info("precision: auto would be %s", words_of(found))
+            logger.info("precision: auto would be %s", precision_note(found))
 
     def _drift(self, sample: pl.DataFrame, precision: str) -> dict[str, float]:
         """Returns how far a sample's answers in another precision are from those of the audit."""
@@ -195,11 +194,11 @@ class LocalBackEnd(BackEnd):
             set_precision(self.model, "float32")
         return drift
 
-    def take(self, instances: pl.DataFrame, settings: Settings) -> None:
+    def take(self, instances: pl.DataFrame, settings: InferenceSettings) -> None:
         """Tokenizes what will be asked first."""
         self.settings = settings
         self.token_budget = tokens_of_batch(settings, self.model.device)
-        self.pieces = Pieces(instances, self._ready_of, self.model.device)
+        self.pieces = Chunks(instances, self._ready_of, self.model.device)
         self.pieces.pieces[0].encoded()
         if len(self.pieces.pieces) > 1:
             # The others are tokenized while the device computes: what is too long must be known before.
@@ -216,7 +215,7 @@ class LocalBackEnd(BackEnd):
     def _encoded(self, instances: pl.DataFrame, whole: bool) -> Ready:
         encoded = self.encode(instances, whole)
         longest = longest_input(self.model, self.tokenizer)
-        check_lengths(encoded.rows, longest, instances["instance"], self.settings.model)
+        check_row_lengths(encoded.rows, longest, instances["instance"], self.settings.model)
         check_tokens(encoded.rows, known_tokens(self.model), instances["instance"], self.settings.model)
         return Ready(encoded, with_unknown_tokens(encoded.rows, self.tokenizer))
 
@@ -228,7 +227,7 @@ class LocalBackEnd(BackEnd):
         """
         ready = self._encoded(sample, whole=True)
         encoded = ready.encoded
-        part = Part.of(encoded.rows, np.arange(len(sample)))
+        part = BatchPart.of(encoded.rows, np.arange(len(sample)))
         rows = torch.arange(len(part.rows), device=self.model.device)
         lengths = encoded.rows.lengths.tolist()
         outcomes = [self.run(encoded, Batch(rows[row : row + 1], lengths[row]), plain=True) for row in range(len(rows))]
@@ -259,7 +258,7 @@ class LocalBackEnd(BackEnd):
         ready = piece.encoded() if piece else self._ready_of(instances)
         if ready is None:
             ready, places = self._encoded(instances, whole=True), np.arange(len(instances))
-        part = Part.of(ready.encoded.rows, places)
+        part = BatchPart.of(ready.encoded.rows, places)
 
         def run() -> Fetched:
             return run_part(self, ready.encoded, part, self.token_budget, worker.checked(progress.advance), freed)
@@ -271,7 +270,7 @@ class LocalBackEnd(BackEnd):
         return self._told(instances, ready, part, fetched.result().read(part.order))
 
     def _told(
-        self, instances: pl.DataFrame, ready: Ready, part: Part, columns: dict[str, npt.NDArray[Any]]
+        self, instances: pl.DataFrame, ready: Ready, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
         check_finite(columns, instances["instance"].gather(part.owner), self.settings.model)
         unknown = pl.Series("unknown", ready.unknown[part.instances])
@@ -290,4 +289,4 @@ def longest_texts(instances: pl.DataFrame) -> pl.DataFrame:
     lengths = instances.select(
         pl.sum_horizontal(pl.col("text", "text_pair").cast(pl.String).str.len_chars().fill_null(0))
     ).to_series()
-    return instances[lengths.arg_sort(descending=True)[:LOOKED_AT].sort()]
+    return instances[lengths.arg_sort(descending=True)[:TEXTS_MEASURED].sort()]

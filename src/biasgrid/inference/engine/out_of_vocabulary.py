@@ -11,8 +11,8 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.encoding import Rows
-from biasgrid.inference.engine.segments import Segments
+from biasgrid.inference.engine.encoding import TokenRows
+from biasgrid.inference.engine.segments import TokenizedTexts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -21,16 +21,16 @@ CONTINUED = "##"
 """Before pieces within a word, in WordPiece."""
 OF_BYTES, OF_SENTENCES = "\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}", "\N{LOWER ONE EIGHTH BLOCK}"
 """Before pieces that begin a word: in BPE of bytes, where only letters of ASCII are letters, and in SentencePiece."""
-SHORT = 2
+SHORT_TOKEN = 2
 """Letters of a piece that says nothing by itself."""
-FEWEST = 12
+FEWEST_TOKENS = 12
 """Pieces with letters from which on a text is long enough to be judged."""
 ALPHABETS = "\u0590"
 """Before it in Unicode stand alphabets such as the Latin, Greek and Cyrillic ones; behind it others, whose letters say
 more: a Chinese word has one or two."""
 
 
-def with_unknown_tokens(rows: Rows, tokenizer: PreTrainedTokenizerFast) -> BoolArray:
+def with_unknown_tokens(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) -> BoolArray:
     """Says of each encoded instance whether the tokenizer does not know its texts.
 
     Either some tokens stand for what it does not know, or most are pieces of words of a letter or two: then its
@@ -44,11 +44,14 @@ def with_unknown_tokens(rows: Rows, tokenizer: PreTrainedTokenizerFast) -> BoolA
     token, found = tokenizer.unk_token_id, np.zeros(len(rows.first_of), dtype=np.bool_)
     if token not in (None, *others):
         found = rows.first.have(token)[rows.first_of] | rows.second.have(token)[rows.second_of]
-    pieces = pieces_of(tokenizer)
+    pieces = tokens_of_words(tokenizer)
     if pieces.any():
-        first, second = counts_of(rows.first, pieces)[rows.first_of], counts_of(rows.second, pieces)[rows.second_of]
+        first, second = (
+            count_short_tokens(rows.first, pieces)[rows.first_of],
+            count_short_tokens(rows.second, pieces)[rows.second_of],
+        )
         lettered, short = (first + second).T
-        found |= (lettered >= FEWEST) & (2 * short > lettered)
+        found |= (lettered >= FEWEST_TOKENS) & (2 * short > lettered)
     return found if rows.owner is None else np.bincount(rows.owner, found) > 0
 
 
@@ -57,7 +60,7 @@ def known_tokens(model: PreTrainedModel) -> int:
     return int(model.get_input_embeddings().weight.shape[0])
 
 
-def check_tokens(rows: Rows, known: int, instances: pl.Series, model: str) -> None:
+def check_tokens(rows: TokenRows, known: int, instances: pl.Series, model: str) -> None:
     """Refuses rows with tokens of which a model has no embedding.
 
     Args:
@@ -84,12 +87,12 @@ def unknown_token(model: str, instance: int, token: int, known: int) -> ModelErr
 
 
 @lru_cache(maxsize=2)
-def pieces_of(tokenizer: PreTrainedTokenizerFast) -> IntArray:
+def tokens_of_words(tokenizer: PreTrainedTokenizerFast) -> IntArray:
     """Returns the kinds of pieces of a tokenizer's vocabulary, which take a while where it is large."""
-    return kinds_of_pieces(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
+    return token_types(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
 
 
-def kinds_of_pieces(tokens: Sequence[str | None]) -> IntArray:
+def token_types(tokens: Sequence[str | None]) -> IntArray:
     """Says of each token of a vocabulary whether it is of letters, and a short piece within a word.
 
     Returns:
@@ -103,11 +106,11 @@ def kinds_of_pieces(tokens: Sequence[str | None]) -> IntArray:
     end = "\x80" if any(token.startswith(OF_BYTES) for token in known) else ALPHABETS
     texts = [token.removeprefix(CONTINUED).lstrip(OF_BYTES + OF_SENTENCES) for token in known]
     lettered = np.array([text.isalpha() and max(text) < end for text in texts], dtype=np.int64)
-    short = lettered * [within and len(text) <= SHORT for within, text in zip(is_continued, texts, strict=True)]
+    short = lettered * [within and len(text) <= SHORT_TOKEN for within, text in zip(is_continued, texts, strict=True)]
     return np.column_stack([lettered, short]) * any(is_continued)
 
 
-def counts_of(segments: Segments, pieces: IntArray) -> IntArray:
+def count_short_tokens(segments: TokenizedTexts, pieces: IntArray) -> IntArray:
     """Counts tokens of letters in each segment, and those that are short pieces of words; shape (segments, 2)."""
     sums = np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(pieces[segments.ids], axis=0)])
     counts: IntArray = sums[segments.begins + segments.lengths] - sums[segments.begins]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 4096
+TEXTS_AT_ONCE = 4096
 """Texts that are given to the tokenizer at once: what it makes of each takes some kilobytes until it is copied."""
 FEW = 1024
 """So many texts are tokenized before looking for what they have in common pays."""
@@ -28,7 +28,7 @@ SPREAD = 64
 
 
 @dataclass(frozen=True)
-class Segments:
+class TokenizedTexts:
     """Tokenized texts, one behind the other.
 
     Attributes:
@@ -75,14 +75,14 @@ class Segments:
         matrix[inside] = values
         return matrix
 
-    def some(self, numbers: IntArray) -> Segments:
+    def some(self, numbers: IntArray) -> TokenizedTexts:
         """Returns some of the segments."""
         if np.array_equal(numbers, np.arange(len(self.lengths))):
             return self
         lengths = self.lengths[numbers]
         return self.gathered(self.begins[numbers], lengths, np.ones_like(lengths))
 
-    def gathered(self, begins: IntArray, lengths: IntArray, sizes: IntArray) -> Segments:
+    def gathered(self, begins: IntArray, lengths: IntArray, sizes: IntArray) -> TokenizedTexts:
         """Makes segments of runs of the tokens.
 
         Args:
@@ -94,7 +94,7 @@ class Segments:
         ends = np.concatenate([[0], np.cumsum(lengths)])[np.cumsum(sizes)]
         made = np.diff(ends, prepend=0)
         types = None if self.types is None else self.types[source]
-        return Segments(self.ids[source], made, made, self.offsets[source], types)
+        return TokenizedTexts(self.ids[source], made, made, self.offsets[source], types)
 
 
 def runs(begins: IntArray, lengths: IntArray) -> IntArray:
@@ -106,20 +106,22 @@ def runs(begins: IntArray, lengths: IntArray) -> IntArray:
     return numbers
 
 
-def segments_of(ids: Sequence[Sequence[int]], offsets: Sequence[Sequence[tuple[int, int]]] | None = None) -> Segments:
+def segments_of(
+    ids: Sequence[Sequence[int]], offsets: Sequence[Sequence[tuple[int, int]]] | None = None
+) -> TokenizedTexts:
     """Makes segments of lists of ids and, where they are told, of offsets."""
     lengths = np.array([len(each) for each in ids], dtype=np.int64)
     flat = np.fromiter(chain.from_iterable(ids), dtype=np.int32)
     places = np.zeros((len(flat), 0), dtype=np.int32)
     if offsets is not None:
         places = np.array(list(chain.from_iterable(offsets)), dtype=np.int32).reshape(-1, 2)
-    return Segments(flat, lengths, lengths, places)
+    return TokenizedTexts(flat, lengths, lengths, places)
 
 
-def joined(parts: Sequence[Segments]) -> Segments:
+def join_segments(parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
     """Puts segments behind others."""
     types = [part.types for part in parts if part.types is not None]
-    return Segments(
+    return TokenizedTexts(
         np.concatenate([part.ids for part in parts]),
         np.concatenate([part.lengths for part in parts]),
         np.concatenate([part.text_lengths for part in parts]),
@@ -128,7 +130,7 @@ def joined(parts: Sequence[Segments]) -> Segments:
     )
 
 
-def distinct(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
+def distinct_rows(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
     """Returns the distinct rows of some columns, categories as text, and for each row of the frame which it is."""
     codes = [frame[column].to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for column in columns]
     first, number = numbered_rows(codes)
@@ -170,7 +172,9 @@ def dense(values: AnyIntArray) -> tuple[IntArray, int]:
     return number_of[place], int(number_of[-1]) + 1
 
 
-def tokenize(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str] | pl.Series, placed: bool = False) -> Segments:
+def tokenize(
+    tokenizer: PreTrainedTokenizerFast, texts: Sequence[str] | pl.Series, placed: bool = False
+) -> TokenizedTexts:
     """Tokenizes distinct texts without special tokens.
 
     Many texts are made of few words: each of these is tokenized once, with the space before it. Texts that together
@@ -184,7 +188,7 @@ def tokenize(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str] | pl.Serie
     texts = pl.Series(texts, dtype=pl.String)
     if len(texts) <= FEW:
         return tokenize_whole(tokenizer, texts.to_list(), placed)
-    words = Words.of(texts)
+    words = TextWords.of(texts)
     sample = words.sample
     if len(words.texts) + len(sample) > len(texts) // 2:
         return tokenize_whole(tokenizer, texts.to_list(), placed)
@@ -196,27 +200,27 @@ def tokenize(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str] | pl.Serie
     return tokenize_whole(tokenizer, texts.to_list(), placed)
 
 
-def same(segments: Segments, some: IntArray, others: Segments) -> bool:
+def same(segments: TokenizedTexts, some: IntArray, others: TokenizedTexts) -> bool:
     """Whether some segments are the others, token by token, with their places in the text."""
     picked = segments.some(some)
     is_same = np.array_equal(picked.lengths, others.lengths) and np.array_equal(picked.ids, others.ids)
     return is_same and np.array_equal(picked.offsets, others.offsets)
 
 
-def tokenize_whole(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], placed: bool = False) -> Segments:
+def tokenize_whole(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], placed: bool = False) -> TokenizedTexts:
     """Tokenizes texts without special tokens, each by itself; see `tokenize`."""
     blocks = []
-    for start in range(0, max(1, len(texts)), AT_ONCE):
+    for start in range(0, max(1, len(texts)), TEXTS_AT_ONCE):
         encodings = tokenizer.backend_tokenizer.encode_batch(
-            list(texts[start : start + AT_ONCE]), add_special_tokens=False
+            list(texts[start : start + TEXTS_AT_ONCE]), add_special_tokens=False
         )
         offsets = [encoding.offsets for encoding in encodings] if placed else None
         blocks.append(segments_of([encoding.ids for encoding in encodings], offsets))
-    return joined(blocks)
+    return join_segments(blocks)
 
 
 @dataclass(frozen=True)
-class Words:
+class TextWords:
     """Texts as words, one behind the other; behind the first one of a text each has the space before it.
 
     Attributes:
@@ -230,7 +234,7 @@ class Words:
     sizes: IntArray
 
     @classmethod
-    def of(cls, texts: pl.Series) -> Words:
+    def of(cls, texts: pl.Series) -> TextWords:
         """Splits texts at each space."""
         parts = texts.str.split(" ")
         sizes = parts.list.len().to_numpy().astype(np.int64)
@@ -260,7 +264,7 @@ class Words:
         np.minimum.at(first, pair, turn[self.text_of])
         return np.union1d(order[first], order[:SPREAD])
 
-    def segments(self, words: Segments) -> Segments:
+    def segments(self, words: TokenizedTexts) -> TokenizedTexts:
         """Returns the texts' tokens.
 
         Args:
@@ -275,4 +279,4 @@ class Words:
         begins = np.cumsum(characters) - characters
         begins -= np.repeat(begins[np.cumsum(self.sizes) - self.sizes], self.sizes)
         shift = np.repeat(begins, lengths).astype(np.int32)
-        return Segments(made.ids, made.lengths, made.lengths, made.offsets + shift[:, None])
+        return TokenizedTexts(made.ids, made.lengths, made.lengths, made.offsets + shift[:, None])

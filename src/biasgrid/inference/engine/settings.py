@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True)
-class Settings:
+class InferenceSettings:
     """How a shard is predicted.
 
     Attributes:

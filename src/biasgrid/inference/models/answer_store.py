@@ -19,7 +19,7 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 from biasgrid.tables.files import TableError, empty_table, read_provenance, read_table, write_table
 
 logger = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class AnswerStore:
 
     def keep(self, predictions: Path) -> None:
         """Keeps the table of the finished shard, which takes no room of its own while it stays, and drops its parts."""
-        with whole(self.folder / f"{self.name}.parquet") as partial:
+        with whole_file(self.folder / f"{self.name}.parquet") as partial:
             link_or_copy(predictions, partial)
         shutil.rmtree(self.parts, ignore_errors=True)
 

@@ -10,25 +10,25 @@ from typing import Any, Self
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.precomputed_file import cut, read_given
+from biasgrid.base.precomputed_file import read_precomputed, shorten_prompt
 from biasgrid.inference.engine.back_end import BackEnd
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.sources import GenerativeModel
 from biasgrid.jobs.progress import Progress
 
-PROMPTS = ("original", "text")
+PROMPT_COLUMNS = ("original", "text")
 """Where a prompt of the file stands in instances: as it was before it was rewritten, or as it is asked."""
-ALIKE = ("group", "repetition")
+MATCHING_KEYS = ("group", "repetition")
 """What must be the same, where instances have it."""
 
 
 @dataclass(frozen=True)
-class GivenChoices:
+class PrecomputedChoices:
     """What decides the answers beside the file: nothing."""
 
 
 @dataclass(frozen=True)
-class GivenAnswers(BackEnd):
+class PrecomputedAnswers(BackEnd):
     """Answers from a file.
 
     Attributes:
@@ -37,11 +37,11 @@ class GivenAnswers(BackEnd):
 
     responses: pl.DataFrame
 
-    Choices = GivenChoices
-    READS = ("original", *ALIKE)
+    Choices = PrecomputedChoices
+    READS = ("original", *MATCHING_KEYS)
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
         """Reads the file and finds the answers.
 
         Raises:
@@ -61,7 +61,7 @@ class GivenAnswers(BackEnd):
         return said.select("response", status=status)
 
 
-def answer_faults(section: GenerativeModel, instances: pl.DataFrame) -> list[Fault]:
+def precomputed_answer_faults(section: GenerativeModel, instances: pl.DataFrame) -> list[Fault]:
     """Returns what keeps the file of a model from answering some instances: what its job would refuse."""
     assert section.answers is not None
     return match_answers(Path(section.answers), instances)[1]
@@ -73,24 +73,24 @@ def match_answers(path: Path, instances: pl.DataFrame) -> tuple[pl.DataFrame, li
     Returns:
         `instance` and `response`, and what is wrong with the file or lacks an answer.
     """
-    given, faults = read_given(path)
+    given, faults = read_precomputed(path)
     if faults:
         return pl.DataFrame(), faults
     table = pl.DataFrame(given, schema=["prompt", "group", "repetition", "response", "where"], orient="row")
-    found = answers_of(table, instances)
+    found = answers_to_instances(table, instances)
     missing = instances.join(found, on="instance", how="anti")
     if len(missing):
-        example = cut(str(missing[next(name for name in PROMPTS if name in missing.columns)][0]))
+        example = shorten_prompt(str(missing[next(name for name in PROMPT_COLUMNS if name in missing.columns)][0]))
         problem = f"{len(missing):,} of {len(instances):,} prompts have no answer, the first of them {example}"
         faults.append(Fault(str(path), "", problem, "a row for each prompt, group and repetition of the dataset"))
     several = found.filter(pl.len().over("instance") > 1).join(instances, on="instance", maintain_order="left")
     if len(several):
-        problem = f"{cut(str(several['text'][0]))} has several answers, of groups that the dataset does not tell apart"
+        problem = f"{shorten_prompt(str(several['text'][0]))} has several answers, of groups that the dataset does not tell apart"
         faults.append(Fault(str(path), "", problem, "one answer for each prompt and repetition"))
     return found, faults
 
 
-def answers_of(given: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
+def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
     """Finds the answers to instances.
 
     Args:
@@ -101,10 +101,10 @@ def answers_of(given: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
         `instance` and `response` of those that have an answer; several of instances without a group, where the file has
         different answers for several groups.
     """
-    named = [name for name in (*PROMPTS, *ALIKE) if name in instances.columns]
+    named = [name for name in (*PROMPT_COLUMNS, *MATCHING_KEYS) if name in instances.columns]
     asked = instances.select("instance", *(pl.col(name).cast(pl.String) for name in named))
     told = given.with_columns(pl.col("repetition").cast(pl.String))
-    known = [name for name in ALIKE if name in named]
+    known = [name for name in MATCHING_KEYS if name in named]
     # Of a family with groups some instances may have none.
     ways = [(asked, known)]
     if "group" in known:
@@ -113,7 +113,7 @@ def answers_of(given: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
         rows.join(told, left_on=[text, *alike], right_on=["prompt", *alike], maintain_order="left").select(
             "instance", "response", by=pl.lit(text)
         )
-        for text in PROMPTS
+        for text in PROMPT_COLUMNS
         if text in named
         for rows, alike in ways
     ]

@@ -23,21 +23,21 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.base.files import write_text
-from biasgrid.base.references import found
+from biasgrid.base.references import load_reference
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.engine.back_end import BackEnd, Opener
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.answer_store import Answers, AnswerStore
 from biasgrid.inference.models.prerequisites import check_record, read_capabilities
 from biasgrid.jobs.progress import Progress
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, write_table
-from biasgrid.tables.instances import read_asked
+from biasgrid.tables.instances import read_requests
 from biasgrid.tables.provenance import digest
 
 logger = logging.getLogger(__name__)
 
-PART_ROWS = 8192
+ROWS_A_PART = 8192
 
 
 class ShardFiles(NamedTuple):
@@ -88,7 +88,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Shard:
+class ShardAnswers:
     """A shard that is answered.
 
     Attributes:
@@ -101,7 +101,7 @@ class Shard:
     """
 
     instances: pl.DataFrame
-    settings: Settings
+    settings: InferenceSettings
     back_end: type[BackEnd]
     record: Mapping[str, Any]
     store: AnswerStore
@@ -136,7 +136,7 @@ class Shard:
                 self.store.write_part(start, *part)
                 answers.add_part(*part)
                 progress.keep(len(instances))
-        answers.parts = in_order(answers.parts)
+        answers.parts = answers_in_order(answers.parts)
         facts = back_end.close(answers.parts)
         if "audit" in facts:
             answers.audits[self.store.name] = facts["audit"]
@@ -148,8 +148,8 @@ class Shard:
         Slices are the same whether a job was killed or not, and so are the batches and with them the last bits.
         """
         known = self.instances["key"].is_in(pl.concat([answers.finished["key"], answers.parts["key"]]).implode())
-        for start in range(0, len(self.instances), PART_ROWS):
-            rows = self.instances.slice(start, PART_ROWS).filter(~known.slice(start, PART_ROWS))
+        for start in range(0, len(self.instances), ROWS_A_PART):
+            rows = self.instances.slice(start, ROWS_A_PART).filter(~known.slice(start, ROWS_A_PART))
             if len(rows):
                 yield start, rows
 
@@ -159,7 +159,7 @@ def predict_shard(
     shard: int,
     shards: int,
     path: str,
-    settings: Settings,
+    settings: InferenceSettings,
     provenance: Mapping[str, Any],
     opener: Opener | None = None,
     source: Mapping[str, Any] | None = None,
@@ -181,8 +181,8 @@ def predict_shard(
         TableError: the instances table is damaged, or of another dataset.
         UserError: the record is of another model, or what was found out is.
     """
-    back_end: type[BackEnd] = found(path)
-    instances = read_asked(files.instances, back_end.READS)
+    back_end: type[BackEnd] = load_reference(path)
+    instances = read_requests(files.instances, back_end.READS)
     first, end = (len(instances) * number // shards for number in (shard - 1, shard))
     instances = instances.slice(first, end - first)
     record = read_record(files.model)
@@ -201,7 +201,7 @@ def predict_shard(
         if there := there_before + len(answers.parts):
             logger.info("%s: %s rows are there from an earlier run", settings.model, there)
         progress.resume(there)
-        gpu_peak = Shard(instances, settings, back_end, record, store, opener or Opener()).ask(answers, progress)
+        gpu_peak = ShardAnswers(instances, settings, back_end, record, store, opener or Opener()).ask(answers, progress)
     facts = {
         **provenance,
         **decisive,
@@ -212,7 +212,7 @@ def predict_shard(
         "store": folder.name,
         "devices": sorted(answers.devices),
     }
-    table = in_order(pl.concat([answers.finished, answers.parts]))
+    table = answers_in_order(pl.concat([answers.finished, answers.parts]))
     write_table(table, files.predictions, store.schema, facts)
     store.keep(files.predictions)
     device = back_end.runs_on(settings)
@@ -225,7 +225,7 @@ def without(instances: pl.DataFrame, keys: pl.Series) -> pl.DataFrame:
     return instances.filter(~pl.col("key").is_in(keys.implode())) if len(keys) else instances
 
 
-def in_order(answers: pl.DataFrame) -> pl.DataFrame:
+def answers_in_order(answers: pl.DataFrame) -> pl.DataFrame:
     """Returns answers by the numbers of their instances; not a copy, which may be large, where they are."""
     return answers if answers["instance"].is_sorted() else answers.sort("instance")
 

@@ -6,11 +6,12 @@ Both must be of the model that is asked: a file of another one that was laid in 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.faults import UserError, shown
+from biasgrid.base.faults import UserError, value_text
 from biasgrid.base.files import read_made, write_text
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.tables.files import REMEDY
@@ -71,6 +72,18 @@ def check_record(path: Path, record: Mapping[str, Any], source: Mapping[str, Any
     for key, found, expected in pairs:
         if found != expected:
             raise UserError(
-                f"{path}: is the record of another model: its {key} is {shown(found)}; expected {shown(expected)}, as "
+                f"{path}: is the record of another model: its {key} is {value_text(found)}; expected {value_text(expected)}, as "
                 f"in the config; {REMEDY}"
             )
+
+
+def keep_capabilities(capabilities: Path, kept: Path) -> None:
+    """Copies what is there at the beginning of a run; what somebody has removed is found out anew.
+
+    Args:
+        able: the folder of what was found out.
+        kept: the folder of the copies, which is emptied before.
+    """
+    shutil.rmtree(kept, ignore_errors=True)
+    if capabilities.is_dir():
+        shutil.copytree(capabilities, kept)

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.inference.engine.back_end import BackEnd
-from biasgrid.inference.engine.lists import lists_of, numbered
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.back_end import BackEnd, lists_of, numbered_values
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.jobs.progress import Progress
-from biasgrid.tables.keys import STEP, mixed
+from biasgrid.tables.keys import STEP, mix_bits
 
-TEXTS = (
+RANDOM_TEXTS = (
     "Yes.",
     "No.",
     "A",
@@ -29,7 +28,7 @@ TEXTS = (
     "People differ, and nobody can tell from this alone.",
 )
 """What it writes."""
-SCORED_BY = "random"
+SCORED_AT_RANDOM = "random"
 
 
 @dataclass(frozen=True)
@@ -52,12 +51,12 @@ class RandomAnswers(BackEnd):
     Choices = RandomChoices
 
     @classmethod
-    def decisive(cls, settings: Settings) -> dict[str, Any]:
+    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
         """Returns how options are scored; the record has all else."""
-        return {"scored_by": SCORED_BY} if settings.answer == "choice" else {}
+        return {"scored_by": SCORED_AT_RANDOM} if settings.answer == "choice" else {}
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
         """Takes the seed."""
         return cls(record["keys"]["random"]["seed"], settings.answer)
 
@@ -68,7 +67,7 @@ class RandomAnswers(BackEnd):
 
     def choose(self, instances: pl.DataFrame) -> pl.DataFrame:
         """Draws a number for each candidate, and divides these by their sum."""
-        names = numbered(instances, "candidate")
+        names = numbered_values(instances, "candidate")
         known = instances.select(pl.col(names).is_not_null()).to_numpy()
         drawn = np.where(known, self.draws(instances, len(names)), 0)
         shares = drawn / drawn.sum(axis=1, keepdims=True)
@@ -76,19 +75,19 @@ class RandomAnswers(BackEnd):
             [
                 lists_of("probabilities", shares, known, pl.Float32),
                 pl.repeat(1.0, len(instances), dtype=pl.Float32, eager=True).alias("mass"),
-                pl.repeat(SCORED_BY, len(instances), eager=True).cast(pl.Categorical).alias("scored_by"),
+                pl.repeat(SCORED_AT_RANDOM, len(instances), eager=True).cast(pl.Categorical).alias("scored_by"),
             ]
         )
 
     def write(self, instances: pl.DataFrame) -> pl.DataFrame:
         """Draws a text for each instance."""
-        places = (self.draws(instances, 1)[:, 0] * len(TEXTS)).astype(np.int64)
-        texts = pl.Series("response", TEXTS).gather(places)
+        places = (self.draws(instances, 1)[:, 0] * len(RANDOM_TEXTS)).astype(np.int64)
+        texts = pl.Series("response", RANDOM_TEXTS).gather(places)
         return pl.DataFrame([texts, pl.repeat("ok", len(texts), eager=True).cast(pl.Categorical).alias("status")])
 
     def draws(self, instances: pl.DataFrame, count: int) -> npt.NDArray[np.float64]:
         """Draws numbers between 0 and 1 for instances, by their keys; shape (instances, count)."""
-        seeds = mixed(instances["key"].to_numpy() + np.uint64(self.seed * int(STEP) % 2**64))
-        numbers = mixed(seeds[:, None] + np.arange(count, dtype=np.uint64) * STEP)
+        seeds = mix_bits(instances["key"].to_numpy() + np.uint64(self.seed * int(STEP) % 2**64))
+        numbers = mix_bits(seeds[:, None] + np.arange(count, dtype=np.uint64) * STEP)
         draws: npt.NDArray[np.float64] = ((numbers >> np.uint64(11)).astype(np.float64) + 0.5) / 2**53
         return draws

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class RegistryEntry(NamedTuple):
     """Where a back end is, and what must be known of it before it is imported.
 
     Attributes:
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
     look: str = ""
     check: str = ""
 
-    def within(self, reference: str) -> Entry:
+    def within(self, reference: str) -> RegistryEntry:
         """Returns the entry with the reference of a plugin where it leaves it out."""
         path, section, look, check = (
             f"{reference}{path}" if path[:1] == ":" else path
@@ -41,54 +41,56 @@ class Entry(NamedTuple):
         return self._replace(path=path, section=section, look=look, check=check)
 
 
-MODELS = __name__.rpartition(".")[0]
+MODELS_PACKAGE = __name__.rpartition(".")[0]
 IMPORT_DUMP, READ_DUMP = "biasgrid.formats.unqover.dumps:import_dump", "biasgrid.formats.unqover.dumps:read_dump"
-CLASSIFIER = f"{MODELS}.scorers.section:Classifier"
-GENERATIVE = f"{MODELS}.generation.sources:GenerativeModel"
-SERVER = Entry(
-    f"{MODELS}.servers.back_end:Server",
+CLASSIFIER = f"{MODELS_PACKAGE}.scorers.section:Classifier"
+GENERATIVE_SECTION = f"{MODELS_PACKAGE}.generation.sources:GenerativeModel"
+SERVER = RegistryEntry(
+    f"{MODELS_PACKAGE}.servers.back_end:Server",
     ("choice", "text"),
-    section=GENERATIVE,
-    look=f"{MODELS}.servers.capabilities:look",
+    section=GENERATIVE_SECTION,
+    look=f"{MODELS_PACKAGE}.servers.capabilities:look",
 )
 BACK_ENDS = {
-    ("fill-mask", "weights"): Entry(f"{MODELS}.masked.back_end:FillMask", ("choice",), joined=True),
-    ("fill-mask", "dump"): Entry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
-    ("question-answering", "weights"): Entry(f"{MODELS}.extractive.back_end:QuestionAnswering", ("span",)),
-    ("question-answering", "dump"): Entry(IMPORT_DUMP, ("span",), check=READ_DUMP),
-    ("text-classification", "weights"): Entry(
-        f"{MODELS}.text_classification:TextClassification",
+    ("fill-mask", "weights"): RegistryEntry(f"{MODELS_PACKAGE}.masked.back_end:FillMask", ("choice",), joined=True),
+    ("fill-mask", "dump"): RegistryEntry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
+    ("question-answering", "weights"): RegistryEntry(
+        f"{MODELS_PACKAGE}.extractive.back_end:QuestionAnswering", ("span",)
+    ),
+    ("question-answering", "dump"): RegistryEntry(IMPORT_DUMP, ("span",), check=READ_DUMP),
+    ("text-classification", "weights"): RegistryEntry(
+        f"{MODELS_PACKAGE}.text_classification:TextClassification",
         ("choice",),
         section=CLASSIFIER,
         classes=True,
     ),
-    ("text-classification", "scorer"): Entry(
-        f"{MODELS}.scorers.text_scores:TextScores", ("score",), section=CLASSIFIER
+    ("text-classification", "scorer"): RegistryEntry(
+        f"{MODELS_PACKAGE}.scorers.text_scores:TextScores", ("score",), section=CLASSIFIER
     ),
-    ("feature-extraction", "weights"): Entry(
-        f"{MODELS}.scorers.text_vectors:TextVectors",
+    ("feature-extraction", "weights"): RegistryEntry(
+        f"{MODELS_PACKAGE}.scorers.text_vectors:TextVectors",
         ("vector",),
-        section=f"{MODELS}.scorers.section:Encoder",
+        section=f"{MODELS_PACKAGE}.scorers.section:Encoder",
     ),
-    ("text-generation", "weights"): Entry(
-        f"{MODELS}.generation.back_end:TextGeneration", ("choice", "text"), section=GENERATIVE
+    ("text-generation", "weights"): RegistryEntry(
+        f"{MODELS_PACKAGE}.generation.back_end:TextGeneration", ("choice", "text"), section=GENERATIVE_SECTION
     ),
     ("text-generation", "endpoint"): SERVER,
     ("text-generation", "serve"): SERVER,
-    ("text-generation", "random"): Entry(
-        f"{MODELS}.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE
+    ("text-generation", "random"): RegistryEntry(
+        f"{MODELS_PACKAGE}.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE_SECTION
     ),
-    ("text-generation", "answers"): Entry(
-        f"{MODELS}.precomputed:GivenAnswers",
+    ("text-generation", "answers"): RegistryEntry(
+        f"{MODELS_PACKAGE}.precomputed:GivenAnswers",
         ("text",),
-        section=GENERATIVE,
-        check=f"{MODELS}.precomputed:answer_faults",
+        section=GENERATIVE_SECTION,
+        check=f"{MODELS_PACKAGE}.precomputed:answer_faults",
     ),
 }
 """By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither; or the name
 that a section of models gives its `source`."""
 
 
-def modules_of(entry: Entry, answer: str) -> list[str]:
+def modules_of_entry(entry: RegistryEntry, answer: str) -> list[str]:
     """Returns the references of the modules that answer, as `code_digest` takes them."""
     return [entry.path.rsplit(":", 1)[0], f"biasgrid.tables.answers.{answer}"]

@@ -13,11 +13,11 @@ import torch
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.classes import class_problem
-from biasgrid.inference.engine.batches import Part
-from biasgrid.inference.engine.device_rows import Batch, DeviceRows, moved
-from biasgrid.inference.engine.encoding import Rows, TokenLayout, check, pair_layout, single_layout, whole_rows
+from biasgrid.inference.engine.batches import BatchPart
+from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
+from biasgrid.inference.engine.encoding import TokenLayout, TokenRows, check, pair_layout, single_layout, whole_rows
 from biasgrid.inference.engine.local import LocalBackEnd
-from biasgrid.inference.engine.segments import distinct, joined, tokenize
+from biasgrid.inference.engine.segments import distinct_rows, join_segments, tokenize
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class TextRows:
     """Encoded instances: their rows, here and on the device, and there the order of the classes."""
 
-    rows: Rows
+    rows: TokenRows
     on_device: DeviceRows
     order: torch.Tensor
 
@@ -70,21 +70,21 @@ class TextClassification(LocalBackEnd):
         Raises:
             NotAssembledError: see `LocalBackEnd.encode`.
         """
-        rows = whole_rows(self.tokenizer, texts_of(asked)) if whole else self._assembled(asked)
-        return TextRows(rows, DeviceRows.of(rows, self.model), moved(np.array(self.order), self.model.device))
+        rows = whole_rows(self.tokenizer, texts_to_classify(asked)) if whole else self._assembled(asked)
+        return TextRows(rows, DeviceRows.of(rows, self.model), to_device(np.array(self.order), self.model.device))
 
-    def _assembled(self, asked: pl.DataFrame) -> Rows:
+    def _assembled(self, asked: pl.DataFrame) -> TokenRows:
         # Behind a single text there is an empty one, and other tokens stand around both.
         alone = asked["text_pair"].fill_null("").eq("")
         one = self._laid_out(asked.filter(alone), single_layout(self.tokenizer))
         two = self._laid_out(asked.filter(~alone), pair_layout(self.tokenizer))
-        rows = merged(one, two, alone.to_numpy())
-        check(rows, self.tokenizer, lambda sample: texts_of(asked[sample]))
+        rows = merge_rows(one, two, alone.to_numpy())
+        check(rows, self.tokenizer, lambda sample: texts_to_classify(asked[sample]))
         return rows
 
-    def _laid_out(self, asked: pl.DataFrame, layout: TokenLayout) -> Rows:
-        texts, text_of = distinct(asked, ["text"])
-        pairs, pair_of = distinct(asked, ["text_pair"])
+    def _laid_out(self, asked: pl.DataFrame, layout: TokenLayout) -> TokenRows:
+        texts, text_of = distinct_rows(asked, ["text"])
+        pairs, pair_of = distinct_rows(asked, ["text_pair"])
         first = tokenize(self.tokenizer, texts["text"])
         second = tokenize(self.tokenizer, pairs["text_pair"].fill_null(""))
         return layout.rows(first, second, text_of.astype(np.int32), pair_of.astype(np.int32))
@@ -104,12 +104,12 @@ class TextClassification(LocalBackEnd):
         logits = self.model(**encoded.on_device.inputs(batch)).logits.float()
         return {"probabilities": logits.softmax(dim=1).index_select(1, encoded.order)}
 
-    def table(self, _encoded: TextRows, _part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(self, _encoded: TextRows, _part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned."""
         return pl.DataFrame([pl.Series("probabilities", columns["probabilities"]).cast(pl.List(pl.Float32))])
 
 
-def merged(one: Rows, other: Rows, is_one: npt.NDArray[np.bool_]) -> Rows:
+def merge_rows(one: TokenRows, other: TokenRows, is_one: npt.NDArray[np.bool_]) -> TokenRows:
     """Returns rows of which some are the one and some the other ones, each in their order.
 
     Args:
@@ -121,10 +121,12 @@ def merged(one: Rows, other: Rows, is_one: npt.NDArray[np.bool_]) -> Rows:
     first_of[is_one], second_of[is_one] = one.first_of, one.second_of
     first_of[~is_one] = other.first_of + len(one.first.lengths)
     second_of[~is_one] = other.second_of + len(one.second.lengths)
-    return Rows(joined([one.first, other.first]), joined([one.second, other.second]), first_of, second_of)
+    return TokenRows(
+        join_segments([one.first, other.first]), join_segments([one.second, other.second]), first_of, second_of
+    )
 
 
-def texts_of(asked: pl.DataFrame) -> list[tuple[str, ...]]:
+def texts_to_classify(asked: pl.DataFrame) -> list[tuple[str, ...]]:
     """Returns the texts of instances, of each one or two."""
     return [(text, pair) if pair else (text,) for text, pair in asked.select("text", "text_pair").iter_rows()]
 

@@ -8,15 +8,14 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, ratio
-from biasgrid.stats.cell import Settings
-from biasgrid.stats.compare.cells import Cell
+from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, TestFamily
 from biasgrid.stats.compare.differences import Pair
-from biasgrid.stats.compare.numbers import Kind, Numbers
-from biasgrid.stats.intervals import Source, half_width
-from biasgrid.stats.jackknife import jackknife
+from biasgrid.stats.estimate import jackknife
+from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.settings import StatisticsSettings
 
 FEWEST_SUBJECTS = 5
-NO_INTERVAL = "no interval: without one of the subjects they agree fully, or all are alike"
+NO_AGREEMENT_INTERVAL = "no interval: without one of the subjects they agree fully, or all are alike"
 OF_SUBJECTS = ("subject",)
 """The keys of numbers that order subjects."""
 
@@ -62,12 +61,16 @@ def interval_of(correlations: FloatArray, alpha: float) -> tuple[float, float]:
     if not np.isfinite(z).all():
         return float("nan"), float("nan")
     variance, subjects = jackknife(z[None, 1:])
-    half = half_width([Source(variance, (subjects - 1).astype(np.float64))], alpha)[0]
+    half = half_width([VarianceSource(variance, (subjects - 1).astype(np.float64))], alpha)[0]
     return float(np.tanh(z[0] - half)), float(np.tanh(z[0] + half))
 
 
 def agreement_of(
-    kind: Kind, numbers: Numbers, cells: Sequence[Cell], pairs: Sequence[Pair], settings: Settings
+    kind: TestFamily,
+    numbers: CellNumbersMatrix,
+    cells: Sequence[ComparedCell],
+    pairs: Sequence[Pair],
+    settings: StatisticsSettings,
 ) -> Iterator[pl.DataFrame]:
     """Yields rows of `AGREEMENT` of the measure of each subject; nothing for other kinds.
 
@@ -94,7 +97,7 @@ def agreement_of(
             low, high = interval_of(found, settings.alpha)
             limit = ceiling(models[0].reliability, models[1].reliability)
             row |= {"value": float(found[0]), "low": low, "high": high, "ceiling": limit}
-            reason = NO_INTERVAL if np.isnan(low) else None
+            reason = NO_AGREEMENT_INTERVAL if np.isnan(low) else None
         yield name.join(pl.DataFrame([row | {"reason": reason}]), how="cross")
 
 

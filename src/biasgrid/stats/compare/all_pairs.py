@@ -10,20 +10,19 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.stats.cell import Settings
 from biasgrid.stats.compare.agreement import agreement_of
-from biasgrid.stats.compare.cells import Cell
-from biasgrid.stats.compare.comparability import sets_of, why_not
-from biasgrid.stats.compare.differences import Marks, Pair, differences_of, is_paired, table_of
-from biasgrid.stats.compare.numbers import Numbers
+from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell
+from biasgrid.stats.compare.comparability import reason_not_comparable, sets_of
+from biasgrid.stats.compare.differences import MarksOfMeasures, Pair, comparison_rows, differences_of, is_paired
 from biasgrid.stats.compare.ranks import ranks_of
-from biasgrid.tables.comparison import TABLES
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.comparison import COMPARISON_TABLES
 from biasgrid.tables.files import empty_table
 
-NO_MARKS: Marks = MappingProxyType({})
+NO_MARKS: MarksOfMeasures = MappingProxyType({})
 
 
-class Compared(NamedTuple):
+class ComparisonTables(NamedTuple):
     """What is found of models that are compared; tables of the schemas in `tables.comparison.TABLES`."""
 
     comparisons: pl.DataFrame
@@ -31,7 +30,9 @@ class Compared(NamedTuple):
     agreement: pl.DataFrame
 
 
-def compare_models(dataset: str, cells: Sequence[Cell], settings: Settings, marks: Marks = NO_MARKS) -> Compared:
+def compare_models(
+    dataset: str, cells: Sequence[ComparedCell], settings: StatisticsSettings, marks: MarksOfMeasures = NO_MARKS
+) -> ComparisonTables:
     """Compares all models of a dataset, pair by pair.
 
     Args:
@@ -40,11 +41,15 @@ def compare_models(dataset: str, cells: Sequence[Cell], settings: Settings, mark
         settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures.
     """
-    return compare(dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks)
+    return compare_cells(dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks)
 
 
 def compare_runs(
-    dataset: str, ones: Sequence[Cell], others: Sequence[Cell], settings: Settings, marks: Marks = NO_MARKS
+    dataset: str,
+    ones: Sequence[ComparedCell],
+    others: Sequence[ComparedCell],
+    settings: StatisticsSettings,
+    marks: MarksOfMeasures = NO_MARKS,
 ) -> pl.DataFrame:
     """Compares the models of a run with the same ones of another, however both were scored.
 
@@ -59,13 +64,13 @@ def compare_runs(
         Rows of `COMPARISONS`: those of the other run are taken from those of the one.
     """
     pairs = [(place, len(ones) + place) for place in range(len(ones))]
-    return compare(dataset, [*ones, *others], pairs, settings, marks, scored_alike=False).comparisons
+    return compare_cells(dataset, [*ones, *others], pairs, settings, marks, scored_alike=False).comparisons
 
 
-def compare(
-    dataset: str, cells: Sequence[Cell], places: Sequence[tuple[int, int]], settings: Settings, marks: Marks, *,
+def compare_cells(
+    dataset: str, cells: Sequence[ComparedCell], places: Sequence[tuple[int, int]], settings: StatisticsSettings, marks: MarksOfMeasures, *,
     scored_alike: bool = True,
-) -> Compared:  # fmt: skip
+) -> ComparisonTables:  # fmt: skip
     """Compares cells with each other.
 
     Args:
@@ -76,26 +81,26 @@ def compare(
         marks: those of the dataset's measures.
         scored_alike: whether only cells are compared that were scored in one way.
     """
-    numbers = Numbers.of(cells)
+    numbers = CellNumbersMatrix.of(cells)
     pairs, comparable = [], np.diag([not cell.numbers.is_empty() for cell in cells])
     for one, other in places:
-        reason = why_not(numbers, cells, one, other, scored_alike=scored_alike)
+        reason = reason_not_comparable(numbers, cells, one, other, scored_alike=scored_alike)
         clusters = [numbers.without[place].shape[1] for place in (one, other)]
         pairs.append(Pair(one, other, is_paired(cells[one], cells[other], clusters), reason))
         comparable[[one, other], [other, one]] = reason is None
     sets = sets_of(comparable)
-    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in TABLES}
+    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in COMPARISON_TABLES}
     for kind in numbers.kinds if pairs else ():
         found = differences_of(numbers, kind, pairs, settings)
-        tables["comparisons"].append(table_of(found, numbers, cells, pairs, settings, marks))
+        tables["comparisons"].append(comparison_rows(found, numbers, cells, pairs, settings, marks))
         tables["ranks"].extend(ranks_of(found, numbers, cells, pairs, sets, settings))
         tables["agreement"].extend(agreement_of(kind, numbers, cells, pairs, settings))
-    return Compared(*(fitted(each, name, dataset) for name, each in tables.items()))
+    return ComparisonTables(*(stack_tables(each, name, dataset) for name, each in tables.items()))
 
 
-def fitted(tables: Iterable[pl.DataFrame], name: str, dataset: str) -> pl.DataFrame:
+def stack_tables(tables: Iterable[pl.DataFrame], name: str, dataset: str) -> pl.DataFrame:
     """Returns tables below each other in the columns and types of a schema, NaN as null."""
-    empty = empty_table(TABLES[name])
+    empty = empty_table(COMPARISON_TABLES[name])
     rows = pl.concat(
         [empty, *(table.with_columns(dataset=pl.lit(dataset)) for table in tables)], how="diagonal_relaxed"
     )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.tables.files import REMEDY, TableError, read_provenance, read_table
-from biasgrid.tables.statistics import VARIANCES, WITHOUT_CLUSTERS
+from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.statistics import ROW, VARIANCES, WITHOUT_CLUSTERS
 
 
-class Cell(NamedTuple):
+class ComparedCell(NamedTuple):
     """What one model was found to be on a dataset.
 
     Attributes:
@@ -30,7 +34,7 @@ class Cell(NamedTuple):
     reliability: float | None = None
 
 
-def read_cell(model: str, without_clusters: Path, variances: Path) -> Cell:
+def read_compared_cell(model: str, without_clusters: Path, variances: Path) -> ComparedCell:
     """Reads the tables of a cell.
 
     Args:
@@ -47,7 +51,7 @@ def read_cell(model: str, without_clusters: Path, variances: Path) -> Cell:
     numbers = read_table(without_clusters, WITHOUT_CLUSTERS)
     found = read_table(variances, VARIANCES).filter(name="reliability")["value"].mean()
     reliability = float(found) if isinstance(found, float) else None
-    return Cell(model, numbers, scoring_of(facts), facts.get("templates"), reliability)
+    return ComparedCell(model, numbers, scoring_of(facts), facts.get("templates"), reliability)
 
 
 def scoring_of(facts: Mapping[str, Any]) -> str | None:
@@ -59,3 +63,105 @@ def scoring_of(facts: Mapping[str, Any]) -> str | None:
     said = facts.get("measures", {}).get("predictions", {})
     way: str | None = said.get("scored_by") or said.get("scoring")
     return way
+
+
+OF_WHOLES = ("bias_type",)
+"""Keys that numbers of whole cells may have."""
+PART_KEYS_COMPARED = [key for key in MEASURE_KEYS if key not in OF_WHOLES]
+
+
+@dataclass(frozen=True)
+class TestFamily:
+    """Numbers that are tested together.
+
+    Attributes:
+        rows: shape (rows,), their places among all numbers.
+        keys: which keys they have.
+        is_of_parts: whether they are about parts of cells.
+        is_moderated: whether their variances strengthen each other.
+    """
+
+    rows: IntArray
+    keys: tuple[str, ...]
+    is_of_parts: bool
+    is_moderated: bool
+
+
+@dataclass(frozen=True)
+class CellNumbersMatrix:
+    """The numbers of some cells.
+
+    Attributes:
+        names: what each number is: the columns `ROW`.
+        kinds: which are tested together.
+        values: shape (cells, numbers), NaN where a cell has no such number.
+        without: of each cell, shape (numbers, clusters), the numbers without each cluster.
+        asked: shape (cells, parts), which parts each cell has any number of.
+    """
+
+    names: pl.DataFrame
+    kinds: Sequence[TestFamily]
+    values: FloatArray
+    without: Sequence[FloatArray]
+    asked: BoolArray
+
+    @classmethod
+    def of(cls, cells: Sequence[ComparedCell]) -> CellNumbersMatrix:
+        """Puts the numbers of cells side by side."""
+        # Numbers of the same name are moderated in all cells or in none.
+        told = pl.concat([cell.numbers.select(*ROW, "moderated") for cell in cells])
+        names = told.unique(ROW, keep="first", maintain_order=True).with_row_index("row")
+        values, without = np.full((len(cells), len(names)), np.nan), []
+        for cell, own in zip(cells, values, strict=True):
+            placed = cell.numbers.join(names.drop("moderated"), on=ROW, nulls_equal=True, maintain_order="left")
+            rows = placed["row"].to_numpy()
+            own[rows] = placed["value"].to_numpy()
+            lists = matrix_of(placed["without"])
+            found = np.full((len(names), lists.shape[1]), np.nan)
+            found[rows] = lists
+            without.append(found)
+        parts = names.filter(pl.Series(are_of_parts(names)))
+        each = parts.select(MEASURE_KEYS).unique(maintain_order=True).with_row_index("part")
+        placed = parts.join(each, on=MEASURE_KEYS, how="left", nulls_equal=True, maintain_order="left")
+        part_of = placed["part"].to_numpy()
+        asked = np.zeros((len(cells), len(each)), dtype=np.bool_)
+        for own, there in zip(asked, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True):
+            own[part_of[there]] = True
+        return cls(names.select(ROW), test_families(names), values, without, asked)
+
+    @property
+    def there(self) -> BoolArray:
+        """Which numbers each cell has, shape (cells, numbers)."""
+        return ~np.isnan(self.values)
+
+
+def matrix_of(lists: pl.Series) -> FloatArray:
+    """Returns lists of one length as the rows of an array, null as NaN."""
+    flat: FloatArray = lists.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
+    return flat.reshape(len(lists), len(flat) // max(len(lists), 1))
+
+
+def are_of_parts(names: pl.DataFrame) -> BoolArray:
+    """Says which numbers are about parts of cells."""
+    found: BoolArray = names.select(pl.any_horizontal(pl.col(PART_KEYS_COMPARED).is_not_null())).to_series().to_numpy()
+    return found
+
+
+def test_families(names: pl.DataFrame) -> list[TestFamily]:
+    """Divides numbers into kinds: a measure of parts that have the same keys, or a single number of whole cells.
+
+    Args:
+        names: `row`, `moderated` and the columns `ROW`.
+    """
+    has = [pl.col(key).is_not_null().alias(f"has {key}") for key in MEASURE_KEYS]
+    parts = pl.Series(are_of_parts(names))
+    table = names.with_columns(*has, whole=pl.when(~parts).then("bias_type"))
+    of_kind = ["measure", "options", "whole", *(f"has {key}" for key in MEASURE_KEYS)]
+    kinds = []
+    for _, rows in table.group_by(of_kind, maintain_order=True):
+        keys = tuple(key for key in MEASURE_KEYS if rows[f"has {key}"][0])
+        is_of_parts = bool({*keys} & {*PART_KEYS_COMPARED})
+        kinds.append(
+            TestFamily(rows["row"].to_numpy().astype(np.int64), keys, is_of_parts, bool(rows["moderated"].all()))
+        )
+    return kinds

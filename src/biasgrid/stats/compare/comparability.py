@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray
 from biasgrid.base.faults import first_few
-from biasgrid.stats.compare.cells import Cell
-from biasgrid.stats.compare.numbers import PARTS, Numbers
+from biasgrid.stats.compare.cells import PART_KEYS_COMPARED, CellNumbersMatrix, ComparedCell
+from biasgrid.tables.provenance import digest
 
 
-def why_not(numbers: Numbers, cells: Sequence[Cell], one: int, other: int, *, scored_alike: bool) -> str | None:
+def reason_not_comparable(
+    numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], one: int, other: int, *, scored_alike: bool
+) -> str | None:
     """Says why two cells may not be compared, None where they may.
 
     Args:
@@ -33,14 +36,14 @@ def why_not(numbers: Numbers, cells: Sequence[Cell], one: int, other: int, *, sc
     return None
 
 
-def unlike_lists(numbers: Numbers, cells: Sequence[Cell], pair: tuple[int, int]) -> str:
+def unlike_lists(numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pair: tuple[int, int]) -> str:
     """Words that two models were asked about unlike lists, with what is in one alone."""
     parts = []
     for one, other in (pair, pair[::-1]):
         own, others = (numbers.names.filter(numbers.there[place]) for place in (one, other))
         alone = [
             name
-            for key in PARTS
+            for key in PART_KEYS_COMPARED
             for name in sorted({*own[key].cast(str).drop_nulls()} - {*others[key].cast(str).drop_nulls()})
         ]
         if alone:
@@ -57,3 +60,60 @@ def sets_of(comparable: BoolArray) -> list[int]:
     firsts = [int(np.flatnonzero(row)[0]) if row[place] else -1 for place, row in enumerate(comparable)]
     numbers = {first: number for number, first in enumerate(dict.fromkeys(first for first in firsts if first >= 0))}
     return [numbers.get(first, -1) for first in firsts]
+
+
+Facts = Mapping[str, Any]
+NOT_DECIDING = {
+    "of", "model", "dump", "instances", "store", "devices", "hardware", "audit", "config", "biasgrid", "libraries",
+    "code",
+}  # fmt: skip
+"""In what predictions of one model may differ though it is asked alike; `instances_sha256` says what it is asked."""
+FACT_NAMES = {"instances_sha256": "instances"}
+
+
+def same_models(cells: Mapping[str, Facts]) -> str:
+    """Says in one line which names of a run have the same weights, and in what else they differ.
+
+    Args:
+        cells: the provenance of the measures of each cell, by `DATASET/MODEL`.
+
+    Returns:
+        A sentence for each set of such names that were asked of one dataset; empty where there are none.
+    """
+    made: dict[tuple[Any, ...], dict[str, dict[str, Facts]]] = {}
+    for cell, facts in cells.items():
+        dataset, _, model = cell.partition("/")
+        predictions = facts.get("predictions", {})
+        if source := source_of(predictions):
+            made.setdefault((*source, predictions.get("task")), {}).setdefault(model, {})[dataset] = predictions
+    sentences = []
+    for (what, *_), models in made.items():
+        shared = set.intersection(*map(set, models.values()))
+        if len(models) > 1 and shared:
+            names, keys = sorted(models), sorted(differing_facts([models[name] for name in models], shared))
+            ending = f"; they differ in {', '.join(keys)}." if keys else " and are asked alike: they are one model."
+            sentences.append(f"{' and '.join(names)} have the same {what}{ending}")
+    return " ".join(sentences)
+
+
+def source_of(predictions: Facts) -> tuple[str, Any] | None:
+    """Returns what a model is, whatever it is called, and a word for that; None where that is not known."""
+    record, dump = predictions.get("model"), predictions.get("dump")
+    if dump:
+        return "dump", dump["sha256"]
+    if not record:
+        return None
+    if "keys" in record:
+        return "source", digest([record["keys"], record["files"]])
+    return "weights", digest([record["weights"], record["tokenizer"], record.get("chat_template")])
+
+
+def differing_facts(models: list[dict[str, Facts]], datasets: set[str]) -> set[str]:
+    """Returns in what predictions differ that decides answers, on any of some datasets."""
+    found = set()
+    for dataset in datasets:
+        first, *others = (model[dataset] for model in models)
+        for other in others:
+            keys = (first.keys() | other.keys()) - NOT_DECIDING
+            found |= {FACT_NAMES.get(key, key) for key in keys if first.get(key) != other.get(key)}
+    return found

@@ -10,19 +10,19 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.stats.cell import EVERYTHING, Settings
-from biasgrid.stats.compare.cells import Cell
-from biasgrid.stats.compare.numbers import Kind, Numbers
-from biasgrid.stats.intervals import Source, ends, half_width, p_values
-from biasgrid.stats.jackknife import jackknife
-from biasgrid.stats.moderated import moderated
+from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, TestFamily
+from biasgrid.stats.estimate import jackknife
+from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
+from biasgrid.stats.settings import ANY_VALUE, StatisticsSettings
+from biasgrid.stats.variance import moderate_variances
 from biasgrid.tables.comparison import PARTS_KEPT
-from biasgrid.tables.marks import mark_of
-from biasgrid.tables.metric import Mark
+from biasgrid.tables.metric import Mark, mark_of
 
-NO_INTERVAL = "no interval: there are too few clusters, nothing varies with them, or none is known of such numbers"
-Marks = Mapping[str, Sequence[Mark]]
+NO_DIFFERENCE_INTERVAL = (
+    "no interval: there are too few clusters, nothing varies with them, or none is known of such numbers"
+)
+MarksOfMeasures = Mapping[str, Sequence[Mark]]
 """By measure, of those that have marks."""
 
 
@@ -56,9 +56,9 @@ class Differences:
         selected: both ends of the intervals of significant results.
     """
 
-    kind: Kind
+    kind: TestFamily
     values: FloatArray
-    source: Source
+    source: VarianceSource
     clusters: IntArray
     p: FloatArray
     q: FloatArray
@@ -66,12 +66,14 @@ class Differences:
     selected: tuple[FloatArray, FloatArray]
 
 
-def is_paired(one: Cell, other: Cell, clusters: Sequence[int]) -> bool:
+def is_paired(one: ComparedCell, other: ComparedCell, clusters: Sequence[int]) -> bool:
     """Says whether the clusters of two cells are the same, so that each can be left out of both."""
     return one.templates is not None and one.templates == other.templates and len({*clusters}) == 1
 
 
-def differences_of(numbers: Numbers, kind: Kind, pairs: Sequence[Pair], settings: Settings) -> Differences:
+def differences_of(
+    numbers: CellNumbersMatrix, kind: TestFamily, pairs: Sequence[Pair], settings: StatisticsSettings
+) -> Differences:
     """Takes the numbers of a kind of one model of each pair from those of the other.
 
     The same cluster is left out of both where they were asked the same templates (jackknife of the difference). Else the
@@ -95,19 +97,19 @@ def differences_of(numbers: Numbers, kind: Kind, pairs: Sequence[Pair], settings
             source, clusters[place] = over_clusters(without_of_pair(numbers, kind, pair), kind)
         else:
             (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
-            source, clusters[place] = added(one, other), np.minimum(of_one, of_other)
+            source, clusters[place] = welch_variance(one, other), np.minimum(of_one, of_other)
         variance[place], df[place] = source
-    p = p_values(values.ravel(), [Source(variance.ravel(), df.ravel())]).reshape(shape)
+    p = p_values(values.ravel(), [VarianceSource(variance.ravel(), df.ravel())]).reshape(shape)
     q, familywise, low, high = (np.full(shape, np.nan) for _ in range(4))
     # All parts of a pair are tested together, or all pairs.
     for tests in np.ndindex(len(pairs)) if kind.is_of_parts else [(slice(None), 0)]:
         q[tests], familywise[tests] = false_discovery_rates(p[tests], settings.fdr), holm(p[tests])
-        source = Source(variance[tests], df[tests])
-        low[tests], high[tests] = selected_ends(values[tests], q[tests], [source], EVERYTHING, settings.alpha)
-    return Differences(kind, values, Source(variance, df), clusters, p, q, familywise, (low, high))
+        source = VarianceSource(variance[tests], df[tests])
+        low[tests], high[tests] = selected_ends(values[tests], q[tests], [source], ANY_VALUE, settings.alpha)
+    return Differences(kind, values, VarianceSource(variance, df), clusters, p, q, familywise, (low, high))
 
 
-def over_clusters(without: FloatArray, kind: Kind) -> tuple[Source, IntArray]:
+def over_clusters(without: FloatArray, kind: TestFamily) -> tuple[VarianceSource, IntArray]:
     """Returns how much numbers vary with clusters, and how many clusters they have.
 
     Args:
@@ -118,12 +120,12 @@ def over_clusters(without: FloatArray, kind: Kind) -> tuple[Source, IntArray]:
     # What nothing can be said of has as many clusters as its cell.
     clusters = np.where(clusters == 0, without.shape[1], clusters)
     if kind.is_moderated:
-        return moderated(variance, clusters.astype(np.float64))[0], clusters
+        return moderate_variances(variance, clusters.astype(np.float64))[0], clusters
     # What is the same in all clusters, as a rate of 1 may be, is not known exactly for that.
-    return Source(np.where(variance > 0, variance, np.nan), np.maximum(clusters - 1.0, 0)), clusters
+    return VarianceSource(np.where(variance > 0, variance, np.nan), np.maximum(clusters - 1.0, 0)), clusters
 
 
-def without_of_pair(numbers: Numbers, kind: Kind, pair: Pair) -> FloatArray:
+def without_of_pair(numbers: CellNumbersMatrix, kind: TestFamily, pair: Pair) -> FloatArray:
     """Returns the differences of a pair without each cluster; what has nothing of a cluster is the same without it."""
     one, other = (numbers.without[place][kind.rows] for place in (pair.one, pair.other))
     sides = []
@@ -134,16 +136,21 @@ def without_of_pair(numbers: Numbers, kind: Kind, pair: Pair) -> FloatArray:
     return sides[0] - sides[1]
 
 
-def added(one: Source, other: Source) -> Source:
+def welch_variance(one: VarianceSource, other: VarianceSource) -> VarianceSource:
     """Returns the variance of the difference of what is not paired (Welch and Satterthwaite)."""
     variance = one.variance + other.variance
     with np.errstate(invalid="ignore", divide="ignore"):
         df = variance**2 / (one.variance**2 / one.df + other.variance**2 / other.df)
-    return Source(variance, np.where((one.df > 0) & (other.df > 0), df, 0))
+    return VarianceSource(variance, np.where((one.df > 0) & (other.df > 0), df, 0))
 
 
-def table_of(
-    found: Differences, numbers: Numbers, cells: Sequence[Cell], pairs: Sequence[Pair], settings: Settings, marks: Marks
+def comparison_rows(
+    found: Differences,
+    numbers: CellNumbersMatrix,
+    cells: Sequence[ComparedCell],
+    pairs: Sequence[Pair],
+    settings: StatisticsSettings,
+    marks: MarksOfMeasures,
 ) -> pl.DataFrame:
     """Returns rows of `COMPARISONS`: of whole cells all, of parts the significant results and the largest of each pair.
 
@@ -155,10 +162,10 @@ def table_of(
         settings: the level.
         marks: those of the dataset's measures, which numbers of whole cells are judged by.
     """
-    source = Source(found.source.variance.ravel(), found.source.df.ravel())
+    source = VarianceSource(found.source.variance.ravel(), found.source.df.ravel())
     flat = found.values.ravel()
-    low, high = ends(flat, half_width([source], settings.alpha), EVERYTHING)
-    chosen, row = np.nonzero(kept(found, numbers, pairs))
+    low, high = interval_ends(flat, half_width([source], settings.alpha), ANY_VALUE)
+    chosen, row = np.nonzero(rows_to_keep(found, numbers, pairs))
     place = chosen * len(found.kind.rows) + row
     size = np.where(np.isnan(flat[place]), -1, np.abs(flat[place]))
     order = np.lexsort((row, -size, chosen))
@@ -199,7 +206,7 @@ def table_of(
     )
 
 
-def kept(found: Differences, numbers: Numbers, pairs: Sequence[Pair]) -> BoolArray:
+def rows_to_keep(found: Differences, numbers: CellNumbersMatrix, pairs: Sequence[Pair]) -> BoolArray:
     """Says which differences are kept one by one, shape (pairs, numbers)."""
     if not found.kind.is_of_parts:
         there = numbers.there[:, found.kind.rows]
@@ -211,7 +218,7 @@ def kept(found: Differences, numbers: Numbers, pairs: Sequence[Pair]) -> BoolArr
 
 
 def reasons(
-    found: Differences, numbers: Numbers, cells: Sequence[Cell], pairs: Sequence[Pair], rows: IntArray,
+    found: Differences, numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pairs: Sequence[Pair], rows: IntArray,
     unknown: BoolArray,
 ) -> pl.Series:  # fmt: skip
     """Says why some differences, or their intervals, are not known, null where they are.
@@ -229,6 +236,6 @@ def reasons(
     for place in np.flatnonzero(unknown).tolist():
         pair, row = pairs[place], int(rows[place])
         lacking = [cells[side].model for side in (pair.one, pair.other) if not there[side, row]]
-        missing = f"{lacking[0]} has no such number" if lacking else NO_INTERVAL
+        missing = f"{lacking[0]} has no such number" if lacking else NO_DIFFERENCE_INTERVAL
         told[place] = pair.reason or missing
     return pl.Series(told, dtype=pl.String)

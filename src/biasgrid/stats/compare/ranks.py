@@ -8,14 +8,13 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.stats.cell import Settings
-from biasgrid.stats.compare.cells import Cell
+from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell
 from biasgrid.stats.compare.differences import Differences, Pair
-from biasgrid.stats.compare.numbers import Numbers
 from biasgrid.stats.multiplicity import holm
+from biasgrid.stats.settings import StatisticsSettings
 
 
-def ranked(values: FloatArray, larger: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+def rank_intervals(values: FloatArray, larger: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
     """Ranks models by a number, 1 being the largest (Mogstad, Romano, Shaikh and Wilhelm, 2024, with Holm's tests).
 
     Args:
@@ -31,8 +30,8 @@ def ranked(values: FloatArray, larger: BoolArray) -> tuple[IntArray, IntArray, I
 
 
 def ranks_of(
-    found: Differences, numbers: Numbers, cells: Sequence[Cell], pairs: Sequence[Pair], sets: Sequence[int],
-    settings: Settings,
+    found: Differences, numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pairs: Sequence[Pair], sets: Sequence[int],
+    settings: StatisticsSettings,
 ) -> Iterator[pl.DataFrame]:  # fmt: skip
     """Yields rows of `RANKS` of a number of whole cells, set by set; nothing for parts and of single models.
 
@@ -53,13 +52,13 @@ def ranks_of(
         if len(members) < 2:
             continue
         values = numbers.values[members, row]
-        rank, low, high = ranked(values, told_larger(found, pairs, members, settings.alpha))
+        rank, low, high = rank_intervals(values, significantly_larger(found, pairs, members, settings.alpha))
         told = {"set": number, "model": [cells[place].model for place in members], "value": values}
         ranks = {"rank": rank, "rank_low": low, "rank_high": high, "models": len(members)}
         yield name.join(pl.DataFrame(told | ranks), how="cross")
 
 
-def told_larger(found: Differences, pairs: Sequence[Pair], members: Sequence[int], alpha: float) -> BoolArray:
+def significantly_larger(found: Differences, pairs: Sequence[Pair], members: Sequence[int], alpha: float) -> BoolArray:
     """Says which of some models is told from which as larger, all at once (Holm); shape (members, members)."""
     place = {member: position for position, member in enumerate(members)}
     chosen = [number for number, pair in enumerate(pairs) if pair.one in place and pair.other in place]

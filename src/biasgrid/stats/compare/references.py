@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from biasgrid.base.faults import UserError
-from biasgrid.base.messages import checked
-from biasgrid.base.section import KeysError, Section
+from biasgrid.base.messages import check_content
+from biasgrid.base.sections import KeysError, Section
 from biasgrid.base.text import read_json
 
-EXPECTED = "JSON with a list under the key 'figures'"
+FIGURES_EXPECTED = "JSON with a list under the key 'figures'"
 KNOWN = {
     "asked": "other texts",
     "scoring": "scored otherwise",
@@ -83,7 +83,7 @@ class Stored(Section):
     figures: list[StoredFigure]
 
 
-class Beside(NamedTuple):
+class ReferenceNumbers(NamedTuple):
     """A number beside that of a reference.
 
     Attributes:
@@ -116,7 +116,7 @@ def read_stored(path: str | Path) -> Stored:
     Raises:
         InputError: the file cannot be read or is no such JSON, with every faulty figure.
     """
-    return checked(Stored, read_json(path, EXPECTED), str(path))
+    return check_content(Stored, read_json(path, FIGURES_EXPECTED), str(path))
 
 
 def read_folders(folders: Sequence[Path]) -> dict[str, Stored]:
@@ -131,34 +131,34 @@ def read_folders(folders: Sequence[Path]) -> dict[str, Stored]:
     return {path.stem: read_stored(path) for folder in folders for path in sorted(folder.glob("*.json"))}
 
 
-def beside(ours: Stored, references: Mapping[str, Stored]) -> Iterator[Beside]:
+def join_references(ours: Stored, references: Mapping[str, Stored]) -> Iterator[ReferenceNumbers]:
     """Puts numbers beside those of references: of the same dataset, measure, options and bias type.
 
     Args:
         ours: our cells and figures.
         references: the references, by file.
     """
-    known = {cell_of(cell): cell for cell in ours.cells}
+    known = {named_cell(cell): cell for cell in ours.cells}
     for figure in ours.figures:
         for file, reference in references.items():
-            cells = {cell_of(cell): cell for cell in reference.cells}
+            cells = {named_cell(cell): cell for cell in reference.cells}
             for theirs in reference.figures:
-                if theirs.subject is None and about(theirs) == about(figure):
-                    reasons = why_not(known[cell_of(figure)], cells.get(cell_of(theirs)))
-                    yield Beside(figure, theirs, reasons, file)
+                if theirs.subject is None and figure_keys(theirs) == figure_keys(figure):
+                    reasons = reason_not_beside(known[named_cell(figure)], cells.get(named_cell(theirs)))
+                    yield ReferenceNumbers(figure, theirs, reasons, file)
 
 
-def about(figure: StoredFigure) -> tuple[str | None, ...]:
+def figure_keys(figure: StoredFigure) -> tuple[str | None, ...]:
     """Returns what a figure is about, whatever the model."""
     return figure.dataset, figure.measure, figure.options, figure.bias_type
 
 
-def cell_of(what: StoredFigure | StoredCell) -> tuple[str, str, str]:
+def named_cell(what: StoredFigure | StoredCell) -> tuple[str, str, str]:
     """Returns what names a cell."""
     return what.dataset, what.kind, what.label
 
 
-def why_not(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
+def reason_not_beside(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
     """Says why two cells may not be compared, nothing where they may."""
     if theirs is None or ours.asked is None or theirs.asked is None:
         return ["nobody knows what was asked"]
@@ -166,7 +166,7 @@ def why_not(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
     return [f"{told} ({one}, not {other})" for told, (one, other) in of_both.items() if one != other]
 
 
-def chosen(references: Mapping[str, Stored], labels: Sequence[str]) -> dict[str, Stored]:
+def references_with_labels(references: Mapping[str, Stored], labels: Sequence[str]) -> dict[str, Stored]:
     """Returns references of some labels alone.
 
     Raises:

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from biasgrid.base.faults import UserError, nearest, one_of
-from biasgrid.stats.cell import Settings
 from biasgrid.stats.compare.all_pairs import compare_runs
-from biasgrid.stats.compare.cells import Cell, read_cell
+from biasgrid.stats.compare.cells import ComparedCell, read_compared_cell
+from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import read_provenance, read_tables
 from biasgrid.tables.metric import Mark
 
-SIDES = {"value": "other_value", "model": "other_model", "mark": "other_mark"}
-ENDS = {"low": "high", "selected_low": "selected_high"}
-ABOUT = ("subject", "attribute", "bias_type", "group")
+SIDE_COLUMNS = {"value": "other_value", "model": "other_model", "mark": "other_mark"}
+INTERVAL_ENDS = {"low": "high", "selected_low": "selected_high"}
+SENTENCE_KEYS = ("subject", "attribute", "bias_type", "group")
 """Keys by which sentences are found."""
-TELLING = ("strongest", "typical")
+EVIDENCE_COLUMNS = ("strongest", "typical")
 """Roles of sentences that show a number, the most telling ones first."""
 
 
@@ -48,10 +48,10 @@ class Difference(NamedTuple):
         """Returns a sentence that shows what a row of parts is about, None where none is kept."""
         about = [
             (pl.col(key) == row[key]) | (pl.col(key).is_null() & (key == "group"))
-            for key in ABOUT
+            for key in SENTENCE_KEYS
             if row[key] is not None
         ]
-        found = self.evidence.filter(*about, pl.col("role").is_in(TELLING))
+        found = self.evidence.filter(*about, pl.col("role").is_in(EVIDENCE_COLUMNS))
         # What is told plainly comes before what is negated, or in the other order.
         plain = found.sort("role", "negated", "swapped", nulls_last=False, maintain_order=True)
         texts = plain.select("text_pair", "text").head(1).rows()
@@ -87,7 +87,7 @@ def compare_two_models(results: Path, one: str, other: str, dataset: str | None)
         chosen = pair_of(rows.filter(dataset=name), one, other)
         if len(chosen):
             evidence = pl.concat([evidence_of(results, name, model) for model in (one, other)])
-            level = settings_of(results / f"comparisons/{name}.parquet").level
+            level = comparison_settings(results / f"comparisons/{name}.parquet").level
             found.append(Difference(name, one, other, chosen, evidence, level))
     if not found:
         raise UserError(f"no dataset of {results} was asked of both {one!r} and {other!r}")
@@ -98,8 +98,8 @@ def pair_of(rows: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
     """Returns the rows of two models, the other taken from the one, in whichever order they stand."""
     forward = rows.filter(model=one, other_model=other)
     backward = rows.filter(model=other, other_model=one)
-    turned = {name: -pl.col(twin) for low, high in ENDS.items() for name, twin in ((low, high), (high, low))}
-    exchanged = {name: pl.col(twin) for one, two in SIDES.items() for name, twin in ((one, two), (two, one))}
+    turned = {name: -pl.col(twin) for low, high in INTERVAL_ENDS.items() for name, twin in ((low, high), (high, low))}
+    exchanged = {name: pl.col(twin) for one, two in SIDE_COLUMNS.items() for name, twin in ((one, two), (two, one))}
     return pl.concat([forward, backward.with_columns(difference=-pl.col("difference"), **turned, **exchanged)])
 
 
@@ -126,7 +126,7 @@ def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterat
     for name, models in shared.items():
         ones, twos = (cells_of(folder, name, models) for folder in (results, others))
         table = results / f"comparisons/{name}.parquet"
-        settings = settings_of(table)
+        settings = comparison_settings(table)
         rows = compare_runs(name, ones, twos, settings, marks_of(table))
         for model in models:
             evidence = pl.concat([evidence_of(folder, name, model) for folder in (results, others)])
@@ -153,10 +153,10 @@ def models_of(results: Path, dataset: str) -> list[str]:
     return sorted(path.stem for path in results.glob(f"without_clusters/{dataset}/*.parquet"))
 
 
-def cells_of(results: Path, dataset: str, models: Sequence[str]) -> list[Cell]:
+def cells_of(results: Path, dataset: str, models: Sequence[str]) -> list[ComparedCell]:
     """Reads cells of a run."""
     folders = [results / name / dataset for name in ("without_clusters", "variances")]
-    return [read_cell(model, *(folder / f"{model}.parquet" for folder in folders)) for model in models]
+    return [read_compared_cell(model, *(folder / f"{model}.parquet" for folder in folders)) for model in models]
 
 
 def evidence_of(results: Path, dataset: str, model: str) -> pl.DataFrame:
@@ -165,9 +165,9 @@ def evidence_of(results: Path, dataset: str, model: str) -> pl.DataFrame:
     return read_tables([path] if path.is_file() else [], EVIDENCE)
 
 
-def settings_of(table: Path) -> Settings:
+def comparison_settings(table: Path) -> StatisticsSettings:
     """Returns how a table of comparisons was made."""
-    return Settings(**read_provenance(table)["statistics"])
+    return StatisticsSettings(**read_provenance(table)["statistics"])
 
 
 def marks_of(table: Path) -> dict[str, list[Mark]]:

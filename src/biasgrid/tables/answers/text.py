@@ -6,8 +6,8 @@ import polars as pl
 
 from biasgrid.tables.schema import Unique, column, table
 
-NAMED = r"\w*(?:think|thought|reason)\w*"
-THOUGHT_MARK = rf"(?i)\s*(<\|?(?:\w+:)?{NAMED}\|?>|\[{NAMED}\])"
+THOUGHT_WORD = r"\w*(?:think|thought|reason)\w*"
+THOUGHT_MARK = rf"(?i)\s*(<\|?(?:\w+:)?{THOUGHT_WORD}\|?>|\[{THOUGHT_WORD}\])"
 """A pattern of what looks like a mark of thoughts at the beginning of a response."""
 
 SCHEMA = table(

@@ -5,7 +5,7 @@ import pytest
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
-from biasgrid.inference.engine.segments import Segments, segments_of
+from biasgrid.inference.engine.segments import TokenizedTexts, segments_of
 from biasgrid.inference.models.extractive.candidates import Windows, candidate_windows, widen, widening_words
 
 WORDS = "a an the several A The of group team couple man person city women . dog Ann Carl".split()
@@ -72,6 +72,6 @@ def test_a_candidate_is_the_tokens_that_overlap_it() -> None:
 
 def test_tokens_behind_the_text_are_no_candidates() -> None:
     whole = segments_of([[1] * 4], [[(0, 3), (3, 7), (0, 0), (0, 0)]])
-    contexts = Segments(whole.ids, whole.lengths, np.array([2]), whole.offsets)
+    contexts = TokenizedTexts(whole.ids, whole.lengths, np.array([2]), whole.offsets)
     windows = candidate_windows(contexts, np.array([[0, 4]]), np.array([[3, 3]]))
     assert windows.first.tolist() == windows.last.tolist() == [[0, 1]]

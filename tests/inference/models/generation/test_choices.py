@@ -11,7 +11,7 @@ from shards import Cell, hook_model, interrupt, largest_difference
 from tiny_writers import CHAT_TEMPLATE, LETTERS, STATEMENTS, THINKS, THINKS_IF_ASKED, PlainWriter
 
 from biasgrid.inference.models.generation.prefix import Prefix
-from biasgrid.inference.models.generation.spellings import spellings
+from biasgrid.inference.models.generation.spellings import option_spellings
 from biasgrid.tables.files import read_provenance
 
 Cells = Callable[..., Cell]
@@ -151,7 +151,7 @@ def test_batches_stay_within_the_token_budget_with_keys_and_values(
 
 
 def test_an_interrupted_shard_goes_on_and_ends_the_same(written_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biasgrid.inference.models.predict.PART_ROWS", 4)
+    monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 4)
     ours = written_cell(rows("A", "B") * 2)
     ours.predict()
     uninterrupted = ours.out.read_bytes()
@@ -195,6 +195,6 @@ def test_an_option_that_begins_another_has_what_that_one_leaves(written_cell: Ce
 
 
 def test_words_are_spelled_in_several_cases_and_letters_in_one() -> None:
-    assert spellings(["A", "No"]) == [["A", " A"], ["No", " No", "no", " no", "NO", " NO"]]
-    assert spellings(["us", "US"]) == [["us", " us"], ["US", " US"]]
-    assert spellings(["A", None]) == [["A", " A"], []]
+    assert option_spellings(["A", "No"]) == [["A", " A"], ["No", " No", "no", " no", "NO", " NO"]]
+    assert option_spellings(["us", "US"]) == [["us", " us"], ["US", " US"]]
+    assert option_spellings(["A", None]) == [["A", " A"], []]

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from shards import Cell, asked
 
-from biasgrid.inference.models.generation.parsed import place_of
 from biasgrid.inference.models.generation.section import Generation
+from biasgrid.inference.models.generation.spellings import chosen_option
 from biasgrid.tables.files import read_provenance
 
 
@@ -21,8 +21,8 @@ from biasgrid.tables.files import read_provenance
     ],
 )  # fmt: skip
 def test_an_option_is_read_where_it_is_chosen(response: str) -> None:
-    assert place_of(response, True, ["A", "B"]) == 0
-    assert place_of(response, True, ["B", "A"]) == 1
+    assert chosen_option(response, True, ["A", "B"]) == 0
+    assert chosen_option(response, True, ["B", "A"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -34,19 +34,19 @@ def test_an_option_is_read_where_it_is_chosen(response: str) -> None:
     ],
 )  # fmt: skip
 def test_nothing_is_read_where_none_is_chosen(response: str) -> None:
-    assert place_of(response, True, ["A", "B"]) is None
+    assert chosen_option(response, True, ["A", "B"]) is None
 
 
 def test_texts_that_are_cut_off_answer_at_their_beginning_alone() -> None:
-    assert place_of("A. Because", False, ["A", "B"]) == 0
-    assert place_of("A", False, ["A", "B"]) is None
-    assert place_of("Well.\nAnswer: A", False, ["A", "B"]) is None
+    assert chosen_option("A. Because", False, ["A", "B"]) == 0
+    assert chosen_option("A", False, ["A", "B"]) is None
+    assert chosen_option("Well.\nAnswer: A", False, ["A", "B"]) is None
 
 
 def test_words_may_have_other_cases_and_the_longest_counts() -> None:
-    assert place_of("YES, they are.", True, ["Yes", "No"]) == 0
-    assert place_of("No one is.", True, ["Yes", "No"]) is None
-    assert place_of("10.", True, ["1", "10", None]) == 1
+    assert chosen_option("YES, they are.", True, ["Yes", "No"]) == 0
+    assert chosen_option("No one is.", True, ["Yes", "No"]) is None
+    assert chosen_option("10.", True, ["1", "10", None]) == 1
 
 
 def test_choices_are_those_of_the_texts_and_hang_on_how_these_are_written(

@@ -16,9 +16,9 @@ from biasgrid.inference.models.generation.noise import RowNoise, mixed_tensor, s
 from biasgrid.inference.models.generation.prompts import Prompter
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.texts import Writer
-from biasgrid.inference.models.generation.thoughts import KNOWN, Thoughts, tell_of_strange_marks
+from biasgrid.inference.models.generation.thoughts import KNOWN, Thoughts, warn_of_strange_marks
 from biasgrid.tables.files import read_provenance
-from biasgrid.tables.keys import mixed
+from biasgrid.tables.keys import mix_bits
 
 Cells = Callable[..., Cell]
 ROWS = [{"system": "Be short.", "text": text} for text in STATEMENTS * 2]
@@ -97,7 +97,7 @@ def test_numbers_are_mixed_as_keys_are() -> None:
     numbers = np.array([0, 1, 2**63 + 5, 2**64 - 1], dtype=np.uint64)
     assert (
         mixed_tensor(torch.from_numpy(numbers.view(np.int64))).numpy().view(np.uint64).tolist()
-        == mixed(numbers).tolist()
+        == mix_bits(numbers).tolist()
     )
 
 
@@ -169,10 +169,10 @@ def test_options_are_read_behind_thoughts_that_a_template_opens(begin: str, end:
 
 
 def test_marks_that_nobody_has_named_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    tell_of_strange_marks("tiny", ["<mull> Ann?", "<reasoning> Ann?", "[Thinking] Bob? [/Thinking] Ann", "Ann", ""])
+    warn_of_strange_marks("tiny", ["<mull> Ann?", "<reasoning> Ann?", "[Thinking] Bob? [/Thinking] Ann", "Ann", ""])
     assert "tiny: 2 of 5 responses begin with '<reasoning>', and are taken for answers" in caplog.text
     caplog.clear()
-    tell_of_strange_marks("tiny", ["<Ann> thinks", "Ann reasons"])
+    warn_of_strange_marks("tiny", ["<Ann> thinks", "Ann reasons"])
     assert not caplog.text
 
 

@@ -14,15 +14,21 @@ from shards import Cell, count_rows, hook_model, interrupt, keyed, largest_diffe
 from small_tables import whole
 from tiny_checkpoints import ATTRIBUTES, SUBJECT_GROUPS, instances_for
 
-from biasgrid.base.section import TargetScoring
+from biasgrid.base.sections import TargetScoring
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.word_lists import Subjects, Template, WordLists
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.batches import Part
+from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.encoding import NotAssembledError, TokenLayout
-from biasgrid.inference.engine.segments import Segments, segments_of
-from biasgrid.inference.models.masked.pieces import Insert, Pieces, inserts_of
-from biasgrid.inference.models.masked.rows import Words, inputs_of_kinds, mask_rows, products, with_inserts
+from biasgrid.inference.engine.segments import TokenizedTexts, segments_of
+from biasgrid.inference.models.masked.candidate_tokens import Insert, VocabularyTokens, inserts_of
+from biasgrid.inference.models.masked.rows import (
+    CandidateWords,
+    inputs_of_kinds,
+    mask_rows,
+    token_products,
+    with_inserts,
+)
 from biasgrid.tables.files import read_provenance
 
 Cells = Callable[[str, str], Cell]
@@ -132,7 +138,7 @@ def test_a_prediction_does_not_depend_on_its_shard_or_batch(cell: Cells, monkeyp
 
 
 def test_parts_of_another_scoring_are_not_taken(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biasgrid.inference.models.predict.PART_ROWS", 16)
+    monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 16)
     ours = several(cell("bert", TASK))
     interrupt(ours, 2, monkeypatch, target_scoring="joint")
     resumed = ours.predict(target_scoring="pll")
@@ -171,7 +177,7 @@ def test_a_subject_that_the_tokenizer_cannot_write_is_refused(cell: Cells) -> No
 
 def test_what_the_mask_has_holds_for_all_that_stands_in_its_place() -> None:
     plain = segments_of([[5, MASK, 7, 8], [5, 6, MASK]])
-    typed = Segments(plain.ids, plain.lengths, plain.lengths, plain.offsets, np.int32([0, 1, 2, 3, 4, 5, 6]))
+    typed = TokenizedTexts(plain.ids, plain.lengths, plain.lengths, plain.offsets, np.int32([0, 1, 2, 3, 4, 5, 6]))
     inserts = [Insert((1, 2, 3), 0), Insert((4,), 0)]
     made = with_inserts(typed, np.array([0, 1, 1]), np.array([1, 2]), inserts, np.array([0, 1, 0]))
     assert [made.tokens(place).tolist() for place in range(3)] == [[5, 1, 2, 3, 7, 8], [5, 6, 4], [5, 6, 1, 2, 3]]
@@ -184,9 +190,9 @@ IDS = st.lists(st.integers(1, 9), max_size=3)
 
 
 @st.composite
-def written_words(draw: st.DrawFn) -> Pieces:
+def written_words(draw: st.DrawFn) -> VocabularyTokens:
     ids = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
-    return Pieces("", ids, np.cumsum([draw(st.booleans()) for _ in ids]).tolist())
+    return VocabularyTokens("", ids, np.cumsum([draw(st.booleans()) for _ in ids]).tolist())
 
 
 class Instances(NamedTuple):
@@ -194,7 +200,7 @@ class Instances(NamedTuple):
 
     contexts: list[list[int]]
     statements: list[tuple[list[int], list[int]]]
-    words: list[list[Pieces]]
+    words: list[list[VocabularyTokens]]
     rows: list[tuple[int, int, int, int]]
 
     def score(self, row: int, word: int, scoring: str) -> float:
@@ -240,10 +246,10 @@ def test_rows_hold_each_input_of_an_instance_once_and_give_the_scores_of_its_wor
     masks = np.array([len(before) for before, _ in asked.statements])
     words = [inserts_of(ways, scoring, MASK) or [(Insert((MASK,), 0), [])] for ways in asked.words]
     every = np.arange(len(asked.rows))
-    inputs = inputs_of_kinds([Words(words, of) for of in words_of])
+    inputs = inputs_of_kinds([CandidateWords(words, of) for of in words_of])
     encoded = mask_rows(rows, masks, inputs, every)
 
-    part = Part.of(encoded.rows, every)
+    part = BatchPart.of(encoded.rows, every)
     owner, some = part.owner, part.rows
     places = (encoded.rows.second_start(some) + encoded.place[encoded.rows.second_of]).tolist()
     ids = [encoded.rows.assemble(row)[0].tolist() for row in range(len(owner))]
@@ -255,7 +261,7 @@ def test_rows_hold_each_input_of_an_instance_once_and_give_the_scores_of_its_wor
         [[pretended(each, place, token) for token in ways] for ways in read]
         for each, place, read in zip(ids, places, tokens.tolist(), strict=True)
     ]
-    scores = products(np.array(factors, dtype=np.float32), tokens, owner)[0]
+    scores = token_products(np.array(factors, dtype=np.float32), tokens, owner)[0]
     assert scores.tolist() == [
         [asked.score(row, column, scoring) for column in (0, 1)] for row in range(len(asked.rows))
     ]

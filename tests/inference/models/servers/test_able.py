@@ -8,7 +8,7 @@ from model_server import ModelServer
 
 from biasgrid.base.faults import InputError
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.models.servers.capabilities import look
+from biasgrid.inference.models.servers.capabilities import find_capabilities
 
 Servers = Callable[..., ModelServer]
 KEY = "sk-secret-of-somebody"
@@ -16,7 +16,7 @@ KEY = "sk-secret-of-somebody"
 
 def found(server: ModelServer, **keys: Any) -> dict[str, Any]:
     endpoint = {"url": server.url, "model": "small", "attempts": 1, "timeout": 5, **keys}
-    return look({"keys": {}}, {"endpoint": endpoint}, None)
+    return find_capabilities({"keys": {}}, {"endpoint": endpoint}, None)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from servers import ServerCell
 
 from biasgrid.base.addresses import canonical
 from biasgrid.base.faults import InputError
-from biasgrid.inference.models.servers.identity import answered_by, former_model, server_of
+from biasgrid.inference.models.servers.identity import answering_server, former_model, server_of
 from biasgrid.inference.models.servers.section import Endpoint, Serve
 
 Servers = Callable[..., ModelServer]
@@ -118,8 +118,8 @@ def test_a_server_of_ours_is_known_by_command_weights_and_name(tmp_path: Path) -
     ]
     assert fixed == [base, base]
     assert server_of({"serve": {**SERVE, "minutes": 3, "health": "/ready", "gpus": 2}}) == base
-    assert answered_by(base, RECORD) != answered_by(base, {"files": {**RECORD["files"], "config.json": "cc"}})
-    assert answered_by(base, {"keys": {}}) == base
+    assert answering_server(base, RECORD) != answering_server(base, {"files": {**RECORD["files"], "config.json": "cc"}})
+    assert answering_server(base, {"keys": {}}) == base
 
 
 def test_files_that_a_command_names_count(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from servers import ServerCell
 from biasgrid.base.addresses import prepare_proxies, proxy_of
 from biasgrid.base.faults import InputError, UserError
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.models.servers.capabilities import look
+from biasgrid.inference.models.servers.capabilities import find_capabilities
 from biasgrid.inference.models.servers.usage import bill_of
 
 Servers = Callable[..., ModelServer]
@@ -229,4 +229,6 @@ def test_a_server_that_keeps_no_limit(serve: Servers, caplog: pytest.LogCaptureF
 
 
 def found(server: ModelServer) -> dict[str, Any]:
-    return look({"keys": {}}, {"endpoint": {"url": server.url, "model": "small", "attempts": 1, "timeout": 5}}, None)
+    return find_capabilities(
+        {"keys": {}}, {"endpoint": {"url": server.url, "model": "small", "attempts": 1, "timeout": 5}}, None
+    )

@@ -9,7 +9,7 @@ from model_server import ModelServer
 from servers import ServerCell
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.models.servers.capabilities import look
+from biasgrid.inference.models.servers.capabilities import find_capabilities
 
 Servers = Callable[..., ModelServer]
 Cells = Callable[..., ServerCell]
@@ -68,7 +68,9 @@ def test_anthropic_is_asked_through_its_own_client(serve: Servers, cell: Cells) 
 
 def test_its_options_are_found_in_texts(serve: Servers) -> None:
     server = serve(key=KEY)
-    capabilities = look({"keys": {}}, {"endpoint": {"model": "small", "attempts": 1, **anthropic(server)}}, None)
+    capabilities = find_capabilities(
+        {"keys": {}}, {"endpoint": {"model": "small", "attempts": 1, **anthropic(server)}}, None
+    )
     assert capabilities["scored_by"] == "parsed"
 
 

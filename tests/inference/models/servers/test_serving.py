@@ -19,9 +19,9 @@ from tiny_writers import CHAT_TEMPLATE, STATEMENTS, save_writer
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.fetch import make_record
 from biasgrid.inference.models.generation.section import Generation
-from biasgrid.inference.models.servers.lengths import warn_of_date
+from biasgrid.inference.models.servers.back_end import warn_of_date
 from biasgrid.inference.models.servers.section import Serve
-from biasgrid.inference.models.servers.serving import served
+from biasgrid.inference.models.servers.serving import run_server
 
 HELPER = ROOT / "tests/helpers/model_server.py"
 PYTHON = sys.executable
@@ -32,7 +32,7 @@ def section(command: str, **keys: Any) -> Serve:
 
 
 def start(tmp_path: Path, command: str, **keys: Any) -> Any:
-    return served(section(command, **keys), "somewhere", tmp_path / "job.server.log")
+    return run_server(section(command, **keys), "somewhere", tmp_path / "job.server.log")
 
 
 def test_a_server_lives_as_long_as_the_context(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     serve = Serve(command="no-such-server {folder} {port}")
     with (
         pytest.raises(ModelError, match=r"'no-such-server' cannot be started \(No such file or directory\); expected"),
-        served(serve, "somewhere", tmp_path / "server.log"),
+        run_server(serve, "somewhere", tmp_path / "server.log"),
     ):
         pass
 
@@ -87,7 +87,7 @@ def test_a_port_in_use(tmp_path: Path) -> None:
 JOB = """
 import sys, time
 from pathlib import Path
-from biasgrid.inference.models.servers.lengths import warn_of_date
+from biasgrid.inference.models.servers.back_end import warn_of_date
 from biasgrid.inference.models.servers.section import Serve
 from biasgrid.inference.models.servers.serving import served
 with served(Serve(command=sys.argv[1]), "somewhere", Path(sys.argv[2])) as url:

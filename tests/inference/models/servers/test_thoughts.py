@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from biasgrid.inference.models.generation.thoughts import KNOWN, Thoughts
-from biasgrid.inference.models.servers.methods import Choice, Text, text_of
+from biasgrid.inference.models.servers.methods import Choice, ParsedText, text_without_thoughts
 from biasgrid.inference.models.servers.requests import Answer
 
 MARKS = [*KNOWN, ("<mull>", "</mull>")]
@@ -27,8 +27,8 @@ def test_thoughts_are_never_the_answer(begin: str, end: str) -> None:
         (f"{begin}Yes", "content_filter", ("", "filtered")),
         (f"{begin}Yes{end}", "stop", ("", "empty")),
     ):
-        assert text_of(answer(text, finish), thoughts) == expected
-        for way in (Text, Choice):
+        assert text_without_thoughts(answer(text, finish), thoughts) == expected
+        for way in (ParsedText, Choice):
             said = way({}, thoughts).said("Is it?", ("Yes", "No"), [answer(text, finish)])
             chosen = [0.0, 1.0] if expected == ("No", "ok") else [None, None]
             assert said.probabilities == chosen, (way, text, finish)

@@ -13,9 +13,9 @@ from small_measures import table_of
 from biasgrid.report.figures.associations import clusters_left_out, significant_associations
 from biasgrid.report.figures.cells import clusters_needed
 from biasgrid.report.figures.drawing.theme import save_figure
-from biasgrid.stats.power import minimal_effect
-from biasgrid.tables.certainty import with_certainty
+from biasgrid.stats.power import minimal_detectable_effect
 from biasgrid.tables.statistics import CLUSTERS, STATISTICS, VARIANCES
+from biasgrid.tables.uncertainty import with_uncertainty
 
 CELL = {"model": "one", "dataset": "faith"}
 
@@ -35,7 +35,7 @@ def associations(tests: dict[tuple[str, str], tuple[float, float, float]], clust
         "clusters": clusters,
         "n": 4,
     }
-    return with_certainty(measures, table_of(STATISTICS, rows, **CELL, **known))
+    return with_uncertainty(measures, table_of(STATISTICS, rows, **CELL, **known))
 
 
 def test_discoveries_stand_as_high_as_they_are_sure_and_before_the_others() -> None:
@@ -93,7 +93,7 @@ def test_more_clusters_show_smaller_associations_and_those_asked_are_marked() ->
     effects = clusters_needed.detectable_effects(variances)
     assert effects["model"].unique(maintain_order=True).to_list() == ["one", "two"]
     known = dict(effects.filter(model="one").select("clusters", "effect").iter_rows())
-    assert known[7] == pytest.approx(minimal_effect(0.01, 4.0, 7))
+    assert known[7] == pytest.approx(minimal_detectable_effect(0.01, 4.0, 7))
     assert list(known.values()) == sorted(known.values(), reverse=True)
     measures = pl.concat(
         associations({("Ann", "stole"): (0.3, 0.01, 0.01)}, 7).with_columns(model=pl.lit(m)) for m in MODELS

@@ -8,8 +8,8 @@ from small_figures import FAITHS, by_pair, categories
 from small_measures import measures_of, table_of
 
 from biasgrid.report.figures.associations import winners
-from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.uncertainty import with_uncertainty
 
 RATIOS = {("Ann", "stole"): 0.4, ("Bob", "stole"): 0.9, ("Cleo", "stole"): 0.6, ("Dan", "stole"): 0.1}
 
@@ -24,7 +24,7 @@ def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_no
         {"model": "one", "subject": "Bob", "attribute": "stole", "value": 0.3, "measure": "gamma", "q": 0.01},
     ]
     measures = pl.concat([by_pair(of_models, "win_ratio"), by_pair(of_models)])
-    certain = with_certainty(measures, table_of(STATISTICS, rows, **known))
+    certain = with_uncertainty(measures, table_of(STATISTICS, rows, **known))
     figure = winners.figure(certain, FAITHS)
     shown = figure.data.select("model", "subject", "value", "low", "high", "found").rows()
     of_one = [row[1:] for row in shown if row[0] == "BERT base"]

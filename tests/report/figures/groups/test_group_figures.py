@@ -11,16 +11,16 @@ from small_groups import THRESHOLD, measured_groups
 from small_measures import table_of
 
 from biasgrid.base.references import load
-from biasgrid.groups.figures import FIGURES
-from biasgrid.groups.selection import main_score, order_groups, pairwise_options, scores_of_groups
+from biasgrid.groups.section import GROUP_FIGURES
+from biasgrid.groups.selection import main_score_of_measures, main_scores_of_groups, order_groups, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import LEGEND_LINE, line_looks, save_figure
 from biasgrid.report.figures.groups import failure_curve, group_differences, group_pairs, group_scores, group_templates
 from biasgrid.report.figures.registry import figures
-from biasgrid.stats.selection import select_rows
-from biasgrid.tables.certainty import with_certainty
+from biasgrid.stats.ordering import select_rows
 from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts
+from biasgrid.tables.uncertainty import with_uncertainty
 
 MODELS = {
     "mild": ModelFacts("Sentiment", "BERT base", {}),
@@ -44,9 +44,9 @@ def measures() -> pl.DataFrame:
 
 
 def test_the_main_score_is_that_by_which_cases_fail(measures: pl.DataFrame) -> None:
-    assert main_score(measures) == "mean_class_probability"
+    assert main_score_of_measures(measures) == "mean_class_probability"
     with pytest.raises(ValueError, match=r"'feelings' has the scores f1; expected one of mean_class_probability, "):
-        main_score(measures.with_columns(options=pl.lit("score=f1, mode=group")))
+        main_score_of_measures(measures.with_columns(options=pl.lit("score=f1, mode=group")))
 
 
 def test_models_with_the_same_label_are_told_apart_by_their_kind(measures: pl.DataFrame) -> None:
@@ -59,7 +59,7 @@ def test_models_with_the_same_label_are_told_apart_by_their_kind(measures: pl.Da
 
 
 def test_groups_stand_in_the_order_of_their_scores(measures: pl.DataFrame) -> None:
-    assert order_groups(scores_of_groups(measures)) == {
+    assert order_groups(main_scores_of_groups(measures)) == {
         "faith": ["other", "muslim", "jewish"],
         "land": ["other", "danish"],
     }
@@ -146,7 +146,7 @@ def test_pairs_have_intervals_and_the_floor_of_their_bias_type(measures: pl.Data
     known = rows.select(own).with_columns(low=pl.col("value") - 0.01, high=pl.col("value") + 0.02)
     known = known.with_columns(null_mean=pl.when(pl.col("other").is_null()).then(0.07))
     certain = table_of(STATISTICS, known.to_dicts(), generalises_to="templates", clusters=4, method="t")
-    figure = group_pairs.figure(with_certainty(measures, certain), FEELINGS)
+    figure = group_pairs.figure(with_uncertainty(measures, certain), FEELINGS)
     shown = figure.data.filter(model="BERT large")
     assert len(shown) == 4
     for row in shown.to_dicts():
@@ -223,7 +223,7 @@ def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(measur
 def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFrame) -> None:
     rate = measures.filter(pl.col("template").is_null(), measure="failure_rate", model="mild").drop_nulls("value")
     row = rate.select("model", "bias_type", "options", "value").row(0, named=True)
-    certain = with_certainty(measures, known("failure_rate", []).clear())
+    certain = with_uncertainty(measures, known("failure_rate", []).clear())
     assert "no intervals" in failure_curve.figure(certain, FEELINGS).labels.subtitle
     one = pl.all_horizontal(pl.col(name) == value for name, value in row.items()) & pl.col("template").is_null()
     banded = certain.with_columns(
@@ -240,12 +240,12 @@ def draw(name: str, measures: pl.DataFrame, folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in paths]
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", GROUP_FIGURES)
 def test_all_figures_are_drawn_and_the_same_each_time(name: str, tmp_path: Path, measures: pl.DataFrame) -> None:
     assert draw(name, measures, tmp_path / "first") == draw(name, measures, tmp_path / "second")
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", GROUP_FIGURES)
 @pytest.mark.parametrize("missing", ["values", "pairs"])
 def test_figures_of_nothing_say_so(name: str, missing: str, tmp_path: Path, measures: pl.DataFrame) -> None:
     if missing == "pairs":
@@ -257,7 +257,7 @@ def test_figures_of_nothing_say_so(name: str, missing: str, tmp_path: Path, meas
     assert pairs.labels.subtitle == "no two groups have a distance within a case"
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", GROUP_FIGURES)
 def test_the_smallest_dataset_is_drawn(name: str, tmp_path: Path) -> None:
     measures = measured_groups({"mild": 0}, {"land": ["danish", "other"]}, cases=1, templates=1)
     assert draw(name, measures, tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, nearest, one_of
-from biasgrid.base.names import alike, folded
+from biasgrid.base.names import alike, fold_name
 from biasgrid.families.counterfactual.packs.json_files import as_json, kind, read_object
 from biasgrid.families.counterfactual.packs.pack import JOIN
 from biasgrid.families.counterfactual.packs.placeholders import MASK, PLACEHOLDER
@@ -50,7 +50,7 @@ def read_groups(file: str, bias_type: str, content: Any, faults: list[Fault]) ->
     groups = {group: read_terms(file, f"{bias_type}.{group}", terms, faults) for group, terms in content.items()}
     group_of: dict[str, str] = {}
     for group, terms in groups.items():
-        for term in dict.fromkeys(map(folded, terms)):
+        for term in dict.fromkeys(map(fold_name, terms)):
             other = group_of.setdefault(term, group)
             if other != group:
                 problem = f"the term {as_json(term)} is in the group {as_json(other)} too"

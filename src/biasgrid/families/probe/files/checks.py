@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import factorial
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, nearest, one_of, shown
-from biasgrid.base.messages import written
-from biasgrid.base.yaml import Place
+from biasgrid.base.faults import Fault, nearest, one_of, value_text
+from biasgrid.base.messages import place_text
+from biasgrid.base.yaml import NodePlace
 from biasgrid.families.probe.files.evaluators import FirstName, Own, Words
 from biasgrid.families.probe.files.look_alikes import look_alike_faults
 from biasgrid.families.probe.files.metrics import (
@@ -42,7 +42,7 @@ class Checks:
     file: Path
     probe: Probe
 
-    def fault(self, place: Place, problem: str, expected: str) -> Fault:
+    def fault(self, place: NodePlace, problem: str, expected: str) -> Fault:
         """Returns a fault of a key or an item."""
         return self.probe.document.fault(self.file, place, problem, expected)
 
@@ -63,15 +63,15 @@ class Checks:
         for number, item in enumerate(self.probe.head.items):
             prompts = item.get(PROMPTS, [])
             if PROMPTS in item and not (isinstance(prompts, list) and prompts and all(map(is_mapping, prompts))):
-                yield self.fault(("items", number, PROMPTS), shown(prompts), "a list of mappings, one a prompt")
+                yield self.fault(("items", number, PROMPTS), value_text(prompts), "a list of mappings, one a prompt")
         for place, keys in self.places():
             for key, value in keys.items():
                 if isinstance(value, bool) or not isinstance(value, str | int | float):
                     yield self.fault(
-                        (*place, key), shown(value), "text or a number; in quotes where it is a word of YAML"
+                        (*place, key), value_text(value), "text or a number; in quotes where it is a word of YAML"
                     )
 
-    def places(self) -> Iterator[tuple[Place, dict[str, object]]]:
+    def places(self) -> Iterator[tuple[NodePlace, dict[str, object]]]:
         """Yields the items and their prompts, each with its place and own keys."""
         head = self.probe.head
         for number, prompt in enumerate(head.prompts):
@@ -83,7 +83,7 @@ class Checks:
                 if isinstance(prompt, dict):
                     yield ("items", number, PROMPTS, which), prompt
 
-    def texts(self) -> Iterator[tuple[Place, str]]:
+    def texts(self) -> Iterator[tuple[NodePlace, str]]:
         """Yields the texts with placeholders."""
         head = self.probe.head
         yield ("question",), head.question
@@ -97,7 +97,7 @@ class Checks:
         present = {key for keys in self.probe.keys for key in keys}
         for place, text in self.texts():
             if stray_brace(text):
-                yield self.fault(place, f"{shown(text)} has a brace outside a placeholder", ROUND)
+                yield self.fault(place, f"{value_text(text)} has a brace outside a placeholder", ROUND)
             for key in placeholders(text):
                 if key not in present and (key, place) != (OPTIONS, ("question",)):
                     problem = f"unknown placeholder {{{key}}}{nearest(key, present)}"
@@ -117,7 +117,9 @@ class Checks:
         head = self.probe.head
         asked = OPTIONS in placeholders(head.question)
         if head.options and not asked:
-            yield self.fault(("question",), f"{shown(head.question)} lacks {{{OPTIONS}}}", "it where the options go")
+            yield self.fault(
+                ("question",), f"{value_text(head.question)} lacks {{{OPTIONS}}}", "it where the options go"
+            )
         if asked and not head.options:
             yield self.fault(("question",), f"has {{{OPTIONS}}}, but there are none", "`options` with a text for each")
         if len(head.options) == 1:
@@ -137,7 +139,7 @@ class Checks:
         for place, keys in self.places():
             value = keys.get(EXPECTED)
             if value is not None and value not in self.probe.labels:
-                problem = f"{shown(value)}{nearest(str(value), self.probe.labels)}"
+                problem = f"{value_text(value)}{nearest(str(value), self.probe.labels)}"
                 yield self.fault((*place, EXPECTED), problem, one_of(self.probe.labels))
 
     def metric_faults(self, name: str, metric: Metric) -> Iterator[Fault]:
@@ -148,7 +150,7 @@ class Checks:
         for key in ("label", "other"):
             label = getattr(metric, key, None)
             if label is not None and labels and label not in labels:
-                yield self.fault((*place, key), f"{shown(label)}{nearest(label, labels)}", one_of(labels))
+                yield self.fault((*place, key), f"{value_text(label)}{nearest(label, labels)}", one_of(labels))
         if isinstance(metric, WordShare) and not isinstance(self.probe.head.evaluator, Words):
             problem = f"'word-share' of the evaluator {self.probe.head.evaluator.name!r}, which counts no words"
             yield self.fault(place, problem, "the evaluator 'words'")
@@ -173,24 +175,24 @@ class Checks:
                 place, f"{len(known)} values of the key {key!r} to compare", "two or more in items or prompts"
             )
 
-    def value_faults(self, place: Place, key: str, wanted: Iterable[str]) -> Generator[Fault, None, list[str]]:
+    def value_faults(self, place: NodePlace, key: str, wanted: Iterable[str]) -> Generator[Fault, None, list[str]]:
         """Yields values of a key that no prompt has, and returns those that there are."""
         known = list(dict.fromkeys(str(keys[key]) for keys in self.probe.keys if key in keys))
         for one in (one for one in wanted if one not in known):
             yield self.fault(place, f"no prompt has the {key} {one!r}{nearest(one, known)}", one_of(known))
         return known
 
-    def category_faults(self, place: Place, metric: OfCategories) -> Iterator[Fault]:
+    def category_faults(self, place: NodePlace, metric: OfCategories) -> Iterator[Fault]:
         """Yields labels that there are not, and categories that no item has."""
         labels = self.probe.labels
         for label in (label for label in metric.scores if labels and label not in labels):
-            yield self.fault((*place, "scores"), f"{shown(label)}{nearest(label, labels)}", one_of(labels))
+            yield self.fault((*place, "scores"), f"{value_text(label)}{nearest(label, labels)}", one_of(labels))
         if metric.by:
             yield from self.value_faults(place, metric.by, (*metric.high, *metric.low))
 
-    def covariate_faults(self, place: Place, covariate: str) -> Iterator[Fault]:
+    def covariate_faults(self, place: NodePlace, covariate: str) -> Iterator[Fault]:
         """Yields a covariate that items lack, is no number, or the same everywhere."""
-        yield from self.lacking([covariate], f"which {written(place)} needs")
+        yield from self.lacking([covariate], f"which {place_text(place)} needs")
         values = [keys[covariate] for keys in self.probe.keys if covariate in keys]
         if any(not isinstance(value, int | float) for value in values):
             yield self.fault(place, f"{covariate!r} is not a number everywhere", "a number in every item")
@@ -209,7 +211,7 @@ class Checks:
                 yield self.fault((*place, "measure"), f"{marks.measure!r} has marks already", "marks once for a metric")
             first.add(marks.measure)
 
-    def place_of_mark(self, number: int) -> Place:
+    def place_of_mark(self, number: int) -> NodePlace:
         """Returns the place of some marks: they may be a list, or one alone."""
         is_list = isinstance(self.probe.document.content.get("marks"), list)
         return ("marks", number) if is_list else ("marks",)

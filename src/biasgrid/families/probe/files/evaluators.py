@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
-from biasgrid.base.section import Section, named_section
+from biasgrid.base.sections import Section, named_section
 
 YES_NO = ("yes", "no")
 GENDERS = ("male", "female")

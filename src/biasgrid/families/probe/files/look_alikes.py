@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from biasgrid.base.faults import Fault, shown
-from biasgrid.base.names import alike, folded, normal_form
-from biasgrid.base.yaml import Place
+from biasgrid.base.faults import Fault, value_text
+from biasgrid.base.names import alike, fold_name, normal_form
+from biasgrid.base.yaml import NodePlace
 from biasgrid.families.probe.files.evaluators import FirstName, Phrases, Words
 from biasgrid.families.probe.files.metrics import GROUP, Between, OfCategories
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.files.texts import filled, placeholders
 
-FaultAt = Callable[[Place, str, str], Fault]
+FaultAt = Callable[[NodePlace, str, str], Fault]
 """Makes a fault of a place in the probe's file, a problem, and what was expected."""
 
 
@@ -38,8 +38,8 @@ def option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
                 if other != option and (other, option) not in told:
                     told.add((other, option))
                     is_fixed = not placeholders(text) and not placeholders(options[other])
-                    place: Place = ("options", option) if is_fixed else ("items", number)
-                    problem = f"the options {other!r} and {option!r} are both {shown(written)}"
+                    place: NodePlace = ("options", option) if is_fixed else ("items", number)
+                    problem = f"the options {other!r} and {option!r} are both {value_text(written)}"
                     yield fault(place, problem, "texts that differ")
 
 
@@ -60,9 +60,9 @@ def label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
     for label, texts in lists.items():
         place = ("evaluator", key, label)
         if not texts or not all(text.strip() for text in texts):
-            yield fault(place, shown(texts), f"{key} that are not blank, one at least")
+            yield fault(place, value_text(texts), f"{key} that are not blank, one at least")
         for text in texts:
-            other = first.setdefault(folded(text), label)
+            other = first.setdefault(fold_name(text), label)
             # Words may count for several lists.
             if other != label and key != "lists":
                 yield fault(place, f"{text!r} stands for {other!r} too", "every text for one label")
@@ -75,7 +75,7 @@ def group_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
         if isinstance(metric, Between | OfCategories) and metric.by:
             compared.append(metric.by)
     for key in dict.fromkeys(compared):
-        places: dict[str, Place] = {}
+        places: dict[str, NodePlace] = {}
         for number, item in enumerate(probe.items):
             for keys in item:
                 if key in keys:

@@ -8,9 +8,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from biasgrid.base.section import KeysError, Section
-from biasgrid.tables.marks import LETTERS
-from biasgrid.tables.metric import Mark
+from biasgrid.base.sections import KeysError, Section
+from biasgrid.tables.metric import LETTERS, Mark
 
 Letter = Literal["A", "B", "C", "D"]
 Range = tuple[float, float]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from biasgrid.base.section import KeysError, Section, named_section
+from biasgrid.base.sections import KeysError, Section, named_section
 
 GROUP = "group"
 EXPECTED = "expected"

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from biasgrid.base.section import Name, Section
+from biasgrid.base.sections import Name, Section
 from biasgrid.families.probe.files.evaluators import AnyEvaluator
 from biasgrid.families.probe.files.marks import Marks
 from biasgrid.families.probe.files.metrics import AnyMetric

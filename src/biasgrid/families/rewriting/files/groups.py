@@ -14,9 +14,9 @@ from pydantic import Field
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import alike, normal_form
-from biasgrid.base.section import Section
+from biasgrid.base.sections import Section
 from biasgrid.base.text import read_text
-from biasgrid.base.yaml import Document, Place, read_yaml
+from biasgrid.base.yaml import Document, NodePlace, read_yaml
 
 FILE = "groups and their words in YAML"
 KEYS = "keys such as bias_type, groups and words"
@@ -66,7 +66,7 @@ class Row:
     sought: tuple[tuple[str, ...], ...]
     condition: Condition | None
     defaults: frozenset[str]
-    place: Place
+    place: NodePlace
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def rows_of(head: GroupFile) -> Iterator[Row]:
                 yield row_of([forms(words_in(cell)) for cell in row], len(head.groups), condition, (name, number))
 
 
-def row_of(cells: list[list[str]], groups: int, condition: Condition | None, place: Place) -> Row:
+def row_of(cells: list[list[str]], groups: int, condition: Condition | None, place: NodePlace) -> Row:
     """Returns a row of words."""
     plain = [[NOT_SOUGHT.sub(r"\1", word.removesuffix(DEFAULT)) for word in cell] for cell in cells]
     sought = tuple(

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.faults import Fault, InputError, shown
-from biasgrid.base.names import EXPECTED, hidden
+from biasgrid.base.faults import Fault, InputError, value_text
+from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.rows import read_rows
 from biasgrid.base.text import read_text
 
@@ -29,9 +29,9 @@ def read_prompts(path: Path, column: str) -> tuple[list[str], list[Fault]]:
     try:
         for where, value in values_of(path, column):
             if not isinstance(value, str) or not value.strip():
-                faults.append(Fault(str(path), where, shown(value), "a prompt"))
-            elif name := hidden(value):
-                faults.append(Fault(str(path), where, f"holds {name}", EXPECTED))
+                faults.append(Fault(str(path), where, value_text(value), "a prompt"))
+            elif name := hidden_character(value):
+                faults.append(Fault(str(path), where, f"holds {name}", VISIBLE_CHARACTERS))
             else:
                 prompts[value] = None
     except InputError as error:

@@ -13,11 +13,10 @@ from biasgrid.families.rewriting.statistics.dealing import distances
 from biasgrid.families.rewriting.statistics.further import harms, lists
 from biasgrid.families.rewriting.statistics.means import jackknifed
 from biasgrid.families.rewriting.statistics.parts import NAMED
-from biasgrid.stats.cell import Found, Settings
-from biasgrid.stats.estimate import numbers, rows_of
-from biasgrid.stats.intervals import Source, p_values
-from biasgrid.stats.jackknife import jackknife
+from biasgrid.stats.estimate import column_numbers, jackknife, statistics_rows
+from biasgrid.stats.intervals import VarianceSource, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates
+from biasgrid.stats.settings import Found, StatisticsSettings
 from biasgrid.tables.statistics import ROW
 
 __all__ = ["statistics"]
@@ -27,7 +26,7 @@ TESTED = ("similarity_corrected", "score_difference")
 
 
 def statistics(
-    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> Found:
     """Leaves out each prompt in turn; of distances of scores, deals answers anew between two groups.
 
@@ -54,15 +53,15 @@ def statistics(
     variance, _ = jackknife(np.where(has & ~undefined, without, np.nan))
     whole = table.join(measured, on=NAMED, how="left", nulls_equal=True, maintain_order="left").select(measured.columns)
     clusters = has.sum(axis=1)
-    intervals = with_tests(rows_of(whole, numbers(whole, "n"), variance, clusters, settings), settings)
+    intervals = with_tests(statistics_rows(whole, column_numbers(whole, "n"), variance, clusters, settings), settings)
     return Found(pl.concat([intervals, distances(rows, measured, options, settings)], how="diagonal_relaxed"))
 
 
-def with_tests(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+def with_tests(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
     """Adds p of what is 0 where groups are treated alike, and q over the pairs of groups of one measure and score."""
     tested = rows["measure"].is_in(TESTED).to_numpy()
-    source = Source(numbers(rows, "se") ** 2, numbers(rows, "df"))
-    p = np.where(tested, p_values(numbers(rows, "value"), [source]), np.nan)
+    source = VarianceSource(column_numbers(rows, "se") ** 2, column_numbers(rows, "df"))
+    p = np.where(tested, p_values(column_numbers(rows, "value"), [source]), np.nan)
     q = np.full(len(rows), np.nan)
     of_pairs = rows.with_row_index("row").filter(pl.col("other").is_not_null())
     for _, part in of_pairs.group_by("measure", "options", maintain_order=True):

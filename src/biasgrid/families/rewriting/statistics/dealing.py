@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray
-from biasgrid.stats.cell import Settings
-from biasgrid.stats.permutation import AT_ONCE, TOLERANCE
+from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
+from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.metric import options_of
-from biasgrid.tables.statistics import UNKNOWN
+from biasgrid.tables.statistics import NO_METHOD
 
 
 def distances(
-    rows: pl.DataFrame, measured: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+    rows: pl.DataFrame, measured: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> pl.DataFrame:
     """Returns noise floor and p of the distances of scores, and what is beyond the noise floor; of the cell their means.
 
@@ -41,9 +41,11 @@ def distances(
     means = means.join(
         measured.filter(pl.col("group").is_null()).select("measure", "options", "n"), on=["measure", "options"]
     )
-    both = pl.concat([table, means], how="diagonal_relaxed").with_columns(method=pl.col("method").fill_null(UNKNOWN))
+    both = pl.concat([table, means], how="diagonal_relaxed").with_columns(method=pl.col("method").fill_null(NO_METHOD))
     beyond = both.with_columns(
-        measure=pl.lit("score_distance_corrected"), value=pl.col("value") - pl.col("null_mean"), method=pl.lit(UNKNOWN)
+        measure=pl.lit("score_distance_corrected"),
+        value=pl.col("value") - pl.col("null_mean"),
+        method=pl.lit(NO_METHOD),
     ).drop("null_mean", "p")
     clusters = rows["place"].n_unique()
     return pl.concat([both, beyond], how="diagonal_relaxed").with_columns(
@@ -51,7 +53,7 @@ def distances(
     )
 
 
-def dealt(known: pl.DataFrame, group: str, settings: Settings) -> tuple[float, float]:
+def dealt(known: pl.DataFrame, group: str, settings: StatisticsSettings) -> tuple[float, float]:
     """Deals the scores of two groups anew within each prompt: so far apart are groups that make no difference.
 
     Args:
@@ -78,7 +80,7 @@ def dealt(known: pl.DataFrame, group: str, settings: Settings) -> tuple[float, f
     random, observed = np.random.default_rng(settings.seed), float(distance(is_first[None])[0])
     total, at_least, left = 0.0, 0, settings.permutations
     while left:
-        count = min(left, max(1, AT_ONCE // len(values)))
+        count = min(left, max(1, VALUES_AT_ONCE // len(values)))
         # Within each prompt the rows come in a random order, and take the labels one after another.
         keys = np.argsort(of_prompt + random.random((count, len(values))), axis=1)
         firsts = np.empty((count, len(values)), dtype=np.bool_)

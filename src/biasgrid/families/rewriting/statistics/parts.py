@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, ratio
 from biasgrid.families.rewriting.formulas.null import PAIR
-from biasgrid.tables.metric import written_options
+from biasgrid.tables.metric import options_text
 
 NAMED = ["measure", "options", *PAIR]
 """What tells numbers apart that are jackknifed."""
@@ -71,7 +71,7 @@ def written(measure: str, **options: object) -> dict[str, pl.Expr]:
     """Returns the columns that name a measure of the scores in `score`."""
 
     def told(score: str) -> str:
-        return written_options(score=score, **options)
+        return options_text(score=score, **options)
 
     return {"measure": pl.lit(measure), "options": pl.col("score").map_elements(told, return_dtype=pl.String)}
 

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.shown import ShownCell, scaled
-from biasgrid.stats.ordering import seriated
-from biasgrid.stats.selection import select_rows
+from biasgrid.stats.ordering import select_rows, seriate
 
 PAIR = ["subject", "attribute"]
 OF_ROW = ("score", "other_score")
@@ -48,7 +47,7 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
         # Whole columns without a number are told by a single null.
         **{name: None if all(each is None for each in values) else values for name, values in numbers.items()},
         "n": one_or_all(rows["n"]),
-        "order": seriated(matrix) if matrix.size and np.any(matrix) else None,
+        "order": seriate(matrix) if matrix.size and np.any(matrix) else None,
         "subject_groups": subject_groups_of(cell),
     }
 

@@ -17,14 +17,14 @@ from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.families.underspecified.statistics.whole import means_of_groups, statistics_of_whole
 from biasgrid.families.underspecified.stereotypes.agreement import named_sides
 from biasgrid.groups.uncertainty.table import statistics_of_groups
-from biasgrid.stats.cell import Found, Settings
-from biasgrid.tables.metric import AGREEMENT
+from biasgrid.stats.settings import Found, StatisticsSettings
+from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = ["statistics"]
 
 
 def statistics(
-    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: Settings
+    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> Found:
     """Finds how sure the measures of a cell are.
 
@@ -56,7 +56,7 @@ def statistics(
 
 
 def statistics_of_agreement(
-    observations: pl.DataFrame, stereotypes: Mapping[str, str], settings: Settings
+    observations: pl.DataFrame, stereotypes: Mapping[str, str], settings: StatisticsSettings
 ) -> pl.DataFrame:
     """Returns rows of `STATISTICS` of the agreement with stereotypes, none where nothing of them was answered.
 
@@ -70,7 +70,7 @@ def statistics_of_agreement(
     if asked.is_empty():
         return pl.DataFrame()
     groups = Groups.of(asked, settings.clusters)
-    rows = means_of_groups(groups, AGREEMENT, sides[sides != 0] * groups.comparison, (-1, 1), settings)
+    rows = means_of_groups(groups, STEREOTYPE_AGREEMENT, sides[sides != 0] * groups.comparison, (-1, 1), settings)
     return rows.with_columns(options=pl.lit(""))
 
 

@@ -11,12 +11,12 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
 from biasgrid.families.underspecified.measure import PARTS
 from biasgrid.families.underspecified.statistics.sums import Groups
-from biasgrid.stats.cell import Settings, without_columns
-from biasgrid.stats.intervals import Source, ends, half_width, p_values
-from biasgrid.stats.jackknife import jackknife_of_means, left_out
-from biasgrid.stats.moderated import Prior, moderated
+from biasgrid.stats.estimate import jackknife_of_means, leave_one_out
+from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends
-from biasgrid.tables.statistics import UNKNOWN
+from biasgrid.stats.settings import StatisticsSettings, jackknife_columns
+from biasgrid.stats.variance import Prior, moderate_variances
+from biasgrid.tables.statistics import NO_METHOD
 
 RANGES = {"gamma": (-1.0, 1.0), "eta": (-1.0, 1.0), "win_ratio": (0.0, 1.0)}
 TESTED = "gamma"
@@ -86,14 +86,14 @@ class Kind(NamedTuple):
         of_rows = self.rows @ sums.by_partner.sum(axis=1)
         return flat(of_rows[:, None, :] * self.columns[None])
 
-    def subject_sources(self, sums: Reduced, counts: Reduced) -> list[Source]:
+    def subject_sources(self, sums: Reduced, counts: Reduced) -> list[VarianceSource]:
         """Returns how much parts vary with partners; those of groups with their names and those of the others."""
         found = [jackknifed(self.by_others(sums), self.by_others(counts))]
         if self.is_of_subject_groups:
             found.insert(0, jackknifed(self.by_names(sums), self.by_names(counts)))
         return found
 
-    def attribute_sources(self, sums: Reduced, counts: Reduced) -> list[Source]:
+    def attribute_sources(self, sums: Reduced, counts: Reduced) -> list[VarianceSource]:
         """Returns how much parts vary with attributes, where they take several together."""
         if "attribute" in self.keys:
             return []
@@ -113,10 +113,10 @@ def flat(sums: FloatArray) -> FloatArray:
     return np.ascontiguousarray(sums).reshape(-1, sums.shape[-1])
 
 
-def jackknifed(sums: FloatArray, counts: FloatArray) -> Source:
+def jackknifed(sums: FloatArray, counts: FloatArray) -> VarianceSource:
     """Returns the jackknife variance over units, with their number less 1 as degrees of freedom."""
     variance, units = jackknife_of_means(sums, counts)
-    return Source(variance, (units - 1).astype(np.float64))
+    return VarianceSource(variance, (units - 1).astype(np.float64))
 
 
 def membership(places: IntArray, count: int) -> FloatArray:
@@ -146,7 +146,7 @@ def kinds_of(groups: Groups) -> Iterator[Kind]:
             yield Kind(keys, rows, columns, row_names, column_names)
 
 
-def statistics_of_parts(groups: Groups, settings: Settings) -> tuple[pl.DataFrame, Prior]:
+def statistics_of_parts(groups: Groups, settings: StatisticsSettings) -> tuple[pl.DataFrame, Prior]:
     """Returns rows of `STATISTICS` of all parts, and the prior of the variances of associations.
 
     Args:
@@ -171,12 +171,12 @@ def statistics_of_parts(groups: Groups, settings: Settings) -> tuple[pl.DataFram
 
 
 def statistics_of_kind(
-    measure: str, kind: Kind, sums: Reduced, counts: Reduced, settings: Settings
+    measure: str, kind: Kind, sums: Reduced, counts: Reduced, settings: StatisticsSettings
 ) -> tuple[pl.DataFrame, Prior]:
     """Returns rows of `STATISTICS` of the parts of a kind, and the prior of their variances over clusters."""
     by_cluster, of_clusters = kind.by_cluster(sums), kind.by_cluster(counts)
     variance, clusters = jackknife_of_means(by_cluster, of_clusters)
-    templates, prior = moderated(variance, clusters.astype(np.float64))
+    templates, prior = moderate_variances(variance, clusters.astype(np.float64))
     subjects, attributes = kind.subject_sources(sums, counts), kind.attribute_sources(sums, counts)
     n = of_clusters.sum(axis=1)
     there = n > 0
@@ -184,21 +184,26 @@ def statistics_of_kind(
         measure=pl.lit(measure), value=ratio(by_cluster.sum(axis=1), n), n=n.astype(np.int64), clusters=clusters
     )
     if measure == TESTED and tuple(kind.keys) in COMPARED:
-        known = known.with_columns(**without_columns(left_out(by_cluster, of_clusters), moderated=True))
+        known = known.with_columns(**jackknife_columns(leave_one_out(by_cluster, of_clusters), moderated=True))
     sources = {"templates": [templates], "subjects": subjects, "all": [templates, *subjects, *attributes]}
     parts = []
     for generalises_to, some in sources.items():
-        chosen = [Source(each.variance[there], each.df[there]) for each in some]
+        chosen = [VarianceSource(each.variance[there], each.df[there]) for each in some]
         parts.append(with_intervals(known.filter(pl.Series(there)), measure, generalises_to, chosen, prior, settings))
     return pl.concat(parts, how="diagonal").with_columns(options=pl.lit("")), prior
 
 
 def with_intervals(
-    parts: pl.DataFrame, measure: str, generalises_to: str, sources: list[Source], prior: Prior, settings: Settings
+    parts: pl.DataFrame,
+    measure: str,
+    generalises_to: str,
+    sources: list[VarianceSource],
+    prior: Prior,
+    settings: StatisticsSettings,
 ) -> pl.DataFrame:
     """Adds intervals and, of the measure that is tested, p, q and Holm's correction of parts of one kind."""
     values, within = parts["value"].to_numpy(), RANGES[measure]
-    low, high = ends(values, half_width(sources, settings.alpha), within)
+    low, high = interval_ends(values, half_width(sources, settings.alpha), within)
     columns = {"low": low, "high": high}
     if len(sources) == 1:
         columns |= {"se": np.sqrt(sources[0].variance), "df": np.where(np.isnan(low), np.nan, sources[0].df)}
@@ -210,7 +215,7 @@ def with_intervals(
     method = "combined" if len(sources) > 1 else method_of(generalises_to, prior)
     return parts.with_columns(
         generalises_to=pl.lit(generalises_to),
-        method=pl.when(pl.Series(np.isnan(low))).then(pl.lit(UNKNOWN)).otherwise(pl.lit(method)),
+        method=pl.when(pl.Series(np.isnan(low))).then(pl.lit(NO_METHOD)).otherwise(pl.lit(method)),
         **{name: pl.Series(column) for name, column in columns.items()},
     )
 

@@ -13,13 +13,12 @@ from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.underspecified.comparisons import scores_in_groups
 from biasgrid.families.underspecified.statistics.sums import Groups
 from biasgrid.families.underspecified.statistics.whole import ByCluster
-from biasgrid.stats.jackknife import jackknife_of_means
-from biasgrid.stats.moderated import Prior
+from biasgrid.stats.estimate import jackknife_of_means
 from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.null import statistic
 from biasgrid.stats.permutation import utilities
-from biasgrid.stats.power import minimal_effect
-from biasgrid.stats.variance import components_of, indices_of
+from biasgrid.stats.power import minimal_detectable_effect
+from biasgrid.stats.variance import Prior, components_of, indices_of
 
 NAMES = ("subject", "association", "subject x cluster", "association x cluster")
 
@@ -104,8 +103,8 @@ def effects_of(gamma: ByCluster, prior: Prior, q: FloatArray) -> pl.DataFrame:
     found = {
         "noise_sd": float(np.sqrt(mean)),
         "prior_df": prior.df,
-        "mde": minimal_effect(mean, prior.df, gamma.clusters),
-        "mde_fdr": minimal_effect(mean, prior.df, gamma.clusters, alpha),
+        "mde": minimal_detectable_effect(mean, prior.df, gamma.clusters),
+        "mde_fdr": minimal_detectable_effect(mean, prior.df, gamma.clusters, alpha),
     }
     return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
 

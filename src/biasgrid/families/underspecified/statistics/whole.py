@@ -11,12 +11,12 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, ratio
 from biasgrid.families.underspecified.statistics.sums import Groups
-from biasgrid.stats.cell import Settings, without_columns
-from biasgrid.stats.intervals import Source, ends, half_width
-from biasgrid.stats.jackknife import jackknife, left_out
-from biasgrid.stats.null import Statistic, corrected_statistic, held_out, null_mean_of, statistic, strength_of
-from biasgrid.stats.permutation import permute, utilities
-from biasgrid.tables.statistics import UNKNOWN
+from biasgrid.stats.estimate import jackknife, leave_one_out
+from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends
+from biasgrid.stats.null import Statistic, corrected_statistic, held_out_strength, null_mean_of, statistic, strength_of
+from biasgrid.stats.permutation import permutation_test, utilities
+from biasgrid.stats.settings import StatisticsSettings, jackknife_columns
+from biasgrid.tables.statistics import NO_METHOD
 
 FEWEST_CLUSTERS = 3
 """Without one of them two are left, which noise is told by."""
@@ -64,7 +64,7 @@ class ByCluster:
 
 
 def statistics_of_whole(
-    groups: Groups, of_groups: Mapping[str, FloatArray], settings: Settings
+    groups: Groups, of_groups: Mapping[str, FloatArray], settings: StatisticsSettings
 ) -> tuple[pl.DataFrame, ByCluster]:
     """Returns rows of `STATISTICS` of the whole cell, and its associations by cluster.
 
@@ -79,13 +79,13 @@ def statistics_of_whole(
     rows = [
         mu_row(gamma, groups.firsts, settings),
         corrected_row("mu_corrected", gamma, lambda part: part.corrected("mu"), settings),
-        {"measure": "mu_held_out", "value": held_out(gamma.sums, gamma.counts)},
+        {"measure": "mu_held_out", "value": held_out_strength(gamma.sums, gamma.counts)},
         {"measure": "eta", "value": float(statistic(eta.means, "eta")), "null_mean": null_mean_of(eta.values, "eta")},
         corrected_row("eta_corrected", eta, lambda part: part.corrected("eta"), settings),
         corrected_row("strength", gamma, ByCluster.strength, settings),
     ]
     of_cell = [
-        {"generalises_to": "templates", "method": UNKNOWN, **row, "n": n, "clusters": groups.clusters} for row in rows
+        {"generalises_to": "templates", "method": NO_METHOD, **row, "n": n, "clusters": groups.clusters} for row in rows
     ]
     tables = [
         pl.DataFrame(of_cell),
@@ -94,10 +94,10 @@ def statistics_of_whole(
     return pl.concat(tables, how="diagonal_relaxed").with_columns(options=pl.lit("")), gamma
 
 
-def mu_row(gamma: ByCluster, firsts: int | None, settings: Settings) -> dict[str, Any]:
+def mu_row(gamma: ByCluster, firsts: int | None, settings: StatisticsSettings) -> dict[str, Any]:
     """Returns mu with its noise floor, and p: whether there is any association at all."""
-    found = permute(utilities_of(gamma, firsts), gamma.counts, firsts, settings.permutations, settings.seed)
-    method = f"permutation ({'exact' if found.exact else found.tried})" if found.tried else UNKNOWN
+    found = permutation_test(utilities_of(gamma, firsts), gamma.counts, firsts, settings.permutations, settings.seed)
+    method = f"permutation ({'exact' if found.exact else found.tried})" if found.tried else NO_METHOD
     value, null_mean = float(statistic(gamma.means, "mu")), null_mean_of(gamma.values, "mu")
     return {"measure": "mu", "value": value, "null_mean": null_mean, "p": found.p, "method": method}
 
@@ -108,7 +108,7 @@ def utilities_of(gamma: ByCluster, firsts: int | None) -> FloatArray:
 
 
 def corrected_row(
-    measure: str, by_cluster: ByCluster, find: Callable[[ByCluster], float], settings: Settings
+    measure: str, by_cluster: ByCluster, find: Callable[[ByCluster], float], settings: StatisticsSettings
 ) -> dict[str, Any]:
     """Returns a number of the associations with its interval: jackknife over clusters, of three at least."""
     value, clusters = find(by_cluster), by_cluster.clusters
@@ -121,18 +121,18 @@ def corrected_row(
         return row
     variance, _ = jackknife(without)
     df = np.array([clusters - 1.0])
-    half = float(half_width([Source(variance, df)], settings.alpha)[0])
+    half = float(half_width([VarianceSource(variance, df)], settings.alpha)[0])
     interval = {"low": value - half, "high": value + half, "se": float(np.sqrt(variance[0])), "df": float(df[0])}
     return row | interval | {"method": "jackknife t"}
 
 
 def without_row(without: FloatArray) -> dict[str, Any]:
     """Returns what `without_columns` does of a single number, shape (1, clusters)."""
-    return {name: column.to_list()[0] for name, column in without_columns(without).items()}
+    return {name: column.to_list()[0] for name, column in jackknife_columns(without).items()}
 
 
 def means_of_groups(
-    groups: Groups, measure: str, values: FloatArray, within: tuple[float, float], settings: Settings
+    groups: Groups, measure: str, values: FloatArray, within: tuple[float, float], settings: StatisticsSettings
 ) -> pl.DataFrame:
     """Returns rows of a mean over all swap groups, whose intervals are cut to a range.
 
@@ -147,12 +147,12 @@ def means_of_groups(
     mean = float(values.mean())
     rows = []
     for generalises_to, some in sources.items():
-        low, high = ends(np.array([mean]), half_width(some, settings.alpha), within)
+        low, high = interval_ends(np.array([mean]), half_width(some, settings.alpha), within)
         known, method = not np.isnan(low[0]), "combined" if len(some) > 1 else "jackknife t"
         row = {"measure": measure, "generalises_to": generalises_to, "value": mean, "low": low[0], "high": high[0]}
         if len(some) == 1 and known:
             row |= {"se": float(np.sqrt(some[0].variance[0])), "df": some[0].df[0]}
-        counted = {"n": len(values), "clusters": int(asked.sum()), "method": method if known else UNKNOWN}
+        counted = {"n": len(values), "clusters": int(asked.sum()), "method": method if known else NO_METHOD}
         rows.append(row | counted | (without_row(by_cluster[None]) if generalises_to == "templates" else {}))
     return pl.DataFrame(rows)
 
@@ -167,23 +167,23 @@ def left_out_of(units: IntArray, values: FloatArray, count: int) -> FloatArray:
     """
     sums = np.bincount(units, values, minlength=count).astype(np.float64)
     counts = np.bincount(units, minlength=count)
-    return left_out(sums, counts.astype(np.float64))
+    return leave_one_out(sums, counts.astype(np.float64))
 
 
-def sources_of_lists(groups: Groups, values: FloatArray) -> Iterator[Source]:
+def sources_of_lists(groups: Groups, values: FloatArray) -> Iterator[VarianceSource]:
     """Yields how much a mean over swap groups varies with the subjects of each list."""
     count = len(groups.subjects)
     sides, both = np.concatenate([groups.one, groups.other]), np.tile(values, 2)
     sums = np.bincount(sides, both, minlength=count).astype(np.float64)
     counts = np.bincount(sides, minlength=count).astype(np.float64)
     total, number = np.array([values.sum()]), np.array([float(len(values))])
-    without = left_out(sums, counts, total, number)
+    without = leave_one_out(sums, counts, total, number)
     for part in [without] if groups.firsts is None else np.split(without, [groups.firsts]):
         yield as_source(part)
 
 
-def as_source(without: FloatArray) -> Source:
+def as_source(without: FloatArray) -> VarianceSource:
     """Returns the jackknife variance of one number, from what it is without each unit; shape (1,)."""
     variance, units = jackknife(without[None])
     undefined = np.isnan(without).any()
-    return Source(np.where(undefined, np.nan, variance), (units - 1).astype(np.float64))
+    return VarianceSource(np.where(undefined, np.nan, variance), (units - 1).astype(np.float64))

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.tables.metric import AGREEMENT
+from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 
 def named_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> IntArray:
@@ -43,5 +43,5 @@ def agreement(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> pl.
     asked = sides != 0
     seen = (sides * comparison)[asked & ~np.isnan(comparison)]
     value = float(seen.mean()) if len(seen) else None
-    row = {"measure": AGREEMENT, "value": value, "n": len(seen), "left_out": int(asked.sum()) - len(seen)}
+    row = {"measure": STEREOTYPE_AGREEMENT, "value": value, "n": len(seen), "left_out": int(asked.sum()) - len(seen)}
     return pl.DataFrame([row], schema_overrides={"value": pl.Float64})

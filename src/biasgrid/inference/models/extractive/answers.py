@@ -6,7 +6,7 @@ import polars as pl
 import torch
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.inference.engine.encoding import Rows
+from biasgrid.inference.engine.encoding import TokenRows
 from biasgrid.inference.engine.segments import numbered_rows
 
 LONGEST_ANSWER = 15
@@ -43,7 +43,7 @@ def largest_ahead(values: torch.Tensor, count: int) -> torch.Tensor:
     return values
 
 
-def span_texts(encoded: Rows, rows: IntArray, contexts: list[str], spans: IntArray) -> pl.Series:
+def span_texts(encoded: TokenRows, rows: IntArray, contexts: list[str], spans: IntArray) -> pl.Series:
     """Returns the texts of spans as they stand in the context.
 
     Args:

@@ -12,14 +12,14 @@ import polars as pl
 import torch
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.base.section import Scoring
+from biasgrid.base.sections import Scoring
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.batches import Part
-from biasgrid.inference.engine.device_rows import Batch, DeviceRows, moved
-from biasgrid.inference.engine.encoding import Rows, TokenLayout, check, pair_layout, whole_rows
-from biasgrid.inference.engine.lists import lists_of, numbered
+from biasgrid.inference.engine.back_end import lists_of, numbered_values
+from biasgrid.inference.engine.batches import BatchPart
+from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
+from biasgrid.inference.engine.encoding import TokenLayout, TokenRows, check, pair_layout, whole_rows
 from biasgrid.inference.engine.local import LocalBackEnd
-from biasgrid.inference.engine.segments import distinct, numbered_rows, tokenize
+from biasgrid.inference.engine.segments import distinct_rows, numbered_rows, tokenize
 from biasgrid.inference.models.extractive.answers import LONGEST_ANSWER, best_span, span_texts
 from biasgrid.inference.models.extractive.candidates import candidate_windows, widen, widening_words
 
@@ -44,7 +44,7 @@ class SpanRows:
             that the answer starts, or ends, with a candidate is the largest, counted in the context.
     """
 
-    rows: Rows
+    rows: TokenRows
     contexts: list[str]
     has_candidate: npt.NDArray[np.bool_]
     on_device: DeviceRows
@@ -90,11 +90,11 @@ class QuestionAnswering(LocalBackEnd):
             ModelError: an instance has no context.
             NotAssembledError: see `LocalBackEnd.encode`.
         """
-        positions = numbered(asked, "position")
-        candidates = numbered(asked, "candidate")[: len(positions)]
-        contexts, context_of = distinct(asked, ["text_pair", *candidates, *positions])
+        positions = numbered_values(asked, "position")
+        candidates = numbered_values(asked, "candidate")[: len(positions)]
+        contexts, context_of = distinct_rows(asked, ["text_pair", *candidates, *positions])
         if whole and self.scoring == "exact":
-            rows = whole_rows(self.tokenizer, texts_of(asked, np.arange(len(asked))))
+            rows = whole_rows(self.tokenizer, questions_and_contexts(asked, np.arange(len(asked))))
             contexts = contexts[context_of]
         else:
             rows = self._assembled(asked, contexts["text_pair"].fill_null("").to_list(), context_of)
@@ -111,22 +111,22 @@ class QuestionAnswering(LocalBackEnd):
             contexts["text_pair"].fill_null("").to_list(),
             has_candidate.reshape(len(positions), len(contexts)).T,
             DeviceRows.of(rows, self.model),
-            moved(rows.second.text_lengths, device),
-            moved(places_within(windows.start_from, windows.first), device),
-            moved(places_within(windows.last, windows.end_to), device),
+            to_device(rows.second.text_lengths, device),
+            to_device(places_within(windows.start_from, windows.first), device),
+            to_device(places_within(windows.last, windows.end_to), device),
         )
 
-    def _assembled(self, asked: pl.DataFrame, contexts: list[str], context_of: IntArray) -> Rows:
-        questions, question_of = distinct(asked, ["text"])
+    def _assembled(self, asked: pl.DataFrame, contexts: list[str], context_of: IntArray) -> TokenRows:
+        questions, question_of = distinct_rows(asked, ["text"])
         of = question_of.astype(np.int32), context_of.astype(np.int32)
         first = tokenize(self.tokenizer, questions["text"])
         second = tokenize(self.tokenizer, contexts, placed=True)
         rows = self._layout().rows(first, second, *of)
         if self.scoring == "exact":
-            check(rows, self.tokenizer, lambda sample: texts_of(asked, sample))
+            check(rows, self.tokenizer, lambda sample: questions_and_contexts(asked, sample))
         return rows
 
-    def _check_contexts(self, rows: Rows, asked: pl.DataFrame) -> None:
+    def _check_contexts(self, rows: TokenRows, asked: pl.DataFrame) -> None:
         is_empty = rows.second.text_lengths == 0
         if is_empty.any():
             instance = asked.row(int(np.flatnonzero(is_empty[rows.second_of])[0]), named=True)
@@ -174,7 +174,7 @@ class QuestionAnswering(LocalBackEnd):
             "probability": probability.squeeze(1),
         }
 
-    def table(self, encoded: SpanRows, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(self, encoded: SpanRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`span`) from what `run` returned."""
         rows, spans = encoded.rows, np.column_stack([columns["first"], columns["last"]]).astype(np.int64)
         answers = (
@@ -186,7 +186,7 @@ class QuestionAnswering(LocalBackEnd):
         ends = [lists_of(name, columns[name], known, pl.Float32) for name in ("starts", "ends")]
         return pl.DataFrame([*ends, answers, pl.Series("probability", columns["probability"], dtype=pl.Float32)])
 
-    def _joined_answers(self, rows: Rows, some: IntArray, spans: IntArray) -> pl.Series:
+    def _joined_answers(self, rows: TokenRows, some: IntArray, spans: IntArray) -> pl.Series:
         """The answers as UnQover writes them: tokens joined by spaces, then the marks of word pieces deleted."""
         first, number = numbered_rows([rows.first_of[some], rows.second_of[some], spans[:, 0], spans[:, 1]])
         texts = []
@@ -196,7 +196,7 @@ class QuestionAnswering(LocalBackEnd):
         return pl.Series("answer", texts, dtype=pl.Categorical)[number]
 
 
-def texts_of(asked: pl.DataFrame, sample: IntArray) -> list[tuple[str, ...]]:
+def questions_and_contexts(asked: pl.DataFrame, sample: IntArray) -> list[tuple[str, ...]]:
     """Returns question and context of some instances."""
     return [(text, pair or "") for text, pair in asked.select("text", "text_pair")[sample].iter_rows()]
 

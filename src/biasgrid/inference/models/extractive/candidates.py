@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from biasgrid.base.arrays import IntArray
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.segments import Segments
+from biasgrid.inference.engine.segments import TokenizedTexts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -29,7 +29,7 @@ class Windows:
     end_to: IntArray
 
 
-def candidate_windows(contexts: Segments, positions: IntArray, sizes: IntArray) -> Windows:
+def candidate_windows(contexts: TokenizedTexts, positions: IntArray, sizes: IntArray) -> Windows:
     """Finds the tokens of candidates from their places in the text.
 
     Args:
@@ -98,7 +98,7 @@ def widening_words(tokenizer: PreTrainedTokenizerFast, model_type: str) -> Widen
     )
 
 
-def widen(windows: Windows, contexts: Segments, words: WideningWords) -> Windows:
+def widen(windows: Windows, contexts: TokenizedTexts, words: WideningWords) -> Windows:
     """Widens spans by a determiner or `a group of` before, and by a noun or full stop behind (spec b.1, step 6)."""
 
     def near(place: IntArray, among: IntArray) -> npt.NDArray[np.bool_]:

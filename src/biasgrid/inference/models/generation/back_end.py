@@ -13,11 +13,16 @@ import torch
 
 from biasgrid.base.arrays import IntArray
 from biasgrid.base.faults import out_of_memory
-from biasgrid.inference.checkpoints.checkpoint import ModelError, first_line, load_model, load_tokenizer
+from biasgrid.inference.checkpoints.checkpoint import (
+    ModelError,
+    first_line,
+    load_recorded_model,
+    load_recorded_tokenizer,
+)
 from biasgrid.inference.checkpoints.files import CHAT_KEY
 from biasgrid.inference.engine.audit import audited_of, compare_audit, sample_of
-from biasgrid.inference.engine.autotune import kept_fit, tokens_of_batch
-from biasgrid.inference.engine.back_end import BackEnd
+from biasgrid.inference.engine.autotune import kept_tuning, tokens_of_batch
+from biasgrid.inference.engine.back_end import BackEnd, lists_of
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.hardware import (
     choose_device,
@@ -26,20 +31,25 @@ from biasgrid.inference.engine.hardware import (
     set_precision,
     use_one_dnn,
 )
-from biasgrid.inference.engine.lists import lists_of
 from biasgrid.inference.engine.out_of_vocabulary import known_tokens
-from biasgrid.inference.engine.settings import Settings
-from biasgrid.inference.models.generation.checks import Limits, check_causal, check_prompts, loader_of, with_unknown
+from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.models.generation.checks import (
+    ModelLimits,
+    check_causal,
+    check_prompts,
+    loader_of,
+    with_unknown,
+)
 from biasgrid.inference.models.generation.noise import seeds_of
-from biasgrid.inference.models.generation.options import Options, candidates_of
-from biasgrid.inference.models.generation.parsed import SCORED_BY as BY_TEXT
-from biasgrid.inference.models.generation.parsed import parsed_choices
+from biasgrid.inference.models.generation.options import OptionTokens, candidates_of_instances
 from biasgrid.inference.models.generation.prefix import Prefix, difference_behind
 from biasgrid.inference.models.generation.prompts import Prompter
-from biasgrid.inference.models.generation.scores import Reads, batches, read
+from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores
 from biasgrid.inference.models.generation.section import DATE, Generation
-from biasgrid.inference.models.generation.texts import Text, Writer
-from biasgrid.inference.models.generation.thoughts import Thoughts, tell_of_strange_marks
+from biasgrid.inference.models.generation.spellings import SCORED_BY_PARSING as BY_TEXT
+from biasgrid.inference.models.generation.spellings import parsed_choices
+from biasgrid.inference.models.generation.texts import Writer, WrittenText
+from biasgrid.inference.models.generation.thoughts import Thoughts, warn_of_strange_marks
 from biasgrid.jobs.progress import Progress
 
 if TYPE_CHECKING:
@@ -86,7 +96,7 @@ class TextGeneration(BackEnd):
 
     Choices = GenerationChoices
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: Settings):
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, settings: InferenceSettings):
         """Prepares a model."""
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         choices = self.Choices(**settings.choices)
@@ -95,48 +105,48 @@ class TextGeneration(BackEnd):
         thinking = writes(settings) and bool(self.generation["thinking"])
         thoughts = Thoughts.of(self.generation["thinking"])
         self.prompter = Prompter(tokenizer, thinking, choices.chat_template, choices.date, thoughts)
-        self.options = Options(self.prompter)
+        self.options = OptionTokens(self.prompter)
         self.token_budget = tokens_of_batch(settings, model.device)
         self.shares = True
         self.precision, self.products = "float32", "torch"
         self.audited: pl.DataFrame | None = None
 
     @classmethod
-    def decisive(cls, settings: Settings) -> dict[str, Any]:
+    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
         """Returns what decides the answers: the precision and the prompts, how texts are written or options scored."""
         precision = choose_precision(settings.precision, choose_device(settings.device))
         own = super().decisive(settings)
         if not writes(settings):
             del own["generation"]
-        way = {} if settings.answer == "text" else {"scored_by": BY_TEXT if writes(settings) else SCORED_BY}
+        way = {} if settings.answer == "text" else {"scored_by": BY_TEXT if writes(settings) else SCORED_BY_LOGITS}
         return {"precision": precision, **own, **way}
 
     @classmethod
-    def facts(cls, record: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    def facts(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
         """Says whether prompts are in the checkpoint's chat template, or plain texts."""
         templated = CHAT_KEY in record and cls.Choices(**settings.choices).chat_template
         return {"prompt": "chat template" if templated else "plain"}
 
     @classmethod
-    def runs_on(cls, settings: Settings) -> str:
+    def runs_on(cls, settings: InferenceSettings) -> str:
         """Names the GPU's model, or `cpu`."""
         return name_of_device(choose_device(settings.device))
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
         """Loads the model, and looks in float32 whether it is what it should be, and whether shortcuts change it."""
         torch.set_num_threads(settings.threads)
-        model = load_model(record, settings.task, loader_of(record), choose_device(settings.device))
+        model = load_recorded_model(record, settings.task, loader_of(record), choose_device(settings.device))
         set_precision(model, "float32")
         check_causal(model, settings.model)
-        back_end = cls(model, load_tokenizer(record), settings)
+        back_end = cls(model, load_recorded_tokenizer(record), settings)
         back_end.look(instances)
         back_end.precision = cls.decisive(settings)["precision"]
         set_precision(model, back_end.precision)
         back_end.fit()
         return back_end
 
-    def reopen(self, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+    def reopen(self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
         """Looks at the model again with other instances; it is loaded again where it is float32 no more."""
         if self.precision != "float32":
             return super().reopen(record, settings, instances)
@@ -148,7 +158,7 @@ class TextGeneration(BackEnd):
     def fit(self) -> None:
         """Takes the products that are the fastest on this processor, as an earlier shard may have found them."""
         if self.precision == "float32":
-            self.products = kept_fit(self.model, self.settings)["products"]
+            self.products = kept_tuning(self.model, self.settings)["products"]
         if self.products == "oneDNN":
             use_one_dnn(self.model)
 
@@ -159,7 +169,7 @@ class TextGeneration(BackEnd):
             ModelError: see `check_prompts`.
         """
         written = self.generation["max_tokens"] if writes(self.settings) else None
-        limits = Limits(longest_input(self.model, self.tokenizer), known_tokens(self.model))
+        limits = ModelLimits(longest_input(self.model, self.tokenizer), known_tokens(self.model))
         check_prompts(instances, self.options, written, limits, self.settings.model)
         sample = audited_of(instances)
         self.shares = False
@@ -197,13 +207,13 @@ class TextGeneration(BackEnd):
         Raises:
             ModelError: scores are not finite.
         """
-        candidates = candidates_of(instances)
+        candidates = candidates_of_instances(instances)
         asked = self.options.asked(self.prompter.prompts(instances), candidates)
-        reads = Reads.of(asked)
+        reads = OptionReads.of(asked)
         prefix = self.prefix([one.context for one in asked])
         values = np.zeros(len(reads.token))
         for rows in batches(reads.rows, 0, token_budget):
-            for piece, (which, said) in in_pieces(lambda rows: read(self.model, reads, prefix, rows), rows):
+            for piece, (which, said) in in_pieces(lambda rows: read_scores(self.model, reads, prefix, rows), rows):
                 if not np.isfinite(said).all():
                     raise non_finite(self.settings.model, instances["instance"][int(reads.owner[piece[0]])])
                 values[which] = said
@@ -217,7 +227,7 @@ class TextGeneration(BackEnd):
                 lists_of("tokens", pieces, known, pl.UInt8),
                 with_unknown([one.context for one in asked], self.tokenizer),
                 pl.Series("mass", found.sum(axis=1), pl.Float32),
-                pl.repeat(SCORED_BY, len(asked), eager=True).cast(pl.Categorical).alias("scored_by"),
+                pl.repeat(SCORED_BY_LOGITS, len(asked), eager=True).cast(pl.Categorical).alias("scored_by"),
             ]
         )
 
@@ -232,21 +242,21 @@ class TextGeneration(BackEnd):
         def run(rows: IntArray) -> list[list[int]]:
             return writer.write([tokens[row] for row in rows], prefix, seeds[torch.from_numpy(rows)])
 
-        texts: dict[int, Text] = {}
+        texts: dict[int, WrittenText] = {}
         for rows in batches(tokens, most, token_budget):
             for piece, written in in_pieces(run, rows):
                 pairs = zip(piece.tolist(), written, strict=True)
                 texts |= {row: writer.text(prompts[row], ids) for row, ids in pairs}
                 advance(len(piece))
         said = [texts[row] for row in range(len(tokens))]
-        tell_of_strange_marks(self.settings.model, [text.response for text in said])
+        warn_of_strange_marks(self.settings.model, [text.response for text in said])
         read_tokens = pl.Series("tokens_in", [len(ids) for ids in tokens], pl.UInt32)
-        return pl.DataFrame(said, schema=OF_TEXTS, orient="row").with_columns(read_tokens)
+        return pl.DataFrame(said, schema=TEXT_COLUMNS, orient="row").with_columns(read_tokens)
 
     def parse(self, instances: pl.DataFrame, token_budget: int, advance: Advance) -> pl.DataFrame:
         """Has the model write, and reads which of the candidates it chooses: answers of the kind `choice`."""
         said = self.write(instances, token_budget, advance)
-        return parsed_choices(said, candidates_of(instances))
+        return parsed_choices(said, candidates_of_instances(instances))
 
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Compares the answers with the audit, if there is one: of texts there is none."""
@@ -259,15 +269,15 @@ class TextGeneration(BackEnd):
         return {**facts, "audit": drift | {"products": self.products, "token_budget": self.token_budget}}
 
 
-def writes(settings: Settings) -> bool:
+def writes(settings: InferenceSettings) -> bool:
     """Says whether a model writes texts, to be answers or to have options read in them."""
     generation = GenerationChoices(**settings.choices).generation
     return settings.answer == "text" or generation["options"] == "parsed"
 
 
-SCORED_BY = "logits"
+SCORED_BY_LOGITS = "logits"
 """Every option was found, whatever its probability."""
-OF_TEXTS = {"response": pl.String, "status": pl.Categorical, "tokens_out": pl.UInt32}
+TEXT_COLUMNS = {"response": pl.String, "status": pl.Categorical, "tokens_out": pl.UInt32}
 
 
 def in_pieces(run: Callable[[IntArray], Outcome], rows: IntArray) -> Iterator[tuple[IntArray, Outcome]]:

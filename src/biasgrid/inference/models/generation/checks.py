@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError, folder_of, name_of
-from biasgrid.inference.checkpoints.files import CONFIG, read_json
+from biasgrid.inference.checkpoints.files import CONFIG, read_checkpoint_json
 from biasgrid.inference.engine.out_of_vocabulary import unknown_token
-from biasgrid.inference.models.generation.options import Options, candidates_of, shared
-from biasgrid.inference.models.generation.prompts import Prompter, as_text, excerpt, texts_of
+from biasgrid.inference.models.generation.options import OptionTokens, candidates_of_instances, shared_beginning
+from biasgrid.inference.models.generation.prompts import Prompter, as_text, excerpt, request_texts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -26,7 +26,7 @@ def loader_of(record: Mapping[str, Any]) -> str:
     """
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as WITH_PICTURES
 
-    config = read_json(name_of(record), folder_of(record) / CONFIG)
+    config = read_checkpoint_json(name_of(record), folder_of(record) / CONFIG)
     is_with_pictures = WITH_PICTURES.get(str(config.get("model_type"))) in (config.get("architectures") or [])
     return "AutoModelForImageTextToText" if is_with_pictures else "AutoModelForCausalLM"
 
@@ -54,7 +54,7 @@ def check_causal(model: PreTrainedModel, name: str) -> None:
         )
 
 
-AT_ONCE = 8192
+PROMPTS_AT_ONCE = 8192
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class DistinctPrompts:
                 before.
         """
         prompts = self.prompter.prompts(instances)
-        for texts, prompt in zip(texts_of(instances), prompts, strict=True):
+        for texts, prompt in zip(request_texts(instances), prompts, strict=True):
             other = self.asked.setdefault(hash(prompt), texts)
             if other != texts and self.prompter.prompt(*other) == prompt:
                 one, two = (as_text(*each) for each in (other, texts))
-                place = shared(one, two)
+                place = shared_beginning(one, two)
                 raise ModelError(
                     f"the texts {excerpt(one, place)!r} and {excerpt(two, place)!r} have one prompt, "
                     f"{excerpt(prompt)!r}, so that the model cannot tell them apart; expected a chat template that "
@@ -90,14 +90,16 @@ class DistinctPrompts:
         return prompts
 
 
-class Limits(NamedTuple):
+class ModelLimits(NamedTuple):
     """What a model takes: how many tokens together, and how many different ones."""
 
     longest: int
     known: int
 
 
-def check_prompts(instances: pl.DataFrame, options: Options, written: int | None, limits: Limits, model: str) -> None:
+def check_prompts(
+    instances: pl.DataFrame, options: OptionTokens, written: int | None, limits: ModelLimits, model: str
+) -> None:
     """Refuses, before anything is asked, prompts that a model does not take, or that do not tell apart what is asked.
 
     Args:
@@ -111,22 +113,22 @@ def check_prompts(instances: pl.DataFrame, options: Options, written: int | None
         ModelError: see `DistinctPrompts.prompts`, `Options.asked`, `check_lengths` and `unknown_token`.
     """
     distinct = DistinctPrompts(options.prompter)
-    for start in range(0, len(instances), AT_ONCE):
-        some = instances[start : start + AT_ONCE]
+    for start in range(0, len(instances), PROMPTS_AT_ONCE):
+        some = instances[start : start + PROMPTS_AT_ONCE]
         prompts = distinct.prompts(some)
         if written is None:
-            asked = options.asked(prompts, candidates_of(some))
+            asked = options.asked(prompts, candidates_of_instances(some))
             lengths, largest = [one.length for one in asked], [one.largest for one in asked]
         else:
             tokens = options.prompter.tokens(prompts)
             lengths, largest = [len(ids) for ids in tokens], [max(ids, default=0) for ids in tokens]
-        check_lengths(lengths, written or 0, limits.longest, some["instance"], model)
+        check_prompt_lengths(lengths, written or 0, limits.longest, some["instance"], model)
         place = next((place for place, token in enumerate(largest) if token >= limits.known), None)
         if place is not None:
             raise unknown_token(model, some["instance"][place], largest[place], limits.known)
 
 
-def check_lengths(lengths: Sequence[int], written: int, limit: int, instances: pl.Series, model: str) -> None:
+def check_prompt_lengths(lengths: Sequence[int], written: int, limit: int, instances: pl.Series, model: str) -> None:
     """Refuses prompts that are longer than a model takes.
 
     Args:

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import torch
 from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopPLogitsWarper
 
-from biasgrid.tables.keys import STEP, mixed
+from biasgrid.tables.keys import STEP, mix_bits
 
-Keys = npt.NDArray[np.uint64]
+NoiseKeys = npt.NDArray[np.uint64]
 LOW_BITS = 2**53 - 1
 
 
@@ -34,33 +34,33 @@ class RowNoise:
         """Returns the scores with noise; both of shape (rows, vocabulary)."""
         step = mixed_tensor(self.seeds + (input_ids.shape[1] - self.read))
         numbers = mixed_tensor(step[:, None] + torch.arange(scores.shape[1], device=scores.device))
-        uniform = ((shifted(numbers, 11) & LOW_BITS).double() + 0.5) / 2**53
+        uniform = ((shift_right(numbers, 11) & LOW_BITS).double() + 0.5) / 2**53
         return scores - torch.log(-torch.log(uniform)).to(scores)
 
 
-def seeds_of(seed: int, keys: Keys) -> torch.Tensor:
+def seeds_of(seed: int, keys: NoiseKeys) -> torch.Tensor:
     """Returns the seeds of instances: their keys mixed with the model's seed; int64 of shape (instances,)."""
-    return torch.from_numpy(mixed(keys + np.uint64(seed * int(STEP) % 2**64)).view(np.int64))
+    return torch.from_numpy(mix_bits(keys + np.uint64(seed * int(STEP) % 2**64)).view(np.int64))
 
 
-def signed(number: int) -> int:
+def as_signed(number: int) -> int:
     """Returns an unsigned number of 64 bits as the signed one of the same bits."""
     return number - 2**64 if number >= 2**63 else number
 
 
-STEP_BITS = signed(int(STEP))
-FIRST, SECOND = signed(0xBF58476D1CE4E5B9), signed(0x94D049BB133111EB)
+STEP_BITS = as_signed(int(STEP))
+FIRST, SECOND = as_signed(0xBF58476D1CE4E5B9), as_signed(0x94D049BB133111EB)
 
 
 def mixed_tensor(numbers: torch.Tensor) -> torch.Tensor:
     """Mixes the bits of int64 numbers as `tables.keys.mixed` does."""
     mixture = numbers + STEP_BITS
-    mixture = (mixture ^ shifted(mixture, 30)) * FIRST
-    mixture = (mixture ^ shifted(mixture, 27)) * SECOND
-    return mixture ^ shifted(mixture, 31)
+    mixture = (mixture ^ shift_right(mixture, 30)) * FIRST
+    mixture = (mixture ^ shift_right(mixture, 27)) * SECOND
+    return mixture ^ shift_right(mixture, 31)
 
 
-def shifted(numbers: torch.Tensor, bits: int) -> torch.Tensor:
+def shift_right(numbers: torch.Tensor, bits: int) -> torch.Tensor:
     """Shifts int64 numbers to the right, with zeros from the left."""
     moved: torch.Tensor = (numbers >> bits) & (2 ** (64 - bits) - 1)
     return moved

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.lists import numbered
+from biasgrid.inference.engine.back_end import numbered_values
 from biasgrid.inference.models.generation.prompts import Prompter
-from biasgrid.inference.models.generation.spellings import spellings
+from biasgrid.inference.models.generation.spellings import option_spellings
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ TAIL = 32
 
 
 @dataclass(frozen=True)
-class Asked:
+class OptionRequest:
     """An instance as a model reads it.
 
     Attributes:
@@ -59,14 +59,14 @@ class Border:
     options: tuple[tuple[Tokens, ...], ...]
 
 
-class Options:
+class OptionTokens:
     """Finds the tokens of options; those behind the same end of a prompt are found once."""
 
     def __init__(self, prompter: Prompter):
         self.prompter = prompter
         self.borders: dict[tuple[str, tuple[str | None, ...]], Border] = {}
 
-    def asked(self, prompts: Sequence[str], options: Sequence[tuple[str | None, ...]]) -> list[Asked]:
+    def asked(self, prompts: Sequence[str], options: Sequence[tuple[str | None, ...]]) -> list[OptionRequest]:
         """Tokenizes prompts and their options.
 
         Raises:
@@ -75,19 +75,19 @@ class Options:
         tokens = self.prompter.tokens(prompts)
         return [self._one(*row) for row in zip(prompts, tokens, options, strict=True)]
 
-    def _one(self, prompt: str, tokens: list[int], options: tuple[str | None, ...]) -> Asked:
+    def _one(self, prompt: str, tokens: list[int], options: tuple[str | None, ...]) -> OptionRequest:
         key = prompt[-TAIL:], options
         border = self.borders.get(key)
         if border is None or tokens[len(tokens) - len(border.merged) :] != border.merged:
             border = self.borders[key] = self._border(prompt, tokens, options)
-        return Asked(tokens[: len(tokens) - len(border.merged)], border.options)
+        return OptionRequest(tokens[: len(tokens) - len(border.merged)], border.options)
 
     def _border(self, prompt: str, tokens: list[int], options: tuple[str | None, ...]) -> Border:
-        written = spellings(options)
+        written = option_spellings(options)
         flat = [f"{prompt}{spelling}" for spelled in written for spelling in spelled]
         whole = iter(self.prompter.tokens(flat))
         spelled = [[next(whole) for _ in each] for each in written]
-        common = min((shared(tokens, ids) for each in spelled for ids in each), default=len(tokens))
+        common = min((shared_beginning(tokens, ids) for each in spelled for ids in each), default=len(tokens))
         if common < len(tokens):
             tail = self.prompter.tokenizer.decode(tokens[common:])
             logger.info("the tokenizer merges the prompts' end %r with options: both are scored together", tail)
@@ -98,9 +98,9 @@ class Options:
         return Border(tokens[common:], sequences)
 
 
-def candidates_of(instances: pl.DataFrame) -> list[tuple[str | None, ...]]:
+def candidates_of_instances(instances: pl.DataFrame) -> list[tuple[str | None, ...]]:
     """Returns the candidates of each instance; None for one that is not there."""
-    return instances.select(pl.col(numbered(instances, "candidate")).cast(pl.String)).rows()
+    return instances.select(pl.col(numbered_values(instances, "candidate")).cast(pl.String)).rows()
 
 
 def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[Tokens]]) -> None:
@@ -122,7 +122,7 @@ def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[To
                 raise ModelError(f"{problem}; expected options that it tells apart")
 
 
-def shared(one: Sequence[Any], other: Sequence[Any]) -> int:
+def shared_beginning(one: Sequence[Any], other: Sequence[Any]) -> int:
     """Counts the tokens with which both begin."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from biasgrid.inference.models.generation.options import shared
+from biasgrid.inference.models.generation.options import shared_beginning
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -58,7 +58,7 @@ class Prefix:
 def common_length(prompts: Sequence[list[int]]) -> int:
     """Counts the tokens that all prompts begin with, less what would leave one of them none of its own."""
     # Of sorted sequences the first and the last one part soonest.
-    return min(shared(min(prompts), max(prompts)), min(map(len, prompts)) - 1)
+    return min(shared_beginning(min(prompts), max(prompts)), min(map(len, prompts)) - 1)
 
 
 def only_last(model: PreTrainedModel, count: int) -> dict[str, int]:

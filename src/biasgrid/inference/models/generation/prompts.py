@@ -29,20 +29,20 @@ ESCAPES: tuple[Callable[[str], str], ...] = (
     lambda text: json.dumps(text, ensure_ascii=False),
 )
 """How a chat template may write a text."""
-PROBE = "Are 3 apples fewer than 41 pears"
-PART = "'type':'text'"
+TEMPLATE_PROBE = "Are 3 apples fewer than 41 pears"
+TEXT_PART = "'type':'text'"
 """How a list of parts looks that is written into a prompt as it is."""
 CLOCK = "strftime_now"
 DIRECTIVES = [f"%{flag}{letter}" for flag in ("-", "") for letter in "dmyHIMSj"] + [
     f"%{one}" for one in "aAbBcDeFGhpTuUVwWxXY"
 ]
 """What stands for parts of a date in its format."""
-SHOWN = 200
-BESIDE = 60
+EXCERPT_LENGTH = 200
+EXCERPT_CONTEXT = 60
 """Characters of a text in a message, and before what matters."""
 
 
-def texts_of(instances: pl.DataFrame) -> Iterator[tuple[str | None, str]]:
+def request_texts(instances: pl.DataFrame) -> Iterator[tuple[str | None, str]]:
     """Yields what is asked of each instance: the system text, if any, and second text and text."""
     rows = instances.select(pl.col("system", "text_pair", "text").cast(pl.String)).iter_rows()
     return ((system, "\n".join(filter(None, texts))) for system, *texts in rows)
@@ -102,7 +102,7 @@ class Prompter:
         Raises:
             ModelError: the chat template takes no system text, or leaves out what is asked.
         """
-        return [self.prompt(system, text) for system, text in texts_of(instances)]
+        return [self.prompt(system, text) for system, text in request_texts(instances)]
 
     def prompt(self, system: str | None, text: str) -> str:
         """Writes one prompt.
@@ -114,7 +114,7 @@ class Prompter:
             return as_text(system, text)
         prompt = self.rendered(as_messages(system, text), system)
         if system is not None and not holds(prompt, system):
-            raise refused("it leaves it out")
+            raise system_refusal("it leaves it out")
         if not holds(prompt, text):
             raise ModelError(
                 f"the model's chat template leaves out what is asked: {excerpt(text)!r} is not in the prompt "
@@ -135,7 +135,7 @@ class Prompter:
         except Exception as error:  # templates are programs, which fail in their own ways
             if system is None:
                 raise ModelError(f"the chat template cannot be used ({first_line(error)})") from error
-            raise refused(first_line(error)) from error
+            raise system_refusal(first_line(error)) from error
 
     @cached_property
     def contents(self) -> Mapping[str, Content]:
@@ -151,7 +151,9 @@ class Prompter:
             prompt = self.render(messages)
         except Exception:  # see `rendered`; what it says is told where a real text fails
             return False
-        return prompt.count(PROBE) >= len(messages) and PART not in without_space(prompt).replace('"', "'")
+        return prompt.count(TEMPLATE_PROBE) >= len(messages) and TEXT_PART not in without_space(prompt).replace(
+            '"', "'"
+        )
 
     def render(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """Puts messages into the chat template."""
@@ -190,7 +192,7 @@ def clock_of(day: date) -> str:
 
 def message(role: str, content: Content) -> dict[str, Any]:
     """Returns a message that holds the probe."""
-    return {"role": role, "content": content(PROBE)}
+    return {"role": role, "content": content(TEMPLATE_PROBE)}
 
 
 def holds(prompt: str, text: str) -> bool:
@@ -208,12 +210,12 @@ def without_space(text: str) -> str:
 
 def excerpt(text: str, place: int = 0) -> str:
     """Returns some of a text, with what stands at a place."""
-    begin = max(place - BESIDE, 0) if len(text) > SHOWN else 0
-    end = begin + SHOWN
+    begin = max(place - EXCERPT_CONTEXT, 0) if len(text) > EXCERPT_LENGTH else 0
+    end = begin + EXCERPT_LENGTH
     return f"{'...' * (begin > 0)}{text[begin:end]}{'...' * (end < len(text))}"
 
 
-def refused(reason: str) -> ModelError:
+def system_refusal(reason: str) -> ModelError:
     """Returns the error of a chat template that takes no system text."""
     return ModelError(
         f"the model's chat template takes no system text ({reason}); expected one that does: put the system text "

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.inference.models.generation.options import Asked, Tokens
+from biasgrid.inference.models.generation.options import OptionRequest, Tokens
 from biasgrid.inference.models.generation.prefix import Prefix, only_last
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reads:
+class OptionReads:
     """What is read of a model's logits.
 
     Attributes:
@@ -44,7 +44,7 @@ class Reads:
     begun: IntArray
 
     @classmethod
-    def of(cls, asked: Sequence[Asked]) -> Reads:
+    def of(cls, asked: Sequence[OptionRequest]) -> OptionReads:
         """Finds the rows that some instances need: what several options begin with is read once."""
         rows: list[list[int]] = []
         owner: list[int] = []
@@ -141,7 +141,9 @@ def batches(rows: Sequence[Sequence[int]], written: int, token_budget: int) -> I
         yield from (members[start : start + size] for start in range(0, len(members), size))
 
 
-def read(model: PreTrainedModel, reads: Reads, prefix: Prefix, rows: IntArray) -> tuple[IntArray, FloatArray]:
+def read_scores(
+    model: PreTrainedModel, reads: OptionReads, prefix: Prefix, rows: IntArray
+) -> tuple[IntArray, FloatArray]:
     """Reads what is wanted of a batch.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from biasgrid.base.section import WRITTEN, KeysError, Section
+from biasgrid.base.sections import NOT_EMPTY, KeysError, Section
 
 DATE = "2024-07-26"
 """The day that chat templates write down as today where a config names none."""
@@ -29,8 +29,8 @@ Day = Annotated[str, BeforeValidator(iso_day)]
 class Thinking(Section):
     """Marks of a model that thinks before it answers, of which biasgrid does not know."""
 
-    begin: str = Field(pattern=WRITTEN, description="what begins its thoughts, such as `<reasoning>`")
-    end: str = Field(pattern=WRITTEN, description="what ends them, such as `</reasoning>`")
+    begin: str = Field(pattern=NOT_EMPTY, description="what begins its thoughts, such as `<reasoning>`")
+    end: str = Field(pattern=NOT_EMPTY, description="what ends them, such as `</reasoning>`")
 
     @model_validator(mode="after")
     def _differ(self) -> Thinking:

@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from biasgrid.base.addresses import digest_of
-from biasgrid.base.model_section import Charge, Model
-from biasgrid.base.section import KeysError, Section
+from biasgrid.base.addresses import address_digest
+from biasgrid.base.sections import Charge, KeysError, Model, Section
 from biasgrid.inference.models.generation.section import DATE, Day, Generation
-from biasgrid.inference.models.generation.spellings import spellings
+from biasgrid.inference.models.generation.spellings import option_spellings
 from biasgrid.inference.models.servers.section import Endpoint, Serve
 
 
@@ -75,8 +74,8 @@ class GenerativeModel(Model):
     def turn(self, model: str, dataset: str) -> str | None:
         """Says which jobs run one after the other: all at one endpoint, and those of a cell that is served."""
         if self.endpoint:
-            return f"server_{digest_of(self.endpoint.url)}"
-        return f"cell_{digest_of(f'{model} {dataset}')}" if self.serve else None
+            return f"server_{address_digest(self.endpoint.url)}"
+        return f"cell_{address_digest(f'{model} {dataset}')}" if self.serve else None
 
     def charge(self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()) -> Charge | None:
         """Says what asking it costs: a text, a token, or as many tokens and requests as options have spellings."""
@@ -87,7 +86,7 @@ class GenerativeModel(Model):
         a_text = 1, self.generation.max_tokens
         if answer != "choice" or self.generation.options == "parsed":
             return Charge(*a_text, *prices)
-        spelled = fmean(sum(map(len, spellings(each))) for each in options) if options else 1
+        spelled = fmean(sum(map(len, option_spellings(each))) for each in options) if options else 1
         ways = {"echo": (spelled, spelled), "top": (1, 1), "choice": a_text, "parsed": a_text}
         most = ways["echo"] if self.endpoint.api == "completions" else a_text
         requests, tokens_out = ways[scored_by] if scored_by else map(max, a_text, most)

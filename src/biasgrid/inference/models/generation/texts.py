@@ -11,13 +11,13 @@ from transformers import GenerationConfig
 
 from biasgrid.inference.models.generation.noise import drawing
 from biasgrid.inference.models.generation.prefix import Prefix
-from biasgrid.inference.models.generation.thoughts import Thoughts, answer_of
+from biasgrid.inference.models.generation.thoughts import Thoughts, answer_without_thoughts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 
-class Text(NamedTuple):
+class WrittenText(NamedTuple):
     """A text: see the schema `text`."""
 
     response: str
@@ -84,7 +84,7 @@ class Writer:
         end = next((place for place, token in enumerate(tokens) if token in self.ends), len(tokens) - 1)
         return tokens[: end + 1]
 
-    def text(self, prompt: str, tokens: Sequence[int]) -> Text:
+    def text(self, prompt: str, tokens: Sequence[int]) -> WrittenText:
         """Turns the tokens behind a prompt into an answer, without what was thought before it."""
         whole = self.tokenizer.decode(list(tokens), skip_special_tokens=False)
         # Marks of thoughts may be special tokens, which are no part of an answer either.
@@ -93,4 +93,4 @@ class Writer:
             for special in self.tokenizer.all_special_tokens:
                 said = said.replace(special, "")
         ended = bool(tokens) and tokens[-1] in self.ends
-        return Text(*answer_of(said, ended), len(tokens))
+        return WrittenText(*answer_without_thoughts(said, ended), len(tokens))

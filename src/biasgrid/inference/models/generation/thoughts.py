@@ -11,8 +11,8 @@ from biasgrid.tables.answers.text import THOUGHT_MARK
 
 logger = logging.getLogger(__name__)
 
-Marks = tuple[str, str]
-KNOWN: tuple[Marks, ...] = (
+ThoughtMarks = tuple[str, str]
+KNOWN: tuple[ThoughtMarks, ...] = (
     ("<think>", "</think>"),
     ("[THINK]", "[/THINK]"),
     ("<thought>", "</thought>"),
@@ -22,7 +22,7 @@ KNOWN: tuple[Marks, ...] = (
     ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
 )
 """Marks that are special tokens or tags of models that think; others are named in `thinking: {begin, end}`."""
-TOKEN = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[^<>\[\]]+|.", re.DOTALL)
+MARK_OR_TEXT = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[^<>\[\]]+|.", re.DOTALL)
 LOOKS_LIKE_A_MARK = re.compile(THOUGHT_MARK)
 
 
@@ -34,7 +34,7 @@ class Thoughts:
         marks: what begins and what ends them.
     """
 
-    marks: tuple[Marks, ...] = KNOWN
+    marks: tuple[ThoughtMarks, ...] = KNOWN
 
     @classmethod
     def of(cls, thinking: bool | Mapping[str, str]) -> Thoughts:
@@ -64,10 +64,10 @@ class Thoughts:
 
 def pattern(mark: str) -> re.Pattern[str]:
     """Returns the pattern of a mark; a tokenizer may write spaces between the tokens of which it is made."""
-    return re.compile(r"\s*".join(re.escape(token) for token in TOKEN.findall(mark.strip())))
+    return re.compile(r"\s*".join(re.escape(token) for token in MARK_OR_TEXT.findall(mark.strip())))
 
 
-def answer_of(said: str | None, ended: bool) -> tuple[str, str]:
+def answer_without_thoughts(said: str | None, ended: bool) -> tuple[str, str]:
     """Returns an answer and its status.
 
     Args:
@@ -80,7 +80,7 @@ def answer_of(said: str | None, ended: bool) -> tuple[str, str]:
     return said, "length" if not ended else "ok" if said else "empty"
 
 
-def tell_of_strange_marks(model: str, responses: Sequence[str]) -> None:
+def warn_of_strange_marks(model: str, responses: Sequence[str]) -> None:
     """Warns of answers that begin with what looks like a mark of thoughts that is not known."""
     found = [mark[1] for response in responses if (mark := LOOKS_LIKE_A_MARK.match(response))]
     if found:

@@ -13,17 +13,30 @@ import polars as pl
 import torch
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.base.section import Scoring, TargetScoring
+from biasgrid.base.sections import Scoring, TargetScoring
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.batches import Part
-from biasgrid.inference.engine.device_rows import Batch, DeviceRows, moved
-from biasgrid.inference.engine.encoding import Rows
-from biasgrid.inference.engine.lists import lists_of, numbered
+from biasgrid.inference.engine.back_end import lists_of, numbered_values
+from biasgrid.inference.engine.batches import BatchPart
+from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
+from biasgrid.inference.engine.encoding import TokenRows
 from biasgrid.inference.engine.local import LocalBackEnd
-from biasgrid.inference.engine.segments import distinct, numbered_rows
+from biasgrid.inference.engine.segments import distinct_rows, numbered_rows
+from biasgrid.inference.models.masked.candidate_tokens import (
+    Insert,
+    TokenReading,
+    VocabularyTokens,
+    inserts_of,
+    tokens_in_place,
+)
 from biasgrid.inference.models.masked.head import MaskHead
-from biasgrid.inference.models.masked.pieces import Insert, Pieces, Reading, inserts_of, pieces_in_place
-from biasgrid.inference.models.masked.rows import MaskRows, Words, best_ranks, inputs_of_kinds, mask_rows, products
+from biasgrid.inference.models.masked.rows import (
+    CandidateWords,
+    MaskRows,
+    best_ranks,
+    inputs_of_kinds,
+    mask_rows,
+    token_products,
+)
 from biasgrid.inference.models.masked.texts import MASK, MaskTexts
 
 if TYPE_CHECKING:
@@ -34,7 +47,7 @@ TOP_TOKENS = 10
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedTexts:
     """Encoded instances.
 
     Attributes:
@@ -53,7 +66,7 @@ class Encoded:
     tokens: torch.Tensor
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> TokenRows:
         """The rows' tokens."""
         return self.mask_rows.rows
 
@@ -93,10 +106,10 @@ class FillMask(LocalBackEnd):
         self.model = model
         self.tokenizer = tokenizer
         self.choices = choices
-        self.known: dict[tuple[str, ...], list[tuple[Insert, list[Reading]]]] = {}
+        self.known: dict[tuple[str, ...], list[tuple[Insert, list[TokenReading]]]] = {}
         self.head = MaskHead(model, tokenizer)
 
-    def encode(self, asked: pl.DataFrame, whole: bool) -> Encoded:
+    def encode(self, asked: pl.DataFrame, whole: bool) -> EncodedTexts:
         """Tokenizes instances: the second text, where there is one, and a space stand before the text with the mask.
 
         Raises:
@@ -110,9 +123,9 @@ class FillMask(LocalBackEnd):
         around = list(dict.fromkeys(arounds := texts.around(self.tokenizer.mask_token)))
         number_of = {text: number for number, text in enumerate(around)}
         around_of = np.array([number_of[text] for text in arounds], dtype=np.int64)
-        columns = {name: asked[name] for name in numbered(asked, "candidate")}
+        columns = {name: asked[name] for name in numbered_values(asked, "candidate")}
         placed = pl.DataFrame(columns | {"around": around_of[texts.statement_of]})
-        kinds, kind_of = distinct(placed, placed.columns)
+        kinds, kind_of = distinct_rows(placed, placed.columns)
         candidates = kinds.drop("around")
         known = np.array([column.is_not_null() for column in candidates]).reshape(candidates.width, len(kinds)).T
         without = np.flatnonzero(~np.any(known, axis=1)[kind_of])
@@ -122,10 +135,10 @@ class FillMask(LocalBackEnd):
         places = [around[number] for number in kinds["around"]]
         inputs = inputs_of_kinds(self._words(candidates, places, [text for (text,) in texts.whole(example)]))
         read = mask_rows(rows, masks, inputs, kind_of)
-        tables = (moved(each, self.model.device) for each in (read.input_of, read.place, inputs.tokens))
-        return Encoded(read, known, kind_of, DeviceRows.of(read.rows, self.model), *tables)
+        tables = (to_device(each, self.model.device) for each in (read.input_of, read.place, inputs.tokens))
+        return EncodedTexts(read, known, kind_of, DeviceRows.of(read.rows, self.model), *tables)
 
-    def _mask_places(self, rows: Rows, asked: pl.DataFrame) -> IntArray:
+    def _mask_places(self, rows: TokenRows, asked: pl.DataFrame) -> IntArray:
         found = np.flatnonzero(rows.second.ids == self.tokenizer.mask_token_id)
         segment = np.searchsorted(rows.second.begins + rows.second.lengths, found, side="right")
         counts = np.bincount(segment, minlength=len(rows.second.lengths))
@@ -138,7 +151,7 @@ class FillMask(LocalBackEnd):
             )
         return found - rows.second.begins
 
-    def _words(self, candidates: pl.DataFrame, around: list[str], texts: list[str]) -> list[Words]:
+    def _words(self, candidates: pl.DataFrame, around: list[str], texts: list[str]) -> list[CandidateWords]:
         """Returns what is asked for in each column of candidates.
 
         Args:
@@ -156,13 +169,13 @@ class FillMask(LocalBackEnd):
                 [] if word is None else self._asked(self._spellings(number, word), around[row], texts[row])
                 for row, word in zip(first.tolist(), candidates[column].gather(first), strict=True)
             ]
-            columns.append(Words(asked, word_of))
+            columns.append(CandidateWords(asked, word_of))
         return columns
 
     def _spellings(self, number: int, word: str) -> list[str]:
         return [word, word.capitalize()] if number in self.choices.either_case else [word]
 
-    def _asked(self, spellings: list[str], around: str, text: str) -> list[tuple[Insert, list[Reading]]]:
+    def _asked(self, spellings: list[str], around: str, text: str) -> list[tuple[Insert, list[TokenReading]]]:
         """Returns the inputs that score a word, in any of its spellings.
 
         Args:
@@ -179,14 +192,16 @@ class FillMask(LocalBackEnd):
             ]
         return self.known[key]
 
-    def _ways(self, spellings: list[str], text: str) -> list[Pieces]:
+    def _ways(self, spellings: list[str], text: str) -> list[VocabularyTokens]:
         """Returns the tokens of a word's spellings; where some spelling is one token, those of such spellings alone."""
         if self.choices.scoring == "unqover":
-            return [Pieces(spellings[0], [token], [0]) for token in self.vocabulary.get(spellings[0].lower(), [])]
+            return [
+                VocabularyTokens(spellings[0], [token], [0]) for token in self.vocabulary.get(spellings[0].lower(), [])
+            ]
         ways, refusals = {}, []
         for spelling in spellings:
             try:
-                pieces = pieces_in_place(self.tokenizer, text, spelling)
+                pieces = tokens_in_place(self.tokenizer, text, spelling)
                 ways[tuple(pieces.ids)] = pieces
             except ModelError as refusal:
                 refusals.append(refusal)
@@ -204,7 +219,7 @@ class FillMask(LocalBackEnd):
         return tokens
 
     @torch.inference_mode()
-    def run(self, encoded: Encoded, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+    def run(self, encoded: EncodedTexts, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
         """Predicts rows of one length.
 
         Args:
@@ -223,17 +238,17 @@ class FillMask(LocalBackEnd):
         kept = logits.topk(min(TOP_TOKENS, logits.shape[1])).indices if self.choices.scoring == "unqover" else None
         tokens = encoded.tokens[encoded.input_of[batch.rows]]
         shape, tokens = tokens.shape, tokens.flatten(1)
-        columns = {"probabilities": probabilities(logits, total, tokens, kept).reshape(shape)}
+        columns = {"probabilities": token_probabilities(logits, total, tokens, kept).reshape(shape)}
         if self.choices.ranks:
             columns["ranks"] = ranks(logits, tokens).reshape(shape)
         return columns
 
-    def table(self, encoded: Encoded, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(self, encoded: EncodedTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned."""
         asked, known = encoded.mask_rows, encoded.known[encoded.kind_of[part.instances]]
         inputs = asked.input_of[part.rows]
         tokens = asked.inputs.tokens[inputs]
-        values, pieces = products(columns["probabilities"], tokens, part.owner)
+        values, pieces = token_products(columns["probabilities"], tokens, part.owner)
         lists = [
             lists_of("probabilities", values, known, pl.Float32),
             lists_of("tokens", pieces, pieces > 0, pl.UInt8),
@@ -245,7 +260,7 @@ class FillMask(LocalBackEnd):
         return pl.DataFrame(lists)
 
 
-def probabilities(
+def token_probabilities(
     logits: torch.Tensor, total: torch.Tensor, tokens: torch.Tensor, kept: torch.Tensor | None
 ) -> torch.Tensor:
     """Returns the probabilities of tokens, 0 for those that are not among the kept ones.

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from biasgrid.base.arrays import AnyIntArray, Int32Array, IntArray
-from biasgrid.inference.engine.encoding import Rows
-from biasgrid.inference.engine.segments import Segments, joined, numbered_rows, runs
-from biasgrid.inference.models.masked.pieces import Insert, Reading
+from biasgrid.inference.engine.encoding import TokenRows
+from biasgrid.inference.engine.segments import TokenizedTexts, join_segments, numbered_rows, runs
+from biasgrid.inference.models.masked.candidate_tokens import Insert, TokenReading
 
 
-class Words(NamedTuple):
+class CandidateWords(NamedTuple):
     """What a column of candidates asks for.
 
     Attributes:
@@ -23,11 +23,11 @@ class Words(NamedTuple):
         word_of: shape (kinds,), which of them each kind of instances has.
     """
 
-    asked: Sequence[Sequence[tuple[Insert, Sequence[Reading]]]]
+    asked: Sequence[Sequence[tuple[Insert, Sequence[TokenReading]]]]
     word_of: IntArray
 
 
-class Wanted(NamedTuple):
+class WantedTokens(NamedTuple):
     """What must be read for a column.
 
     Attributes:
@@ -75,13 +75,13 @@ class MaskRows:
         place: shape (second segments,), int32, the place that is read in a row's second segment.
     """
 
-    rows: Rows
+    rows: TokenRows
     inputs: Inputs
     input_of: Int32Array
     place: Int32Array
 
 
-def inputs_of_kinds(words: Sequence[Words]) -> Inputs:
+def inputs_of_kinds(words: Sequence[CandidateWords]) -> Inputs:
     """Returns the inputs that score all words of all kinds; words share those which they have in common.
 
     Args:
@@ -89,7 +89,7 @@ def inputs_of_kinds(words: Sequence[Words]) -> Inputs:
     """
     inserts = sorted({insert for column in words for word in column.asked for insert, _ in word})
     numbers = {insert: number for number, insert in enumerate(inserts)}
-    columns = [wanted(each, numbers) for each in words]
+    columns = [wanted_tokens(each, numbers) for each in words]
     keys = [column.kinds * len(inserts) + column.inserts for column in columns]
     every = np.unique(np.concatenate(keys))
     kinds, insert_of = np.divmod(every, len(inserts))
@@ -101,7 +101,7 @@ def inputs_of_kinds(words: Sequence[Words]) -> Inputs:
     return Inputs(inserts, begins, insert_of, tokens)
 
 
-def wanted(words: Words, numbers: Mapping[Insert, int]) -> Wanted:
+def wanted_tokens(words: CandidateWords, numbers: Mapping[Insert, int]) -> WantedTokens:
     """Returns what must be read for a column.
 
     Args:
@@ -118,10 +118,10 @@ def wanted(words: Words, numbers: Mapping[Insert, int]) -> Wanted:
     sizes = np.array([len(word) for word in words.asked], dtype=np.int64)
     of_kind = sizes[words.word_of]
     input_of = runs((np.cumsum(sizes) - sizes)[words.word_of], of_kind)
-    return Wanted(np.repeat(np.arange(len(of_kind)), of_kind), inserts[input_of], tokens[input_of])
+    return WantedTokens(np.repeat(np.arange(len(of_kind)), of_kind), inserts[input_of], tokens[input_of])
 
 
-def mask_rows(rows: Rows, masks: IntArray, inputs: Inputs, kind_of: IntArray) -> MaskRows:
+def mask_rows(rows: TokenRows, masks: IntArray, inputs: Inputs, kind_of: IntArray) -> MaskRows:
     """Returns the rows that score all words of all instances.
 
     Args:
@@ -140,14 +140,14 @@ def mask_rows(rows: Rows, masks: IntArray, inputs: Inputs, kind_of: IntArray) ->
     kinds, second_of = numbered_rows([rows.second_of[owner], inputs.insert_of[input_of]])
     segments, filling = rows.second_of[owner][kinds], inputs.insert_of[input_of][kinds]
     second = with_inserts(rows.second, segments, masks, inputs.inserts, filling)
-    filled = Rows(rows.first, second, rows.first_of[owner], second_of.astype(np.int32), owner)
+    filled = TokenRows(rows.first, second, rows.first_of[owner], second_of.astype(np.int32), owner)
     places = masks[segments] + np.array([insert.place for insert in inputs.inserts])[filling]
     return MaskRows(filled, inputs, input_of, places.astype(np.int32))
 
 
 def with_inserts(
-    segments: Segments, which: AnyIntArray, masks: IntArray, inserts: Sequence[Insert], filling: IntArray
-) -> Segments:
+    segments: TokenizedTexts, which: AnyIntArray, masks: IntArray, inserts: Sequence[Insert], filling: IntArray
+) -> TokenizedTexts:
     """Returns segments with other tokens in place of their masks, of whose type they are.
 
     Args:
@@ -162,7 +162,7 @@ def with_inserts(
     nowhere = np.zeros((len(ids), segments.offsets.shape[1]), dtype=np.int32)
     # A token type for each token, though an insert has that of the mask.
     nothing = None if segments.types is None else np.zeros_like(ids)
-    both = joined([segments, Segments(ids, lengths, lengths, nowhere, nothing)])
+    both = join_segments([segments, TokenizedTexts(ids, lengths, lengths, nowhere, nothing)])
     begins, before, sizes = segments.begins[which], masks[which], lengths[filling]
     starts = np.column_stack([begins, both.begins[len(segments.lengths) + filling], begins + before + 1])
     sides = np.column_stack([before, sizes, segments.lengths[which] - before - 1])
@@ -174,7 +174,7 @@ def with_inserts(
     return replace(made, types=types)
 
 
-def products(
+def token_products(
     factors: npt.NDArray[np.float32], tokens: IntArray, owner: IntArray
 ) -> tuple[npt.NDArray[np.float64], IntArray]:
     """Returns of each instance the probabilities of its words, those of the most probable way to write each.

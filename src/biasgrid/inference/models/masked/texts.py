@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.inference.engine.encoding import Rows, check, single_layout, whole_rows
-from biasgrid.inference.engine.segments import distinct, numbered_rows, tokenize
+from biasgrid.inference.engine.encoding import TokenRows, check, single_layout, whole_rows
+from biasgrid.inference.engine.segments import distinct_rows, numbered_rows, tokenize
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -42,9 +42,9 @@ class MaskTexts:
             asked: the instances.
             mask: how the tokenizer writes the mask.
         """
-        contexts, context_of = distinct(asked, ["text_pair"])
+        contexts, context_of = distinct_rows(asked, ["text_pair"])
         named = asked.select("text", behind=pl.col("text_pair").is_not_null())
-        statements, statement_of = distinct(named, ["text", "behind"])
+        statements, statement_of = distinct_rows(named, ["text", "behind"])
         space = pl.when("behind").then(pl.lit(" ")).otherwise(pl.lit(""))
         written = statements.select(space + pl.col("text").str.replace_all(MASK, mask, literal=True)).to_series()
         return cls(contexts["text_pair"].fill_null("").to_list(), written.to_list(), context_of, statement_of)
@@ -58,7 +58,7 @@ class MaskTexts:
         pattern = re.compile(rf"\S*\s*{re.escape(mask)}\s*\S*")
         return [pattern.findall(text)[0] for text in self.statements]
 
-    def tokenized(self, tokenizer: PreTrainedTokenizerFast, whole: bool) -> Rows:
+    def tokenized(self, tokenizer: PreTrainedTokenizerFast, whole: bool) -> TokenRows:
         """Returns the tokens of each instance, those of the statement, or of all of it, as the second segment.
 
         Args:

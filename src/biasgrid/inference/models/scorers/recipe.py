@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.checkpoints.files import MODULES, read_json
+from biasgrid.inference.checkpoints.files import MODULES, read_checkpoint_json
 
 if TYPE_CHECKING:
     import torch
@@ -30,8 +30,10 @@ SPELLED = {f"pooling_mode_{name}": name for name in POOLINGS} | {
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len",
 }
 """How files spell them."""
-EXPECTED = "an encoder of Transformer, Pooling and Normalize alone, such as sentence-transformers/all-MiniLM-L6-v2"
-WRITTEN = "what sentence-transformers wrote"
+ENCODER_EXPECTED = (
+    "an encoder of Transformer, Pooling and Normalize alone, such as sentence-transformers/all-MiniLM-L6-v2"
+)
+TRANSFORMERS_FILES = "what sentence-transformers wrote"
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class Recipe:
             ModelError: the recipe has parts that are not known here.
             UserError: a file is not JSON.
         """
-        reading = settings_of(name, folder)
+        reading = encoder_settings(name, folder)
         pooling, has_prompt = pooling_of(name, folder)
-        prompts = read_json(name, folder / "config_sentence_transformers.json")
+        prompts = read_checkpoint_json(name, folder / "config_sentence_transformers.json")
         named = prompts.get("default_prompt_name")
         prompt = (prompts.get("prompts") or {}).get(named, "") if named else ""
         if prompt and not has_prompt:
@@ -78,12 +80,14 @@ class Recipe:
         return POOLINGS[self.pooling](states)
 
 
-def settings_of(name: str, folder: Path) -> Mapping[str, Any]:
+def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
     """Returns the content of `sentence_bert_config.json`, which older checkpoints call by their own architecture."""
     files = sorted(folder.glob("sentence_*_config.json"))
-    content = read_json(name, files[0]) if files else {}
+    content = read_checkpoint_json(name, files[0]) if files else {}
     if given := [key for key in ("model_args", "tokenizer_args", "config_args") if content.get(key)]:
-        raise ModelError(f"{name}: {files[0].name} has {', '.join(given)}, which are not read; expected {EXPECTED}")
+        raise ModelError(
+            f"{name}: {files[0].name} has {', '.join(given)}, which are not read; expected {ENCODER_EXPECTED}"
+        )
     longest = content.get("max_seq_length")
     if longest is not None and (not isinstance(longest, int) or longest < 1):
         raise ModelError(f"{name}: {files[0].name} has a max_seq_length of {longest!r}; expected a number of tokens")
@@ -98,13 +102,15 @@ def pooling_of(name: str, folder: Path) -> tuple[str, bool]:
     """
     if not (folder / MODULES).exists():
         return Recipe.pooling, True
-    modules = modules_of(name, folder)
+    modules = encoder_modules(name, folder)
     kinds = [str(module.get("type")).rsplit(".", 1)[-1] for module in modules]
     if kinds[:2] != ["Transformer", "Pooling"] or set(kinds[2:]) - {"Normalize"} or modules[0].get("path"):
         strange = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")] or kinds
-        raise ModelError(f"{name}: {MODULES} has modules that are not read ({', '.join(strange)}); expected {EXPECTED}")
+        raise ModelError(
+            f"{name}: {MODULES} has modules that are not read ({', '.join(strange)}); expected {ENCODER_EXPECTED}"
+        )
     where = f"{modules[1].get('path')}/config.json"
-    content = read_json(name, folder / where)
+    content = read_checkpoint_json(name, folder / where)
     modes = [mode for key, mode in SPELLED.items() if content.get(key) is True]
     strange = [
         key for key, value in content.items() if key.startswith("pooling_mode_") and value and key not in SPELLED
@@ -117,7 +123,7 @@ def pooling_of(name: str, folder: Path) -> tuple[str, bool]:
     return modes[0], content.get("include_prompt", True) is not False
 
 
-def modules_of(name: str, folder: Path) -> list[Mapping[str, Any]]:
+def encoder_modules(name: str, folder: Path) -> list[Mapping[str, Any]]:
     """Returns the modules of an encoder of sentences, in their order.
 
     Raises:
@@ -126,7 +132,7 @@ def modules_of(name: str, folder: Path) -> list[Mapping[str, Any]]:
     try:
         modules = json.loads((folder / MODULES).read_bytes())
     except ValueError as error:
-        raise ModelError(f"{name}: {MODULES} is not JSON ({error}); expected {WRITTEN}") from None
+        raise ModelError(f"{name}: {MODULES} is not JSON ({error}); expected {TRANSFORMERS_FILES}") from None
     if not isinstance(modules, list) or not all(isinstance(each, dict) for each in modules):
-        raise ModelError(f"{name}: {MODULES} holds no list of modules; expected {WRITTEN}")
+        raise ModelError(f"{name}: {MODULES} holds no list of modules; expected {TRANSFORMERS_FILES}")
     return modules

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from biasgrid.base.model_section import Model
-from biasgrid.base.section import KeysError, Section
+from biasgrid.base.sections import KeysError, Model, Section
 
 
 class Scorer(Section):

@@ -12,7 +12,7 @@ import torch
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.classes import activation_of, activation_problem
-from biasgrid.inference.engine.batches import Part
+from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch
 from biasgrid.inference.models.scorers.whole_texts import WholeTextBackEnd, WholeTexts
 
@@ -46,7 +46,7 @@ class TextScores(WholeTextBackEnd):
         if wrong := activation_problem(kind, given):
             raise ModelError(f"the checkpoint {wrong.problem}; expected {wrong.expected}")
         self.activation = activation_of(kind, given)
-        self.places = places_of(model.config, self.scorer["labels"], self.activation)
+        self.places = class_places(model.config, self.scorer["labels"], self.activation)
 
     @torch.inference_mode()
     def run(self, encoded: WholeTexts, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
@@ -65,12 +65,12 @@ class TextScores(WholeTextBackEnd):
         counted = probabilities[:, self.places]
         return {"score": counted.amax(dim=1) if self.scorer["join"] == "max" else counted.sum(dim=1)}
 
-    def table(self, encoded: WholeTexts, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(self, encoded: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`score`) from what `run` returned."""
         return pl.DataFrame({"score": columns["score"], "truncated": encoded.cut[part.instances]})
 
 
-def places_of(config: PretrainedConfig, labels: Sequence[str], activation: str) -> list[int]:
+def class_places(config: PretrainedConfig, labels: Sequence[str], activation: str) -> list[int]:
     """Returns which of a model's outputs the classes are that count.
 
     Args:

@@ -11,9 +11,9 @@ import polars as pl
 import torch
 
 from biasgrid.inference.checkpoints.checkpoint import folder_of, name_of
-from biasgrid.inference.engine.batches import Part
+from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch
-from biasgrid.inference.engine.settings import Settings
+from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.scorers.recipe import Recipe
 from biasgrid.inference.models.scorers.whole_texts import WholeTextBackEnd, WholeTexts
 
@@ -46,7 +46,7 @@ class TextVectors(WholeTextBackEnd):
         self.recipe = Recipe()
 
     @classmethod
-    def load(cls, record: Mapping[str, Any], settings: Settings) -> Self:
+    def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
         """Loads model, tokenizer and recipe of a record.
 
         Raises:
@@ -77,7 +77,7 @@ class TextVectors(WholeTextBackEnd):
         states = self.model(**encoded.on_device.inputs(batch)).last_hidden_state.float()
         return {"vector": torch.nn.functional.normalize(self.recipe.pool(states), dim=1)}
 
-    def table(self, encoded: WholeTexts, part: Part, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    def table(self, encoded: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`vector`) from what `run` returned."""
         vectors = pl.Series("vector", columns["vector"]).cast(pl.List(pl.Float32))
         return pl.DataFrame({"vector": vectors, "truncated": encoded.cut[part.instances]})

@@ -12,7 +12,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.device_rows import DeviceRows
-from biasgrid.inference.engine.encoding import Rows, whole_rows
+from biasgrid.inference.engine.encoding import TokenRows, whole_rows
 from biasgrid.inference.engine.local import LocalBackEnd
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 class WholeTexts:
     """Encoded texts: their rows, here and on the device, and which were too long; shape (instances,)."""
 
-    rows: Rows
+    rows: TokenRows
     on_device: DeviceRows
     cut: BoolArray
 
@@ -47,15 +47,15 @@ class WholeTextBackEnd(LocalBackEnd):
         """Tokenizes texts as a whole, and cuts those that are longer than the model takes."""
         texts = [(self.prepare(text),) for text in asked["text"].cast(pl.String)]
         taken = longest_input(self.model, self.tokenizer)
-        rows, cut = cut_rows(self.tokenizer, texts, min(taken, self.most or taken))
+        rows, cut = truncate_rows(self.tokenizer, texts, min(taken, self.most or taken))
         if cut.any():
             logger.warning("%s of %s texts are longer than the model takes; their ends are cut", cut.sum(), len(cut))
         return WholeTexts(rows, DeviceRows.of(rows, self.model), cut)
 
 
-def cut_rows(
+def truncate_rows(
     tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]], limit: int
-) -> tuple[Rows, BoolArray]:
+) -> tuple[TokenRows, BoolArray]:
     """Tokenizes whole texts, of which those that are too long lose their ends; special tokens stay.
 
     Args:

@@ -6,9 +6,8 @@ from typing import Any
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.models.servers.client import FILTERED, Client
-from biasgrid.inference.models.servers.connection import NO_KEY, Access
+from biasgrid.inference.models.servers.connection import NO_KEY, Access, http_client
 from biasgrid.inference.models.servers.requests import Request, text_of_content
-from biasgrid.inference.models.servers.transport import http_client
 
 DRAWING = ("temperature", "top_p")
 """Parameters that the protocol knows and the library does not name any more, as newer models do without."""
@@ -44,7 +43,7 @@ class AnthropicClient(Client):
     async def send(self, request: Request) -> Any:
         """Sends a request; see `Client`."""
         drawing = {name: request.parameters[name] for name in DRAWING if name in request.parameters}
-        system, others = apart(request.messages)
+        system, others = split_system(request.messages)
         return await self.client.messages.with_raw_response.create(
             model=self.access.model,
             messages=others,
@@ -61,7 +60,7 @@ class AnthropicClient(Client):
         return {"text": text_of_content(body["content"]), "finish": finish, "model": body["model"], "scores": None}
 
 
-def apart(messages: Any) -> tuple[str, list[dict[str, str]]]:
+def split_system(messages: Any) -> tuple[str, list[dict[str, str]]]:
     """Takes the system text, if any, out of messages, as the protocol has a place of its own for it."""
     system = "".join(message["content"] for message in messages if message["role"] == "system")
     return system, [message for message in messages if message["role"] != "system"]

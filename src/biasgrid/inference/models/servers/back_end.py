@@ -7,40 +7,135 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 
-from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.back_end import BackEnd
-from biasgrid.inference.engine.lists import lists_of, numbered
-from biasgrid.inference.engine.settings import Settings
-from biasgrid.inference.models.generation.prompts import as_messages, as_text, texts_of
+from biasgrid.inference.checkpoints.checkpoint import (
+    ModelError,
+    folder_of,
+    load_recorded_tokenizer,
+    name_of,
+    refusals,
+    switches,
+)
+from biasgrid.inference.engine.back_end import BackEnd, lists_of, numbered_values
+from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.models.generation.checks import check_prompt_lengths
+from biasgrid.inference.models.generation.prompts import Prompter, as_messages, as_text, request_texts
 from biasgrid.inference.models.generation.section import Generation
-from biasgrid.inference.models.generation.thoughts import Thoughts, tell_of_strange_marks
-from biasgrid.inference.models.servers.budget import Budget
-from biasgrid.inference.models.servers.connection import Access, quiet_libraries, reached
+from biasgrid.inference.models.generation.thoughts import Thoughts, warn_of_strange_marks
+from biasgrid.inference.models.servers.connection import Access, quiet_libraries, server_access
 from biasgrid.inference.models.servers.identity import (
-    MANIFEST,
-    answered_by,
+    MANIFEST_NAME,
+    answering_server,
     former_model,
     former_serve,
     owner_before,
     server_of,
 )
-from biasgrid.inference.models.servers.lengths import refuse_longer, warn_of_date
-from biasgrid.inference.models.servers.methods import Asked, Options, Sent, Text, Way, text_of, way_named
-from biasgrid.inference.models.servers.queue import Desk
-from biasgrid.inference.models.servers.requests import Request, asked_with
-from biasgrid.inference.models.servers.section import Serve
+from biasgrid.inference.models.servers.methods import (
+    OptionTexts,
+    ParsedText,
+    PromptContent,
+    ScoringMethod,
+    SentRequests,
+    method_named,
+    text_without_thoughts,
+)
+from biasgrid.inference.models.servers.queue import Dispatcher
+from biasgrid.inference.models.servers.requests import Request, settings_in_key, tokens_about
+from biasgrid.inference.models.servers.section import Serve, ServerSettings
 from biasgrid.inference.models.servers.store import RequestStore
-from biasgrid.inference.models.servers.usage import bill_of
+from biasgrid.inference.models.servers.usage import Budget, bill_of
 from biasgrid.jobs.lock import one_job
 from biasgrid.jobs.progress import Progress
-from biasgrid.tables.keys import STEP, mixed
+from biasgrid.tables.keys import STEP, mix_bits
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
 
 logger = logging.getLogger(__name__)
+
+OWN_TEMPLATE = "--chat-template"
+"""How servers are given another chat template than the checkpoint's."""
+
+
+def refuse_longer(
+    record: Mapping[str, Any], instances: pl.DataFrame, asking: ServerSettings, written: int, model: str
+) -> None:
+    """Refuses prompts that are longer than a model takes, as servers cut them without a word.
+
+    Args:
+        record: the model's record.
+        instances: what is asked.
+        asking: how the server is asked.
+        written: how many tokens may be written behind each.
+        model: the model's name, for the message.
+
+    Raises:
+        ModelError: with the longest one.
+    """
+    limit = asking.context or longest_of(record)
+    if limit is not None and not instances.is_empty():
+        check_prompt_lengths(lengths_of(record, instances, asking.api), written, limit, instances["instance"], model)
+
+
+def warn_of_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
+    """Warns of a served model whose chat template writes today's date, which its server reads off the clock.
+
+    Args:
+        record: the model's record.
+        serve: how it is served; a command that names a chat template does not use the checkpoint's.
+        model: the model's name.
+
+    Raises:
+        ModelError: the checkpoint's tokenizer cannot be loaded.
+    """
+    if serve.api != "chat" or OWN_TEMPLATE in serve.command:
+        return
+    tokenizer = load_recorded_tokenizer(record)
+    prompts = {Prompter(tokenizer, thinking=True, day=day).prompt(None, "one") for day in ("2001-02-03", "2004-05-06")}
+    if len(prompts) > 1:
+        logger.warning(
+            "model %s: its chat template writes today's date, so that answers of several days differ; to have one day, "
+            "copy the template, write a date into it, and name the copy in `serve.command` (%s)", model, OWN_TEMPLATE,
+        )  # fmt: skip
+
+
+def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> list[int]:
+    """Returns how many tokens each prompt has.
+
+    Args:
+        record: the model's record; with a checkpoint that the server was given, its own tokenizer counts.
+        instances: what is asked.
+        api: how it is asked: chats have the messages in the model's chat template, completions one text.
+
+    Raises:
+        ModelError: the checkpoint's tokenizer cannot be loaded, or its chat template takes no system text.
+    """
+    if "keys" in record:
+        return [tokens_about(filter(None, texts)) for texts in request_texts(instances)]
+    prompter = Prompter(load_recorded_tokenizer(record), thinking=True)
+    if api == "completions":
+        return [len(ids) for ids in prompter.tokens([as_text(*texts) for texts in request_texts(instances)])]
+    return [len(ids) for ids in prompter.tokens(prompter.prompts(instances))]
+
+
+def longest_of(record: Mapping[str, Any]) -> int | None:
+    """Returns for how many tokens the server's model has positions; None where nothing of ours says so."""
+    if "keys" in record:
+        return None
+    from transformers import AutoConfig
+
+    with refusals(name_of(record)):
+        config = AutoConfig.from_pretrained(folder_of(record), **switches(record))
+    tokenizer: PreTrainedTokenizerFast = load_recorded_tokenizer(record)
+    positions = getattr(config.get_text_config(), "max_position_embeddings", None)
+    return int(min(positions or tokenizer.model_max_length, tokenizer.model_max_length))
+
 
 ANSWER_BYTES = 4096
 TOKEN_BYTES = 64
@@ -77,7 +172,7 @@ class Server(BackEnd):
 
     Choices: ClassVar[type[Any]] = ServerChoices
 
-    def __init__(self, access: Access, settings: Settings, record: Mapping[str, Any], held: ExitStack):
+    def __init__(self, access: Access, settings: InferenceSettings, record: Mapping[str, Any], held: ExitStack):
         """Opens the store.
 
         Args:
@@ -88,34 +183,34 @@ class Server(BackEnd):
         """
         self.access, self.settings, self.held = access, settings, held
         self.generation = generation_of(settings)
-        self.answered_by = answered_by(server_of(settings.section), record)
+        self.answered_by = answering_server(server_of(settings.section), record)
         self.former_model = former_model(settings.section, record, former_serve(settings.choices.get("serve")))
-        self.asked_with = asked_with_of(settings)
+        self.asked_with = request_settings(settings)
         longest = min(LONGEST_FOR_LOCK, settings.seconds_without_progress / 2)
-        held.enter_context(one_job(cell_of(settings) / "requests.lock", longest))
-        manifest = cell_of(settings).parents[2] / MANIFEST
+        held.enter_context(one_job(store_folder(settings) / "requests.lock", longest))
+        manifest = store_folder(settings).parents[2] / MANIFEST_NAME
         owner = partial(owner_before, manifest, settings.model, settings.section, record)
-        self.store = held.enter_context(RequestStore(cell_of(settings), self.reserve, owner))
-        self.desk = Desk(access, self.store, self.budget())
+        self.store = held.enter_context(RequestStore(store_folder(settings), self.reserve, owner))
+        self.desk = Dispatcher(access, self.store, self.budget())
 
     @classmethod
-    def decisive(cls, settings: Settings) -> dict[str, Any]:
+    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
         """Returns what decides the answers, and where options are chosen the way in which they are."""
-        way = {"scored_by": way_of(settings)} if settings.answer == "choice" else {}
+        way = {"scored_by": method_of_settings(settings)} if settings.answer == "choice" else {}
         choices = {name: value for name, value in super().decisive(settings).items() if value is not None}
-        return {**choices, **way, "asked_with": asked_with_of(settings), "server": server_of(settings.section)}
+        return {**choices, **way, "asked_with": request_settings(settings), "server": server_of(settings.section)}
 
     @classmethod
-    def runs_on(cls, settings: Settings) -> str:
+    def runs_on(cls, settings: InferenceSettings) -> str:
         """Says that it computes nothing in this process."""
         return "server"
 
     @classmethod
-    def open(cls, record: Mapping[str, Any], settings: Settings, instances: pl.DataFrame) -> Self:
+    def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
         """Looks for the key or starts the server, and refuses what is longer than the model takes."""
         quiet_libraries()
         with ExitStack() as held:
-            access = held.enter_context(reached(record, settings.section, settings.log))
+            access = held.enter_context(server_access(record, settings.section, settings.log))
             if limit := settings.capabilities.get("token_limit"):
                 access = replace(access, token_limit=limit)
             back_end = cls(access, settings, record, held)
@@ -141,14 +236,14 @@ class Server(BackEnd):
         """Returns what may be spent, less what all cells of the model have cost."""
         asking = self.access.asking
         budget = Budget(getattr(asking, "price", None), getattr(asking, "max_cost", None))
-        for folder in cell_of(self.settings).parents[1].glob(f"*/{self.settings.model}"):
+        for folder in store_folder(self.settings).parents[1].glob(f"*/{self.settings.model}"):
             budget.add(bill_of(folder))
         return budget
 
     @property
-    def way(self) -> Way:
+    def way(self) -> ScoringMethod:
         """How options are chosen."""
-        return way_named(way_of(self.settings))(self.writing, self.thoughts)
+        return method_named(method_of_settings(self.settings))(self.writing, self.thoughts)
 
     @property
     def thoughts(self) -> Thoughts:
@@ -165,10 +260,10 @@ class Server(BackEnd):
         ask = self.choose if self.settings.answer == "choice" else self.write
         return ask(instances, progress)
 
-    def asked(self, instances: pl.DataFrame) -> list[Asked]:
+    def asked(self, instances: pl.DataFrame) -> list[PromptContent]:
         """Returns what is sent of each instance: messages, or of completions a text."""
         write = as_text if self.access.asking.api == "completions" else as_messages
-        return [write(system, text) for system, text in texts_of(instances)]
+        return [write(system, text) for system, text in request_texts(instances)]
 
     def choose(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Has options chosen: answers of the kind `choice`.
@@ -176,8 +271,8 @@ class Server(BackEnd):
         Raises:
             UserError: not all were answered.
         """
-        names = numbered(instances, "candidate")
-        options: list[Options] = instances.select(pl.col(names).cast(pl.String)).rows()
+        names = numbered_values(instances, "candidate")
+        options: list[OptionTexts] = instances.select(pl.col(names).cast(pl.String)).rows()
         way, asked = self.way, self.asked(instances)
         requests = self.requests(instances, [way.sent(*row) for row in zip(asked, options, strict=True)])
         self.send(requests, progress)
@@ -201,19 +296,21 @@ class Server(BackEnd):
         Raises:
             UserError: not all were answered.
         """
-        requests = self.requests(instances, [[Sent(asked, self.writing)] for asked in self.asked(instances)])
+        requests = self.requests(instances, [[SentRequests(asked, self.writing)] for asked in self.asked(instances)])
         self.send(requests, progress)
         answers = [self.store[request] for (request,) in requests]
-        rows = [(*text_of(answer, self.thoughts), answer.tokens_in, answer.tokens_out) for answer in answers]
-        tell_of_strange_marks(self.settings.model, [response for response, *_ in rows])
-        return pl.DataFrame(rows, schema=OF_TEXTS, orient="row").with_columns(
+        rows = [
+            (*text_without_thoughts(answer, self.thoughts), answer.tokens_in, answer.tokens_out) for answer in answers
+        ]
+        warn_of_strange_marks(self.settings.model, [response for response, *_ in rows])
+        return pl.DataFrame(rows, schema=SERVER_TEXT_COLUMNS, orient="row").with_columns(
             over_limit=pl.col("tokens_out") > self.generation["max_tokens"]
         )
 
-    def requests(self, instances: pl.DataFrame, sent: Sequence[Sequence[Sent]]) -> list[list[Request]]:
+    def requests(self, instances: pl.DataFrame, sent: Sequence[Sequence[SentRequests]]) -> list[list[Request]]:
         """Makes the requests of each instance: what is drawn has a seed of its own."""
         keys = instances["key"].to_numpy()
-        seeds = mixed(keys + np.uint64(self.generation["seed"] * int(STEP) % 2**64)) % np.uint64(2**31)
+        seeds = mix_bits(keys + np.uint64(self.generation["seed"] * int(STEP) % 2**64)) % np.uint64(2**31)
         return [
             [
                 Request(
@@ -265,18 +362,18 @@ class Server(BackEnd):
         return {}
 
 
-OF_TEXTS = {"response": pl.String, "status": pl.Categorical, "tokens_in": pl.UInt32, "tokens_out": pl.UInt32}
+SERVER_TEXT_COLUMNS = {"response": pl.String, "status": pl.Categorical, "tokens_in": pl.UInt32, "tokens_out": pl.UInt32}
 
 
-def generation_of(settings: Settings) -> dict[str, Any]:
+def generation_of(settings: InferenceSettings) -> dict[str, Any]:
     """Returns the keys of `generation.section.Generation`."""
     return Generation.model_validate(settings.section.get("generation", {})).model_dump()
 
 
-def way_of(settings: Settings) -> str:
+def method_of_settings(settings: InferenceSettings) -> str:
     """Names how options are chosen: as the server can, or in texts where the config says so."""
-    if generation_of(settings)["options"] == Text.name:
-        return Text.name
+    if generation_of(settings)["options"] == ParsedText.name:
+        return ParsedText.name
     return str(settings.capabilities["scored_by"])
 
 
@@ -286,21 +383,21 @@ def writing_of(generation: Mapping[str, Any]) -> dict[str, Any]:
     return {key: generation[key] for key in keys}
 
 
-def asked_with_of(settings: Settings) -> str:
+def request_settings(settings: InferenceSettings) -> str:
     """Digests what is the same in all requests of a cell; see `requests.asked_with`."""
     generation = generation_of(settings)
     sent = writing_of(generation)
     if settings.answer == "choice":
-        sent = way_named(way_of(settings))(sent).sent("", ("A",))[0].parameters
+        sent = method_named(method_of_settings(settings))(sent).sent("", ("A",))[0].parameters
     asked = settings.section.get("endpoint") or settings.section["serve"]
     # Of one token nothing is drawn.
     drawn = {"drawn": generation["seed"]} if sent["max_tokens"] > 1 else {}
-    return asked_with(
+    return settings_in_key(
         [asked.get("model"), former_serve(settings.choices.get("serve"))], asked.get("api", "chat"), sent | drawn
     )
 
 
-def cell_of(settings: Settings) -> Any:
+def store_folder(settings: InferenceSettings) -> Any:
     """Returns the folder of the cell's store."""
     if settings.cell is None:
         raise ModelError("there is no folder for the answers of the server; expected the one of the cell")

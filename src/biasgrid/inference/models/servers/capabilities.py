@@ -13,21 +13,27 @@ from typing import Any
 from biasgrid.base.files import read_made
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.servers.client import Client
-from biasgrid.inference.models.servers.connection import TOKEN_LIMITS, Access, quiet_libraries, reached
-from biasgrid.inference.models.servers.identity import MANIFEST, answered_by, owner_before, server_of
-from biasgrid.inference.models.servers.methods import WAYS, Asked, Choice, Options, Text, Way
+from biasgrid.inference.models.servers.connection import TOKEN_LIMITS, Access, quiet_libraries, server_access
+from biasgrid.inference.models.servers.identity import MANIFEST_NAME, answering_server, owner_before, server_of
+from biasgrid.inference.models.servers.methods import (
+    WAYS,
+    Choice,
+    OptionTexts,
+    ParsedText,
+    PromptContent,
+    ScoringMethod,
+)
 from biasgrid.inference.models.servers.queue import advice_on, ask_patiently, client_of
-from biasgrid.inference.models.servers.refusals import Refused
-from biasgrid.inference.models.servers.requests import Answer, Request
+from biasgrid.inference.models.servers.requests import Answer, RefusedRequest, Request
 
 logger = logging.getLogger(__name__)
 
-LETTERS: Options = ("A", "B")
+LETTERS: OptionTexts = ("A", "B")
 QUESTIONS = (
     "Which of the two is an animal? Reply with one letter.\nA. a cat\nB. a stone\nAnswer:",
     "Which of the two can be eaten? Reply with one letter.\nA. a hammer\nB. an apple\nAnswer:",
 )
-STRANGE: tuple[Options, Options] = (("quartz", "basalt"), ("violet", "clover"))
+STRANGE: tuple[OptionTexts, OptionTexts] = (("quartz", "basalt"), ("violet", "clover"))
 """No server answers with these of its own accord."""
 LONG_QUESTION = "Count from one to fifty, in words."
 FEW_TOKENS = 16
@@ -36,7 +42,7 @@ MOST = 1.001
 """Probabilities may be rounded."""
 
 
-def look(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None) -> dict[str, Any]:
+def find_capabilities(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None) -> dict[str, Any]:
     """Finds out how a model behind a server can be asked to choose among options.
 
     Args:
@@ -54,9 +60,9 @@ def look(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None
     """
     quiet_libraries()
     writing = Generation.model_validate(section.get("generation", {})).model_dump(include={"max_tokens", "temperature"})
-    with reached(record, section, log) as access:
+    with server_access(record, section, log) as access:
         found = asyncio.run(tried(access, writing))
-    return {**found, "answered_by": answered_by(server_of(section), record)}
+    return {**found, "answered_by": answering_server(server_of(section), record)}
 
 
 def known_capabilities(
@@ -73,8 +79,10 @@ def known_capabilities(
     if not path.exists() or not section.keys() & {"endpoint", "serve"}:
         return None
     known: dict[str, Any] = read_made(path, "what a model can do")
-    before = known.get("answered_by") or owner_before(path.parents[2] / MANIFEST, model, section, record).answered_by
-    now = answered_by(server_of(section), record)
+    before = (
+        known.get("answered_by") or owner_before(path.parents[2] / MANIFEST_NAME, model, section, record).answered_by
+    )
+    now = answering_server(server_of(section), record)
     return {**known, "answered_by": now} if before == now and "scored_by" in known else None
 
 
@@ -121,7 +129,7 @@ async def with_token_limit(access: Access, writing: Mapping[str, Any]) -> tuple[
             if await keeps_limit(client, access.asking.api):
                 return answered[-1]
             logger.info("%s: answers are longer than %s allows", access.shown, client.token_limit)
-        except Refused as error:
+        except RefusedRequest as error:
             if not answered:
                 raise access.error(error.problem, advice_on(error)) from None
         finally:
@@ -136,26 +144,26 @@ async def plain_answer(client: Client, access: Access, writing: Mapping[str, Any
     Raises:
         Refused: there is none.
     """
-    return (await answers_to(client, Text(writing), as_asked(QUESTIONS[0], access.asking.api), LETTERS))[0]
+    return (await answers_to(client, ParsedText(writing), as_requests(QUESTIONS[0], access.asking.api), LETTERS))[0]
 
 
 async def keeps_limit(client: Client, api: str) -> bool:
     """Says whether an answer that would be long is as short as it was to be; so does a server that refuses to cut."""
-    text = Text({"max_tokens": FEW_TOKENS, "temperature": 1.0})
+    text = ParsedText({"max_tokens": FEW_TOKENS, "temperature": 1.0})
     try:
-        (answer,) = await answers_to(client, text, as_asked(LONG_QUESTION, api), LETTERS)
-    except Refused:
+        (answer,) = await answers_to(client, text, as_requests(LONG_QUESTION, api), LETTERS)
+    except RefusedRequest:
         return True
     # A token has at most one word, nearly always.
     return (answer.tokens_out or 0) <= FEW_TOKENS and len(answer.text.split()) <= 2 * FEW_TOKENS
 
 
-def as_asked(question: str, api: str) -> Asked:
+def as_requests(question: str, api: str) -> PromptContent:
     """Returns what is sent of a question."""
     return question if api == "completions" else [{"role": "user", "content": question}]
 
 
-async def answers_to(client: Client, way: Way, asked: Asked, options: Options) -> list[Answer]:
+async def answers_to(client: Client, way: ScoringMethod, asked: PromptContent, options: OptionTexts) -> list[Answer]:
     """Asks what a way sends.
 
     Raises:
@@ -168,30 +176,30 @@ async def answers_to(client: Client, way: Way, asked: Asked, options: Options) -
     ]
 
 
-async def problem_of(client: Client, way: Way, api: str) -> str | None:
+async def problem_of(client: Client, way: ScoringMethod, api: str) -> str | None:
     """Says why a way does not work, None where it does."""
     try:
         if isinstance(way, Choice):
             return await problem_of_choice(client, way, api)
-        return None if isinstance(way, Text) else await problem_of_scores(client, way, api)
-    except Refused as error:
+        return None if isinstance(way, ParsedText) else await problem_of_scores(client, way, api)
+    except RefusedRequest as error:
         return error.problem
 
 
 async def problem_of_choice(client: Client, way: Choice, api: str) -> str | None:
     """Says why a server cannot be told what it may answer: it must say what it otherwise would not."""
     for options in STRANGE:
-        (answer,) = await answers_to(client, way, as_asked(QUESTIONS[0], api), options)
+        (answer,) = await answers_to(client, way, as_requests(QUESTIONS[0], api), options)
         if answer.text.strip() not in options:
             return f"it was to answer {options[0]} or {options[1]}, and did not"
     return None
 
 
-async def problem_of_scores(client: Client, way: Way, api: str) -> str | None:
+async def problem_of_scores(client: Client, way: ScoringMethod, api: str) -> str | None:
     """Says why the scores of a server cannot be believed."""
     found = []
     for question in QUESTIONS:
-        asked = as_asked(question, api)
+        asked = as_requests(question, api)
         said = way.said(asked, LETTERS, await answers_to(client, way, asked, LETTERS))
         if None in said.probabilities or said.mass is None:
             return "it gives no log-probabilities"

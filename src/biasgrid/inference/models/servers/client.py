@@ -12,8 +12,16 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from biasgrid.inference.models.servers.connection import TOKEN_LIMITS, Access
-from biasgrid.inference.models.servers.refusals import Refused, refused, told, unreadable, usage_in
-from biasgrid.inference.models.servers.requests import Answer, Request, checked_answer
+from biasgrid.inference.models.servers.requests import (
+    Answer,
+    RefusedRequest,
+    Request,
+    checked_answer,
+    error_text,
+    refusal_of,
+    unreadable_response,
+    usage_in,
+)
 
 FILTERED = "content_filter"
 WRONG_PARAMETER = (400, 422)
@@ -45,7 +53,7 @@ class Client(ABC):
         sent_as = self.token_limit
         try:
             return await self.ask_once(request)
-        except Refused as error:
+        except RefusedRequest as error:
             if error.status not in WRONG_PARAMETER or sent_as not in error.problem:
                 raise
             (self.token_limit,) = set(TOKEN_LIMITS) - {sent_as}
@@ -58,14 +66,14 @@ class Client(ABC):
             async with asyncio.timeout(seconds):
                 response = await self.send(request)
         except TimeoutError:
-            raise Refused(f"no answer within {seconds:g} s", again=True) from None
+            raise RefusedRequest(f"no answer within {seconds:g} s", again=True) from None
         except self.library.APIStatusError as error:
             content = error.response.content
             if is_filtered(content):
                 return Answer("", "content_filter", None, None, "")
-            raise refused(error.status_code, content, error.response.headers) from None
+            raise refusal_of(error.status_code, content, error.response.headers) from None
         except self.library.APIConnectionError as error:
-            raise Refused(f"no answer ({told(error)})", again=True) from None
+            raise RefusedRequest(f"no answer ({error_text(error)})", again=True) from None
         return self.read(response.http_response.content)
 
     def read(self, content: bytes) -> Answer:
@@ -78,7 +86,7 @@ class Client(ABC):
             body = json.loads(content)
             answer = checked_answer({**self.fields(body), **usage_in(body)._asdict()})
         except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise unreadable(self.protocol, content, error) from None
+            raise unreadable_response(self.protocol, content, error) from None
         without_key = self.access.without_key_in_answer
         return answer._replace(text=without_key(answer.text), model=without_key(answer.model))
 

@@ -9,10 +9,104 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.addresses import STARS, shown, with_secrets, without_secret
+import httpx2
+
+from biasgrid.base.addresses import STARS, proxy_of, public_address, with_secrets, without_secret
 from biasgrid.inference.checkpoints.checkpoint import ModelError, checked_folder
-from biasgrid.inference.models.servers.section import Asking, Endpoint, Serve
-from biasgrid.inference.models.servers.serving import served
+from biasgrid.inference.models.servers.requests import RefusedRequest, Usage
+from biasgrid.inference.models.servers.section import Endpoint, Serve, ServerSettings
+from biasgrid.inference.models.servers.serving import run_server
+
+MOST_BYTES = 32 << 20
+"""Of a response: those with the log-probabilities of a long prompt's tokens have a few MB."""
+
+
+class WholeResponses(httpx2.AsyncBaseTransport):
+    """Reads each response whole, and no longer than it may be; none of ours is a stream."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport):
+        self.inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Sends a request.
+
+        Raises:
+            Refused: the response is too long, or sends the request to another server.
+        """
+        response = await self.inner.handle_async_request(request)
+        try:
+            refuse_other_host(request, response)
+            content = bytearray()
+            async for chunk in response.aiter_bytes():
+                content += chunk
+                if len(content) > MOST_BYTES:
+                    raise RefusedRequest(f"a response of more than {MOST_BYTES >> 20} MB", again=True, usage=Usage())
+        finally:
+            await response.aclose()
+        # What was decoded on the way is not encoded any more.
+        kept = [(name, value) for name, value in response.headers.multi_items() if name not in OF_ENCODED_BODIES]
+        return httpx2.Response(response.status_code, headers=kept, content=bytes(content))
+
+    async def aclose(self) -> None:
+        """Ends the connections."""
+        await self.inner.aclose()
+
+
+OF_ENCODED_BODIES = ("content-encoding", "content-length", "transfer-encoding")
+
+
+def refuse_other_host(request: httpx2.Request, response: httpx2.Response) -> None:
+    """Refuses to follow a server to another one, whose answers would be kept as this one's.
+
+    Raises:
+        Refused: with both hosts.
+    """
+    target = response.headers.get("location") if response.is_redirect else None
+    if target is None:
+        return
+    there = request.url.join(target)
+    secured = (request.url.scheme, there.scheme) == ("http", "https") and (request.url.port, there.port) == (None, None)
+    if there.host != request.url.host or not (secured or origin_of(there) == origin_of(request.url)):
+        raise RefusedRequest(
+            f"it redirects from {host_and_port(request.url)} to {host_and_port(there)}, which is not asked: write that address "
+            "into the config if it is the right one",
+            is_final=True,
+        )
+
+
+def origin_of(url: httpx2.URL) -> tuple[str, str, int | None]:
+    """Returns scheme, host and port."""
+    return url.scheme, url.host, url.port
+
+
+def host_and_port(url: httpx2.URL) -> str:
+    """Returns host and port, as a message shows them."""
+    return url.netloc.decode()
+
+
+def http_client(address: str, seconds: float, concurrency: int) -> httpx2.AsyncClient:
+    """Returns what sends requests to a server.
+
+    Args:
+        address: its address.
+        seconds: how long a connection may be silent.
+        concurrency: how many requests are under way at a time.
+
+    Raises:
+        ModelError: the environment names a proxy that cannot be used.
+    """
+    proxy = proxy_of(address)
+    limits = httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
+    try:
+        transport = httpx2.AsyncHTTPTransport(proxy=proxy.address if proxy else None, limits=limits)
+    except ImportError:
+        variable = proxy.variable if proxy else ""
+        raise ModelError(
+            f"{public_address(address)}: the variable {variable} names a SOCKS proxy, which needs the package socksio; install "
+            "it with `pip install socksio`, or unset the variable"
+        ) from None
+    return httpx2.AsyncClient(transport=WholeResponses(transport), timeout=seconds, follow_redirects=True)
+
 
 NO_KEY = "none"
 """Servers that need no key take any; the clients insist on one, and would look for theirs in the environment."""
@@ -42,7 +136,7 @@ class Access:
     url: str = field(repr=False)
     shown: str
     model: str
-    asking: Asking
+    asking: ServerSettings
     provider: str = "openai"
     api_version: str | None = None
     key: str | None = field(default=None, repr=False)
@@ -74,7 +168,7 @@ def quiet_libraries() -> None:
 
 
 @contextmanager
-def reached(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None) -> Iterator[Access]:
+def server_access(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None) -> Iterator[Access]:
     """Gives access to a model's server for as long as the context lasts.
 
     Args:
@@ -90,7 +184,7 @@ def reached(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | N
         endpoint = Endpoint.model_validate(section["endpoint"])
         yield Access(
             url=with_secrets(endpoint.url),
-            shown=shown(endpoint.url),
+            shown=public_address(endpoint.url),
             model=endpoint.model,
             asking=endpoint,
             provider=endpoint.provider,
@@ -100,5 +194,5 @@ def reached(record: Mapping[str, Any], section: Mapping[str, Any], log: Path | N
         return
     serve = Serve.model_validate(section["serve"])
     folder = str(checked_folder(record).resolve())
-    with served(serve, folder, (log or Path("server.log")).with_suffix(".server.log")) as url:
+    with run_server(serve, folder, (log or Path("server.log")).with_suffix(".server.log")) as url:
         yield Access(url=url, shown=url, model=serve.model.format(folder=folder), asking=serve)

@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from biasgrid.base.addresses import canonical, shown, with_secrets
+from biasgrid.base.addresses import canonical, public_address, with_secrets
 from biasgrid.base.faults import InputError
 from biasgrid.inference.checkpoints.checkpoint import digest_file
-from biasgrid.inference.models.servers.requests import digest_of
+from biasgrid.inference.models.servers.requests import json_digest
 
-MANIFEST = "manifest.json"
+MANIFEST_NAME = "manifest.json"
 """In the folder of results."""
 SECRET_NAME = re.compile("auth|key|token|secret|cookie|password", re.IGNORECASE)
 FORMER_FILES = (
@@ -59,11 +59,11 @@ def server_of(section: Mapping[str, Any]) -> str:
         api, provider = keys.get("api", "chat"), keys.get("provider", "openai")
         headers = headers_of_environment(api)
         more = [headers] if headers else []
-        return digest_of("endpoint", address, provider, keys.get("api_version"), api, keys["model"], *more)
+        return json_digest("endpoint", address, provider, keys.get("api_version"), api, keys["model"], *more)
     serve = section["serve"]
     command = without_port(serve["command"], serve.get("port"))
     called = serve.get("model", "{folder}")
-    return digest_of("serve", command, digests_of_files(command), serve.get("api", "chat"), called)
+    return json_digest("serve", command, digests_of_files(command), serve.get("api", "chat"), called)
 
 
 def headers_of_environment(api: str) -> list[str]:
@@ -73,12 +73,12 @@ def headers_of_environment(api: str) -> list[str]:
     return sorted(line for line in lines if line and not SECRET_NAME.search(line.partition(":")[0]))
 
 
-def answered_by(server: str, record: Mapping[str, Any]) -> str:
+def answering_server(server: str, record: Mapping[str, Any]) -> str:
     """Digests who answers: a server, and the weights that it was given, if they are of a record."""
     if "keys" in record:
         return server
     others = record.get("other_files")
-    return digest_of(server, record["files"], *([others] if others else []))
+    return json_digest(server, record["files"], *([others] if others else []))
 
 
 def without_port(command: str, port: int | None) -> str:
@@ -108,8 +108,8 @@ def former_model(section: Mapping[str, Any], record: Mapping[str, Any], serve: M
         serve: `command`, `model` and `api` of a server that is started for a job.
     """
     asked = section.get("endpoint") or section["serve"]
-    name = str(record["keys"]["endpoint"]["model"]) if "keys" in record else digest_of(former_files(record))
-    return digest_of(name, serve, asked.get("api", "chat"))
+    name = str(record["keys"]["endpoint"]["model"]) if "keys" in record else json_digest(former_files(record))
+    return json_digest(name, serve, asked.get("api", "chat"))
 
 
 def former_serve(serve: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -136,20 +136,20 @@ def owner_before(manifest: Path, model: str, section: Mapping[str, Any], record:
         record: its record.
     """
     now = section.get("endpoint") or section["serve"]
-    name = shown(now["url"]) if "url" in now else now["command"]
+    name = public_address(now["url"]) if "url" in now else now["command"]
     known = record_in(manifest, model)
     if known is None or ("keys" in known) != ("keys" in record):
-        return Owner(answered_by(server_of(section), record), name, "the config")
+        return Owner(answering_server(server_of(section), record), name, "the config")
     if "keys" not in known:
         same = former_files(known) == former_files(record)
-        return Owner(answered_by(server_of(section), record if same else known), name, "the manifest")
+        return Owner(answering_server(server_of(section), record if same else known), name, "the manifest")
     then = known["keys"]["endpoint"]
     if then["url"] == name:
         return Owner(server_of(section), name, "the manifest")
     try:
         return Owner(server_of({"endpoint": then}), then["url"], "the manifest")
     except InputError:
-        return Owner(digest_of(then["url"]), then["url"], "the manifest")
+        return Owner(json_digest(then["url"]), then["url"], "the manifest")
 
 
 def record_in(manifest: Path, model: str) -> Mapping[str, Any] | None:

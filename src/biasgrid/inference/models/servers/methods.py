@@ -11,24 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from biasgrid.inference.models.generation.options import shared, shortest
-from biasgrid.inference.models.generation.parsed import place_of, status_of
+from biasgrid.inference.models.generation.options import shared_beginning, shortest
 from biasgrid.inference.models.generation.prompts import Messages
-from biasgrid.inference.models.generation.spellings import spellings
-from biasgrid.inference.models.generation.thoughts import Thoughts, answer_of
+from biasgrid.inference.models.generation.spellings import chosen_option, option_spellings, status_of
+from biasgrid.inference.models.generation.thoughts import Thoughts, answer_without_thoughts
 from biasgrid.inference.models.servers.requests import Answer
 
-Options = tuple[str | None, ...]
-Asked = Messages | str
+OptionTexts = tuple[str | None, ...]
+PromptContent = Messages | str
 """Messages, or of completions the text alone."""
 LISTED = 20
 """How many of the most probable tokens are asked for: the most that servers give."""
 ENDED = {"stop"}
-FINISHES = {"content_filter": "filtered", "refusal": "refused"}
+FINISH_STATUS = {"content_filter": "filtered", "refusal": "refused"}
 """Statuses of answers that a server has kept back, or a model has declined."""
 
 
-class Said(NamedTuple):
+class OptionScores(NamedTuple):
     """What was said of the options of an instance; see the schema `choice`.
 
     Attributes:
@@ -44,15 +43,15 @@ class Said(NamedTuple):
     response: str | None = None
 
 
-class Sent(NamedTuple):
+class SentRequests(NamedTuple):
     """What one request sends: what is asked, and the parameters."""
 
-    messages: Asked
+    messages: PromptContent
     parameters: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Way(ABC):
+class ScoringMethod(ABC):
     """A way to choose.
 
     Attributes:
@@ -67,104 +66,108 @@ class Way(ABC):
     apis: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def sent(self, asked: Asked, options: Options) -> list[Sent]:
+    def sent(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Returns what is sent for an instance."""
 
     @abstractmethod
-    def said(self, asked: Asked, options: Options, answers: Sequence[Answer]) -> Said:
+    def said(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
         """Reads the answers to what is sent."""
 
 
-class Echo(Way):
+class Echo(ScoringMethod):
     """Has prompt and option read back, with the log-probability of each token: what local models give."""
 
     name = "echo"
     apis: ClassVar[tuple[str, ...]] = ("completions",)
 
-    def sent(self, asked: Asked, options: Options) -> list[Sent]:
+    def sent(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Sends every spelling of every option behind the prompt."""
         parameters = {"max_tokens": 1, "temperature": 1.0, "logprobs": 1, "echo": True}
-        return [Sent(f"{asked}{word}", parameters) for words in spellings(options) for word in words]
+        return [SentRequests(f"{asked}{word}", parameters) for words in option_spellings(options) for word in words]
 
-    def said(self, asked: Asked, options: Options, answers: Sequence[Answer]) -> Said:
+    def said(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
         """Sums the spellings of each option, each the product over the tokens in which it differs from others."""
         left = iter(answers)
-        scored = [[scores_of(f"{asked}{word}", next(left)) for word in words] for words in spellings(options)]
+        scored = [[scores_of(f"{asked}{word}", next(left)) for word in words] for words in option_spellings(options)]
         tokens = [[[token for token, _ in each] for each in words] for words in scored]
         flat = [each for words in tokens for each in words]
-        common = min((shared(one, other) for one in flat for other in flat[:1] if one is not other), default=0)
+        common = min(
+            (shared_beginning(one, other) for one in flat for other in flat[:1] if one is not other), default=0
+        )
         found: list[float | None] = []
         for option, words in zip(options, scored, strict=True):
             spelled = {tuple(token for token, _ in each[common:]): each[common:] for each in words}
             kept = shortest(key for key in spelled if key)
             summed = sum(math.exp(sum(score for _, score in spelled[key])) for key in kept)
             found.append(None if option is None else min(summed, 1.0))
-        return Said(found, sum(value or 0 for value in found), "ok")
+        return OptionScores(found, sum(value or 0 for value in found), "ok")
 
 
-class Top(Way):
+class Top(ScoringMethod):
     """Reads the most probable first tokens of an answer."""
 
     name = "top"
     apis: ClassVar[tuple[str, ...]] = ("chat", "completions")
 
-    def sent(self, asked: Asked, options: Options) -> list[Sent]:
+    def sent(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Asks for one token, and the probabilities of the likeliest ones."""
         own: dict[str, Any] = {"logprobs": LISTED}
         if not isinstance(asked, str):
             own = {"logprobs": True, "top_logprobs": LISTED}
-        return [Sent(asked, {"max_tokens": 1, "temperature": 1.0, **own})]
+        return [SentRequests(asked, {"max_tokens": 1, "temperature": 1.0, **own})]
 
-    def said(self, asked: Asked, options: Options, answers: Sequence[Answer]) -> Said:
+    def said(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
         """Sums the spellings of each option; one of which none is listed has at most what the last listed token has."""
         listed = answers[0].scores
         if not listed:
-            return Said([None] * len(options), None, kept_back(answers[0]) or "unclear", answers[0].text)
+            return OptionScores(
+                [None] * len(options), None, hidden_probability(answers[0]) or "unclear", answers[0].text
+            )
         scores = dict(reversed(listed))
-        sums = [[math.exp(scores[word]) for word in words if word in scores] for words in spellings(options)]
+        sums = [[math.exp(scores[word]) for word in words if word in scores] for words in option_spellings(options)]
         bound = math.exp(min(scores.values()))
         found = [None if one is None else min(sum(each) or bound, 1.0) for one, each in zip(options, sums, strict=True)]
         whole = all(each for one, each in zip(options, sums, strict=True) if one is not None)
-        return Said(found, sum(map(sum, sums)), "ok" if whole else "bounded")
+        return OptionScores(found, sum(map(sum, sums)), "ok" if whole else "bounded")
 
 
-class Text(Way):
+class ParsedText(ScoringMethod):
     """Has the model write, and looks for the option that it chooses."""
 
     name = "parsed"
     apis: ClassVar[tuple[str, ...]] = ("chat", "completions", "anthropic")
 
-    def sent(self, asked: Asked, options: Options) -> list[Sent]:
+    def sent(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Asks for a text."""
-        return [Sent(asked, dict(self.writing))]
+        return [SentRequests(asked, dict(self.writing))]
 
-    def said(self, asked: Asked, options: Options, answers: Sequence[Answer]) -> Said:
+    def said(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
         """Gives the option that was chosen all of the probability; none any where none was."""
-        response, status = text_of(answers[0], self.thoughts)
-        place = place_of(response, status != "length", options) if status in ("ok", "length") else None
+        response, status = text_without_thoughts(answers[0], self.thoughts)
+        place = chosen_option(response, status != "length", options) if status in ("ok", "length") else None
         if place is None:
-            return Said([None] * len(options), None, status_of(place, status), response)
+            return OptionScores([None] * len(options), None, status_of(place, status), response)
         shares = [None if option is None else float(at == place) for at, option in enumerate(options)]
-        return Said(shares, None, "ok", response)
+        return OptionScores(shares, None, "ok", response)
 
 
-class Choice(Text):
+class Choice(ParsedText):
     """Has the server allow nothing but the options, as vLLM does."""
 
     name = "choice"
     apis: ClassVar[tuple[str, ...]] = ("chat", "completions")
 
-    def sent(self, asked: Asked, options: Options) -> list[Sent]:
+    def sent(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Asks for a text that is one of the options."""
         allowed = {"structured_outputs": {"choice": [option for option in options if option is not None]}}
-        return [Sent(asked, {**self.writing, "extra_body": allowed})]
+        return [SentRequests(asked, {**self.writing, "extra_body": allowed})]
 
 
-WAYS: tuple[type[Way], ...] = (Echo, Top, Choice, Text)
+WAYS: tuple[type[ScoringMethod], ...] = (Echo, Top, Choice, ParsedText)
 """From the one that says most to the one that says least."""
 
 
-def way_named(name: str) -> type[Way]:
+def method_named(name: str) -> type[ScoringMethod]:
     """Returns a way by its name."""
     return next(way for way in WAYS if way.name == name)
 
@@ -181,12 +184,12 @@ def scores_of(text: str, answer: Answer) -> list[tuple[str, float]]:
     return own if begin >= 0 else []
 
 
-def kept_back(answer: Answer) -> str | None:
+def hidden_probability(answer: Answer) -> str | None:
     """Returns the status of an answer that was filtered or refused, None of others."""
-    return FINISHES.get(answer.finish)
+    return FINISH_STATUS.get(answer.finish)
 
 
-def text_of(answer: Answer, thoughts: Thoughts) -> tuple[str, str]:
+def text_without_thoughts(answer: Answer, thoughts: Thoughts) -> tuple[str, str]:
     """Returns a text without what was thought, and its status."""
-    response, status = answer_of(thoughts.behind(answer.text), answer.finish in ENDED)
-    return response, kept_back(answer) or status
+    response, status = answer_without_thoughts(thoughts.behind(answer.text), answer.finish in ENDED)
+    return response, hidden_probability(answer) or status

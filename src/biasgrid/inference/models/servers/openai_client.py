@@ -8,9 +8,8 @@ from typing import Any
 import openai
 
 from biasgrid.inference.models.servers.client import Client
-from biasgrid.inference.models.servers.connection import NO_KEY, Access
+from biasgrid.inference.models.servers.connection import NO_KEY, Access, http_client
 from biasgrid.inference.models.servers.requests import Request, text_of_content
-from biasgrid.inference.models.servers.transport import http_client
 
 LEAST_LOG_PROBABILITY = -9999.0
 """Of what cannot be, for which some servers give minus infinity."""

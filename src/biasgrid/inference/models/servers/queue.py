@@ -12,32 +12,31 @@ from http import HTTPStatus
 from aiolimiter import AsyncLimiter
 
 from biasgrid.base.faults import UserError
-from biasgrid.inference.models.servers.budget import Budget
 from biasgrid.inference.models.servers.client import Client
 from biasgrid.inference.models.servers.connection import Access
 from biasgrid.inference.models.servers.openai_client import OpenAIClient
-from biasgrid.inference.models.servers.refusals import FINAL, Refused
-from biasgrid.inference.models.servers.requests import Answer, Request
+from biasgrid.inference.models.servers.requests import FINAL, Answer, RefusedRequest, Request
 from biasgrid.inference.models.servers.section import Endpoint
 from biasgrid.inference.models.servers.store import RequestStore
+from biasgrid.inference.models.servers.usage import Budget
 
 logger = logging.getLogger(__name__)
 
-WINDOW = 10
+RATE_WINDOW = 10
 """Seconds for which tokens may be saved up; limiters begin full, so a longer time would begin with a flood."""
-SECONDS_BETWEEN_LOOKS = 0.01
+POLLING_SECONDS = 0.01
 LONGEST_PAUSE = 900.0
 LEAST_FAILURES = 16
 """After so many requests in a row without an answer, and as many as are under way, none more is sent."""
 
 
-class Limits:
+class RateLimits:
     """How many requests and tokens a server takes in a minute."""
 
     def __init__(self, requests: int | None, tokens: int | None):
         # One at a time: requests are spread over the minute.
         self.requests = None if requests is None else AsyncLimiter(1, 60 / requests)
-        self.tokens = None if tokens is None else AsyncLimiter(max(1.0, tokens * WINDOW / 60), WINDOW)
+        self.tokens = None if tokens is None else AsyncLimiter(max(1.0, tokens * RATE_WINDOW / 60), RATE_WINDOW)
 
     async def wait(self, request: Request) -> None:
         """Waits until a request may be sent."""
@@ -48,7 +47,7 @@ class Limits:
 
 
 @dataclass
-class Desk:
+class Dispatcher:
     """Sends requests and stores what is answered.
 
     Attributes:
@@ -76,16 +75,16 @@ class Desk:
                 self.budget.spend(self.store.charge_former(request))
         missing = [request for request in requests if request not in self.store]
         if missing:
-            asyncio.run(Round(self, missing).run())
+            asyncio.run(RequestBatch(self, missing).run())
 
 
-class Round:
+class RequestBatch:
     """Requests that are asked together."""
 
-    def __init__(self, desk: Desk, missing: Sequence[Request]):
+    def __init__(self, desk: Dispatcher, missing: Sequence[Request]):
         self.desk, self.missing = desk, missing
         self.waiting: Iterator[Request] = iter(missing)
-        self.failures: list[Refused] = []
+        self.failures: list[RefusedRequest] = []
         self.in_a_row = 0
         self.answered = 0
         self.stop: Exception | None = None
@@ -98,7 +97,7 @@ class Round:
         """
         asking = self.desk.access.asking
         limited = asking if isinstance(asking, Endpoint) else None
-        limits = Limits(*(limited.requests_per_minute, limited.tokens_per_minute) if limited else (None, None))
+        limits = RateLimits(*(limited.requests_per_minute, limited.tokens_per_minute) if limited else (None, None))
         client = client_of(self.desk.access)
         try:
             count = min(asking.concurrency, len(self.missing))
@@ -110,7 +109,7 @@ class Round:
         if self.failures:
             raise self.unanswered()
 
-    async def work(self, client: Client, limits: Limits) -> None:
+    async def work(self, client: Client, limits: RateLimits) -> None:
         """Asks one request after the other, until none waits or none more shall be sent."""
         for request in self.waiting:
             await limits.wait(request)
@@ -119,7 +118,7 @@ class Round:
                 return
             try:
                 self.keep(request, await ask_patiently(client, request, self.gives_up))
-            except Refused as error:
+            except RefusedRequest as error:
                 self.count_failure(error)
             except UserError as error:
                 # The disk is full: what is under way arrives in the room that was kept free.
@@ -133,9 +132,9 @@ class Round:
         while self.stop is None and not budget.promise(request):
             if not budget.under_way:
                 self.stop = self.too_expensive()
-            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+            await asyncio.sleep(POLLING_SECONDS)
 
-    def gives_up(self, error: Refused, request: Request) -> bool:
+    def gives_up(self, error: RefusedRequest, request: Request) -> bool:
         """Keeps what a request without an answer was charged, and says whether it is not to be sent again."""
         if error.usage is not None:
             self.desk.budget.spend(self.desk.store.charge(request, error.usage))
@@ -149,7 +148,7 @@ class Round:
         self.desk.budget.spend(self.desk.store.add(request, answer))
         self.desk.arrived(request)
 
-    def count_failure(self, error: Refused) -> None:
+    def count_failure(self, error: RefusedRequest) -> None:
         """Remembers that a request was not answered, and sees whether any will be."""
         self.failures.append(error)
         self.in_a_row += 1
@@ -162,7 +161,7 @@ class Round:
         """Words that not all requests were answered."""
         left = len(self.missing) - self.answered
         problem = f"{left} of {len(self.missing)} requests have no answer (the last one: {self.failures[-1].problem})"
-        return self.desk.access.error(problem, f"answers to all; {KEPT}")
+        return self.desk.access.error(problem, f"answers to all; {ANSWERS_KEPT}")
 
     def too_expensive(self) -> UserError:
         """Words that what is missing would cost more than it may."""
@@ -176,7 +175,9 @@ class Round:
         return self.desk.access.error(problem, f"a `max_cost` of about {budget.spent + more:.3g}, or fewer questions")
 
 
-async def ask_patiently(client: Client, request: Request, gives_up: Callable[[Refused, Request], bool]) -> Answer:
+async def ask_patiently(
+    client: Client, request: Request, gives_up: Callable[[RefusedRequest, Request], bool]
+) -> Answer:
     """Sends a request until there is an answer, as often as it may be sent.
 
     Args:
@@ -191,7 +192,7 @@ async def ask_patiently(client: Client, request: Request, gives_up: Callable[[Re
     for attempt in range(asking.attempts):
         try:
             return await client.ask(request)
-        except Refused as error:
+        except RefusedRequest as error:
             error.problem = client.access.without_key(error.problem)
             if gives_up(error, request) or not error.again or attempt + 1 == asking.attempts:
                 raise
@@ -213,14 +214,14 @@ def client_of(access: Access) -> Client:
     return OpenAIClient(access)
 
 
-KEPT = "what was answered is kept, and the next run asks the rest"
-EXPECTED = "a key, an address and a model that it takes, see `endpoint` in the config"
+ANSWERS_KEPT = "what was answered is kept, and the next run asks the rest"
+ENDPOINT_EXPECTED = "a key, an address and a model that it takes, see `endpoint` in the config"
 
 
-def advice_on(error: Refused) -> str:
+def advice_on(error: RefusedRequest) -> str:
     """Says what to do about a refusal: one of a request is the server's own to explain."""
     is_of_request = error.status not in (None, HTTPStatus.OK, *FINAL)
-    return "a request that the server takes: see its own words" if is_of_request else EXPECTED
+    return "a request that the server takes: see its own words" if is_of_request else ENDPOINT_EXPECTED
 
 
 def pause(attempt: int, seconds: float | None) -> float:

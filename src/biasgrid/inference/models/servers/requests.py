@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from hashlib import sha256
+from http import HTTPStatus
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field, TypeAdapter
@@ -17,7 +21,7 @@ TOKENS_AROUND = 16
 """Tokens that a chat template puts around a message, at most."""
 MOST_TOKENS = 2**32
 """A usage beyond it is none."""
-FINISHES = {
+FINISH_REASONS = {
     "stop": "stop", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop", "end_turn": "stop",
     "length": "length", "max_tokens": "length", "model_length": "length", "model_context_window_exceeded": "length",
     "content_filter": "content_filter", "safety": "content_filter", "recitation": "content_filter",
@@ -26,7 +30,7 @@ FINISHES = {
 """Why an answer ended, by what servers call it in any case; whatever else they say, it is no answer."""
 
 
-WRITTEN = ("text", "output_text", "refusal")
+TEXT_PARTS_READ = ("text", "output_text", "refusal")
 """The types of the parts of a content that are an answer; the last word of a type is the key that has the text."""
 THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "reference")
 """The types of those that are no part of it."""
@@ -45,7 +49,7 @@ def without_surrogates(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(without_surrogates)]
+ResponseText = Annotated[str, AfterValidator(without_surrogates)]
 Count = Annotated[int, Field(strict=True, ge=0, lt=MOST_TOKENS)]
 LogProbability = Annotated[float, Field(strict=True, le=1e-3, allow_inf_nan=False)]
 
@@ -63,12 +67,12 @@ class Answer(NamedTuple):
             probable first tokens; None where the server gives none.
     """
 
-    text: Text
+    text: ResponseText
     finish: Literal["stop", "length", "content_filter", "refusal"]
     tokens_in: Count | None
     tokens_out: Count | None
-    model: Text
-    scores: list[tuple[Text, LogProbability]] | None = None
+    model: ResponseText
+    scores: list[tuple[ResponseText, LogProbability]] | None = None
 
 
 SCHEMA = TypeAdapter(Answer)
@@ -81,7 +85,7 @@ def checked_answer(fields: Mapping[str, Any]) -> Answer:
         ValueError: they describe none.
     """
     finish = fields["finish"]
-    known = FINISHES.get(finish.lower()) if isinstance(finish, str) else None
+    known = FINISH_REASONS.get(finish.lower()) if isinstance(finish, str) else None
     if known is None:
         raise ValueError(f"it ended with {finish!r}, as no whole answer does")
     return SCHEMA.validate_python({**fields, "finish": known})
@@ -97,10 +101,10 @@ def text_of_content(content: Any) -> str:
         return content or ""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         raise ValueError(f"a content that is no text ({type(content).__name__})")
-    unknown = [part.get("type") for part in content if part.get("type") not in (*WRITTEN, *THOUGHTS)]
+    unknown = [part.get("type") for part in content if part.get("type") not in (*TEXT_PARTS_READ, *THOUGHTS)]
     if unknown:
         raise ValueError(f"a content with a part of the type {unknown[0]!r}")
-    texts = [part[part["type"].rpartition("_")[2]] for part in content if part["type"] in WRITTEN]
+    texts = [part[part["type"].rpartition("_")[2]] for part in content if part["type"] in TEXT_PARTS_READ]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("a content with a part that is no text")
     return "".join(texts)
@@ -113,7 +117,7 @@ class Usage(NamedTuple):
     tokens_out: int | None = None
 
 
-class Tokens(NamedTuple):
+class ChargedTokens(NamedTuple):
     """How many tokens are charged: what the server says, else the most that it can have been."""
 
     tokens_in: int
@@ -148,12 +152,12 @@ class Request:
     @cached_property
     def digest(self) -> str:
         """By which it is found in a store: of who answers, messages, parameters and key."""
-        return digest_of(self.answered_by, self.key, self.messages, self.parameters)
+        return json_digest(self.answered_by, self.key, self.messages, self.parameters)
 
     @cached_property
     def former_digest(self) -> str:
         """By which version 0.1.0 kept it."""
-        return digest_of(self.former_model, self.key, self.messages, self.parameters)
+        return json_digest(self.former_model, self.key, self.messages, self.parameters)
 
     @property
     def texts(self) -> list[str]:
@@ -161,9 +165,9 @@ class Request:
         return [self.messages] if isinstance(self.messages, str) else [message["content"] for message in self.messages]
 
     @property
-    def most(self) -> Tokens:
+    def most(self) -> ChargedTokens:
         """How many tokens are read and written at most."""
-        return Tokens(
+        return ChargedTokens(
             sum(len(text.encode()) + TOKENS_AROUND for text in self.texts), int(self.parameters["max_tokens"])
         )
 
@@ -172,11 +176,11 @@ class Request:
         """About how many tokens are read."""
         return tokens_about(self.texts)
 
-    def charge(self, usage: Usage) -> Tokens:
+    def charge(self, usage: Usage) -> ChargedTokens:
         """Returns what is charged for it."""
         most = self.most
         told = (usage.tokens_in, usage.tokens_out)
-        return Tokens(*(limit if tokens is None else tokens for tokens, limit in zip(told, most, strict=True)))
+        return ChargedTokens(*(limit if tokens is None else tokens for tokens, limit in zip(told, most, strict=True)))
 
 
 def tokens_about(texts: Iterable[str]) -> int:
@@ -184,12 +188,12 @@ def tokens_about(texts: Iterable[str]) -> int:
     return sum(len(text.encode()) // BYTES_OF_A_TOKEN + 1 for text in texts)
 
 
-def digest_of(*parts: Any) -> str:
+def json_digest(*parts: Any) -> str:
     """Digests what can be written as JSON; 32 hexadecimal digits."""
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def asked_with(model: Any, api: str, parameters: Mapping[str, Any]) -> str:
+def settings_in_key(model: Any, api: str, parameters: Mapping[str, Any]) -> str:
     """Digests what is the same in all requests of a cell, by which one knows whose answers it uses.
 
     Args:
@@ -197,6 +201,116 @@ def asked_with(model: Any, api: str, parameters: Mapping[str, Any]) -> str:
         api: how it is asked.
         parameters: those of any of its requests; seeds and lists of options are each request's own.
     """
-    return digest_of(
+    return json_digest(
         model, api, {name: each for name, each in parameters.items() if name not in ("seed", "extra_body")}
     )
+
+
+FINAL = {401, 403, 404}
+"""Of a wrong key, and of a model or path that the server lacks: nobody else's request will do better."""
+PASSING = {408, 409, 429}
+"""Of what may be over soon, as are faults of the server itself: those from 500 on."""
+LONGEST_WORDS = 500
+OF_ANSWERS = {"choices", "content", "usage"}
+"""Keys of the answers of either protocol, for which a server charges."""
+
+
+class RefusedRequest(Exception):  # noqa: N818
+    """A request without an answer.
+
+    Attributes:
+        problem: why.
+        again: whether it may be sent again.
+        is_final: whether no other request would be answered either.
+        seconds: how long to wait before, as the server says.
+        usage: what the server says of tokens where a response has arrived that is of no use; None where none has.
+        status: the status of the response, None where there was none.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        again: bool = False,
+        is_final: bool = False,
+        seconds: float | None = None,
+        usage: Usage | None = None,
+        status: int | None = None,
+    ):
+        super().__init__(problem)
+        self.problem, self.again, self.is_final, self.seconds = problem, again, is_final, seconds
+        self.usage, self.status = usage, status
+
+
+def refusal_of(status: int, content: bytes, headers: Mapping[str, str]) -> RefusedRequest:
+    """Words the refusal of a server, in its own words."""
+    again = {"true": True, "false": False}.get(headers.get("x-should-retry", ""), status in PASSING or status >= 500)
+    return RefusedRequest(
+        f"{status} {server_message(content)}", again, status in FINAL, seconds_in(headers), status=status
+    )
+
+
+def unreadable_response(protocol: str, content: bytes, error: Exception) -> RefusedRequest:
+    """Words a response that is no answer of a protocol; an answer that is of no use is charged all the same."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return RefusedRequest("an answer that is not JSON", again=True, status=HTTPStatus.OK)
+    own = body.get("error") if isinstance(body, dict) else None
+    problem = f"an answer that is not one of {protocol}'s protocol ({reason_of(error)})"
+    # A page of a gateway costs nothing.
+    usage = usage_in(body) if isinstance(body, dict) and body.keys() & OF_ANSWERS else None
+    return RefusedRequest(
+        f"{problem}; {server_message(content)}" if own else problem, again=True, usage=usage, status=HTTPStatus.OK
+    )
+
+
+def reason_of(error: Exception) -> str:
+    """Says in one line what an answer lacks, or has too much."""
+    if isinstance(error, KeyError):
+        return f"there is no {error}"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # pydantic names the place before what is wrong there.
+    named = lines[1:3] if type(error).__name__ == "ValidationError" else lines[:1]
+    return ": ".join(line.partition(" [type=")[0] for line in named)[:LONGEST_WORDS] or type(error).__name__
+
+
+def usage_in(body: Any) -> Usage:
+    """Returns the numbers of tokens in a response, whichever protocol it has."""
+    usage = body.get("usage") if isinstance(body, dict) else None
+    if not isinstance(usage, dict):
+        return Usage()
+    pairs = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+    return Usage(*(count_of(usage.get(one, usage.get(other))) for one, other in pairs))
+
+
+def server_message(content: bytes) -> str:
+    """Returns what a server says is wrong: the message in its response, else the response, in one line."""
+    text = content.decode(errors="replace")
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        body = text
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(inner, dict):
+        inner = next((inner[name] for name in ("message", "detail", "msg") if inner.get(name)), inner)
+    words = inner if isinstance(inner, str) else json.dumps(inner)
+    return " ".join(words.encode(errors="replace").decode().split())[:LONGEST_WORDS] or "without a word"
+
+
+def seconds_in(headers: Mapping[str, str]) -> float | None:
+    """Returns how long a server asks to wait, None where it does not say so."""
+    for name, parts in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers.get(name, "")) / parts
+        except ValueError:
+            continue
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    try:
+        return max(0.0, parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def error_text(error: BaseException) -> str:
+    """Returns what an error says, or what is behind it."""
+    return str(error.__cause__ or error) or type(error).__name__

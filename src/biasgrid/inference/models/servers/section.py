@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from biasgrid.base.addresses import VARIABLE, canonical, digest_of, shown, with_secrets
-from biasgrid.base.section import ADDRESS, PATH, VARIABLE_NAME, KeysError, Section
+from biasgrid.base.addresses import VARIABLE, address_digest, canonical, public_address, with_secrets
+from biasgrid.base.sections import ADDRESS_PATTERN, PATH, VARIABLE_NAME, KeysError, Section
 from biasgrid.inference.models.servers.identity import digests_of_files
 
 HOLES = {"folder", "port", "gpus"}
@@ -24,7 +24,7 @@ class Price(Section):
     output: float = Field(ge=0, allow_inf_nan=False, strict=False, description="for tokens that are written")
 
 
-class Asking(Section):
+class ServerSettings(Section):
     """How a server is asked; what of it decides answers is named in `DECIDES`."""
 
     DECIDES: ClassVar[tuple[str, ...]] = ("model", "api")
@@ -48,12 +48,12 @@ class Asking(Section):
         return self.model_dump(mode="json", include=set(self.DECIDES))
 
 
-class Endpoint(Asking):
+class Endpoint(ServerSettings):
     """A server that is there already."""
 
     DECIDES: ClassVar[tuple[str, ...]] = ("model", "api", "provider", "api_version")
 
-    url: Annotated[str, Field(pattern=ADDRESS)] = Field(
+    url: Annotated[str, Field(pattern=ADDRESS_PATTERN)] = Field(
         description="its address up to the version, such as `https://host/v1`; `${NAME}` stands for a variable of the "
         "environment"
     )
@@ -88,18 +88,18 @@ class Endpoint(Asking):
 
     def deciding_keys(self) -> dict[str, Any]:
         """Returns what of it decides answers; of its address what may be shown."""
-        return {"url": shown(self.url), **self._server, **super().deciding_keys()}
+        return {"url": public_address(self.url), **self._server, **super().deciding_keys()}
 
     @property
     def _server(self) -> dict[str, str]:
         """A digest of the server where variables name it, as their values decide who answers; none without values."""
-        names = VARIABLE.findall(shown(self.url))
+        names = VARIABLE.findall(public_address(self.url))
         if not names or any(name not in os.environ for name in names):
             return {}
-        return {"server": digest_of(canonical(with_secrets(shown(self.url))))}
+        return {"server": address_digest(canonical(with_secrets(public_address(self.url))))}
 
 
-class Serve(Asking):
+class Serve(ServerSettings):
     """A server that is started for a job, and ended with it."""
 
     DECIDES: ClassVar[tuple[str, ...]] = ("command", "model", "api")
@@ -119,8 +119,8 @@ class Serve(Asking):
 
     @model_validator(mode="after")
     def _can_be_started(self) -> Serve:
-        holes = {name for _, name, _, _ in parsed(self.command, "command")} - {None}
-        if not holes <= HOLES or {name for _, name, _, _ in parsed(self.model, "model")} - {None, "folder"}:
+        holes = {name for _, name, _, _ in split_command(self.command, "command")} - {None}
+        if not holes <= HOLES or {name for _, name, _, _ in split_command(self.model, "model")} - {None, "folder"}:
             raise KeysError("expected no holes but {folder}, {port} and {gpus} in `command`, {folder} in `model`")
         if "folder" not in holes or ("port" in holes) == (self.port is not None):
             raise KeysError("expected {folder} in `command`, and either {port} or the key `port`")
@@ -134,7 +134,7 @@ class Serve(Asking):
         return {**super().deciding_keys(), **({"files": files} if files else {})}
 
 
-def parsed(text: str, key: str) -> list[tuple[str, str | None, str | None, str | None]]:
+def split_command(text: str, key: str) -> list[tuple[str, str | None, str | None, str | None]]:
     """Takes a text with holes apart, as `str.format` does and a shell would.
 
     Raises:

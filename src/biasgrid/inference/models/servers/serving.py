@@ -16,14 +16,14 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-from biasgrid.base.files import explained
+from biasgrid.base.files import explain_refusal
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.models.servers.section import Serve
 
 logger = logging.getLogger(__name__)
 
-HOST = "127.0.0.1"
-SECONDS_BETWEEN_LOOKS = 0.2
+LOCAL_HOST = "127.0.0.1"
+SECONDS_BETWEEN_CHECKS = 0.2
 SECONDS_TO_END = 20
 SHOWN_LINES = 5
 PR_SET_PDEATHSIG = 1
@@ -31,7 +31,7 @@ LIBRARY = ctypes.CDLL(None)
 
 
 @contextmanager
-def served(serve: Serve, folder: str, log: Path) -> Iterator[str]:
+def run_server(serve: Serve, folder: str, log: Path) -> Iterator[str]:
     """Starts a server, and ends it with the context; the system ends it where the job is killed.
 
     Args:
@@ -48,14 +48,14 @@ def served(serve: Serve, folder: str, log: Path) -> Iterator[str]:
     port = free_port(serve.port)
     words = [word.format(folder=folder, port=port, gpus=serve.gpus) for word in shlex.split(serve.command)]
     logger.info("starting %s (its output: %s)", shlex.join(words), log)
-    with explained(log):
+    with explain_refusal(log):
         log.parent.mkdir(parents=True, exist_ok=True)
         output = log.open("wb")
     with output:
-        process = started(words, output.fileno())
+        process = start_command(words, output.fileno())
         try:
-            wait_until_ready(process, f"http://{HOST}:{port}{serve.health}", serve.minutes, log)
-            yield f"http://{HOST}:{port}{serve.path}"
+            wait_until_ready(process, f"http://{LOCAL_HOST}:{port}{serve.health}", serve.minutes, log)
+            yield f"http://{LOCAL_HOST}:{port}{serve.path}"
         finally:
             end(process)
 
@@ -70,7 +70,7 @@ def free_port(wanted: int | None) -> int:
         # As servers do: connections of one that has just ended do not count.
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            tried.bind((HOST, wanted or 0))
+            tried.bind((LOCAL_HOST, wanted or 0))
         except OSError as error:
             raise ModelError(
                 f"port {wanted} is not available ({os.strerror(error.errno or 0)}); expected a free port: end what "
@@ -79,7 +79,7 @@ def free_port(wanted: int | None) -> int:
         return int(tried.getsockname()[1])
 
 
-def started(words: list[str], output: int) -> subprocess.Popen[bytes]:
+def start_command(words: list[str], output: int) -> subprocess.Popen[bytes]:
     """Starts a command without a shell, as the leader of a group of its own.
 
     Raises:
@@ -122,7 +122,7 @@ def wait_until_ready(process: subprocess.Popen[bytes], address: str, minutes: fl
                 f"the server was not ready after {minutes:g} minutes{last_lines(log)}\nexpected an answer at "
                 f"{address}: see {log}, and whether `serve.health` is right and `serve.minutes` enough"
             )
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(SECONDS_BETWEEN_CHECKS)
     logger.info("the server is ready")
 
 

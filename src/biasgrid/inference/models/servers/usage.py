@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from biasgrid.inference.models.servers.identity import answered_by
-from biasgrid.inference.models.servers.store import NAME
-from biasgrid.inference.models.servers.store_lines import Bill, Line, OwnerLine, lines_in
+from biasgrid.inference.models.servers.identity import answering_server
+from biasgrid.inference.models.servers.requests import ChargedTokens, Request
+from biasgrid.inference.models.servers.section import Price
+from biasgrid.inference.models.servers.store import STORE_NAME, Bill, Line, OwnerLine, lines_in
 
 
 class Holdings(NamedTuple):
@@ -30,7 +32,7 @@ class Holdings(NamedTuple):
 def bill_of(folder: Path) -> Bill:
     """Returns what all answers in the store of a cell have cost."""
     bill = Bill()
-    for line in lines_in(folder / NAME):
+    for line in lines_in(folder / STORE_NAME):
         if isinstance(line, Line):
             bill = bill.plus(line)
     return bill
@@ -43,11 +45,11 @@ def holdings_of(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
         folder: the folder of the cell's answers.
         predictions: the predictions of its shards, those that are there.
     """
-    if not (folder / NAME).exists():
+    if not (folder / STORE_NAME).exists():
         return None
-    lines = list(lines_in(folder / NAME))
+    lines = list(lines_in(folder / STORE_NAME))
     owner = next((line.answered_by for line in lines if isinstance(line, OwnerLine)), None)
-    asked = {each for path in predictions for each in asked_in(path)}
+    asked = {each for path in predictions for each in requests_in_store(path)}
     used = sum(
         (line.answered_by or owner, line.asked_with, line.key) in asked
         for line in lines
@@ -57,7 +59,7 @@ def holdings_of(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
     return Holdings(bill.requests, used, bill.tokens_in, bill.tokens_out)
 
 
-def asked_in(predictions: Path) -> list[tuple[str | None, str, int]]:
+def requests_in_store(predictions: Path) -> list[tuple[str | None, str, int]]:
     """Returns of each instance of a table of predictions who answered, how it was asked, and its key.
 
     There are none where the table cannot be read. Tables of version 0.1.0 do not say who answered.
@@ -70,7 +72,69 @@ def asked_in(predictions: Path) -> list[tuple[str | None, str, int]]:
     try:
         facts = read_provenance(predictions)
         server = facts.get("server")
-        asked = server and answered_by(server, facts["model"]), facts.get("asked_with", "")
+        asked = server and answering_server(server, facts["model"]), facts.get("asked_with", "")
         return [(*asked, key) for key in pl.read_parquet(predictions, columns=["key"])["key"].to_list()]
     except (TableError, pl.exceptions.PolarsError, OSError):
         return []
+
+
+MILLION = 1e6
+
+
+def cost(price: Price, tokens_in: float, tokens_out: float) -> float:
+    """Returns what tokens cost."""
+    return (tokens_in * price.input + tokens_out * price.output) / MILLION
+
+
+@dataclass
+class Budget:
+    """What may be spent.
+
+    Attributes:
+        price: what is charged; None where nothing is.
+        limit: what all answers of the model may cost together; None without a limit.
+        spent: what they have cost so far.
+        promised: what the requests under way may cost at most.
+        under_way: how many these are.
+    """
+
+    price: Price | None
+    limit: float | None
+    spent: float = 0
+    promised: float = 0
+    under_way: int = 0
+
+    def add(self, bill: Bill) -> None:
+        """Adds what answers of earlier runs have cost."""
+        self.spend(ChargedTokens(bill.tokens_in, bill.tokens_out))
+
+    def spend(self, charged: ChargedTokens) -> None:
+        """Adds what was charged."""
+        if self.price is not None:
+            self.spent += cost(self.price, *charged)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what is spent and set aside is within the limit."""
+        return self.limit is None or self.spent + self.promised <= self.limit
+
+    def most(self, request: Request) -> float:
+        """Returns what a request may cost at most."""
+        return cost(self.price, *request.most) if self.price else 0
+
+    def about(self, request: Request) -> float:
+        """Returns what a request costs, about: at most what may be written."""
+        return cost(self.price, request.tokens_in, request.most.tokens_out) if self.price else 0
+
+    def promise(self, request: Request) -> bool:
+        """Sets aside what a request may cost; False where there is not so much left."""
+        if self.limit is not None and self.spent + self.promised + self.most(request) > self.limit:
+            return False
+        self.promised += self.most(request)
+        self.under_way += 1
+        return True
+
+    def settle(self, request: Request) -> None:
+        """Gives back what was set aside for a request; what it was charged is spent by then, see `spend`."""
+        self.promised -= self.most(request)
+        self.under_way -= 1

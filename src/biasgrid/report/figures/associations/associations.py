@@ -18,7 +18,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
 from biasgrid.report.figures.drawing.layout import columns_of, order_by_value, shorten_text
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
-from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
@@ -81,7 +81,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if rows.is_empty():
         return empty_figure(heading, "no association is above 0")
     marks = rows.select(*ASSOCIATION_KEYS).join(gamma_by_cluster(context), on=ASSOCIATION_KEYS, maintain_order="left")
-    panels = [names[model] for model in names if model in in_order(rows, "model")]
+    panels = [names[model] for model in names if model in values_in_order(rows, "model")]
     # A pair may stand in several panels, each of which has an order of its own.
     place = pl.format("{}{}{}: {}", "model", pl.lit(KEY_SEPARATOR), "subject", "attribute")
     rows, marks = (

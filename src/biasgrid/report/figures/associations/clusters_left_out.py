@@ -9,7 +9,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import cluster_count_text
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
-from biasgrid.stats.selection import select_rows
+from biasgrid.stats.ordering import select_rows
 
 CAPTION = (
     "What depends on single clusters (templates that do not reword each other). Left: μ without each cluster, a stroke "

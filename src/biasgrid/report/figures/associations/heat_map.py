@@ -44,9 +44,9 @@ from biasgrid.report.figures.drawing.theme import (
     geom_dots,
     heat_map_theme,
 )
-from biasgrid.stats.ordering import seriated
-from biasgrid.stats.selection import in_order, select_rows
-from biasgrid.tables.means import means_by
+from biasgrid.stats.ordering import select_rows, values_in_order
+from biasgrid.stats.ordering import seriate as seriated
+from biasgrid.tables.files import means_by
 from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
@@ -119,7 +119,7 @@ def seriate(means: pl.DataFrame) -> tuple[list[str], list[str]]:
         The subjects and the attributes, in order.
     """
     matrix = means_by(means, ["subject", "attribute"], "gamma").with_columns(pl.col("gamma").fill_null(0))
-    subjects, attributes = in_order(matrix, "subject"), in_order(matrix, "attribute")
+    subjects, attributes = values_in_order(matrix, "subject"), values_in_order(matrix, "attribute")
     values = matrix["gamma"].to_numpy().reshape(len(subjects), len(attributes))
     by_subject, by_attribute = seriated(values)
     return [subjects[row] for row in by_subject], [attributes[column] for column in by_attribute]

@@ -16,7 +16,7 @@ from plotnine import (
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import both_ends, omitted_text, order_by_value
 from biasgrid.report.figures.drawing.theme import GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
-from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
     f"Subjects ranked by {GAMMA}(subject), averaged over all attributes: 1 is the subject with which a model "
@@ -93,9 +93,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     heading = f"Ranks of subjects{', means over the models of a kind' if several else ''}: {context.title}"
     if means.is_empty():
         return empty_figure(heading, "the models of each kind share no subject, so no ranks can be averaged")
-    order = in_order(means, "subject")
+    order = values_in_order(means, "subject")
     shown = both_ends(order)
-    kinds = in_order(context.facts(measures), "kind")
+    kinds = values_in_order(context.facts(measures), "kind")
     of_models, points = (
         place_in_panels(each.filter(pl.col("subject").is_in(shown)), kinds)
         for each in (ranks_in_models(measures, context), means)

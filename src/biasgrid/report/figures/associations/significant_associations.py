@@ -11,7 +11,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import cluster_count_text
 from biasgrid.report.figures.drawing.layout import columns_of, in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure, geom_dots
-from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
@@ -81,7 +81,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + geom_dots(size=size)
         + expand_limits(y=0)
         + facet_wrap("model", ncol=columns, labeller=in_lines(VOLCANO_PANEL))
-        + scale_color_manual(SIGNIFICANCE_COLOURS, limits=in_order(points, "found"))
+        + scale_color_manual(SIGNIFICANCE_COLOURS, limits=values_in_order(points, "found"))
         + guides(color=guide_legend(override_aes={"size": 3}))
         + labs(
             title=heading,

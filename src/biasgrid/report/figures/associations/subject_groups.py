@@ -8,7 +8,7 @@ from plotnine import ggplot
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import difference_rows, draw_differences
 from biasgrid.report.figures.drawing.theme import GAMMA, empty_figure
-from biasgrid.stats.selection import in_order
+from biasgrid.stats.ordering import values_in_order
 
 CAPTION = (
     f"{GAMMA} of a group of names and each attribute: right of 0 the model gives the attribute more to the group "
@@ -26,7 +26,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of dataset and models, and the tables of statistics.
     """
     rows = difference_rows(measures, context, "gamma", SUBJECT_GROUP_KEYS, reported_factor="all")
-    subject_groups = in_order(rows, "subject_group")
+    subject_groups = values_in_order(rows, "subject_group")
     if len(subject_groups) != 2:
         return empty_figure(f"Groups of subjects: {context.title}", "there are no two groups to compare")
     one, other = subject_groups

@@ -9,7 +9,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
 from biasgrid.report.figures.drawing.layout import columns_of, most_rows, order_by_value, shorten_text
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, OKABE_ITO, biasgrid_theme, empty_figure
-from biasgrid.stats.selection import select_rows
+from biasgrid.stats.ordering import select_rows
 from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (

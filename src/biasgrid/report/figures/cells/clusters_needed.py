@@ -27,8 +27,8 @@ from biasgrid.report.figures.drawing.theme import (
     legend_height,
     line_looks,
 )
-from biasgrid.stats.power import POWER, minimal_effect
-from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.stats.ordering import select_rows, values_in_order
+from biasgrid.stats.power import POWER, minimal_detectable_effect
 
 CAPTION = (
     "How large an association must be to be found in 80 of 100 cells like these, with so many clusters (templates that "
@@ -57,7 +57,12 @@ def detectable_effects(variances: pl.DataFrame) -> pl.DataFrame:
     if not {"noise_sd", "prior_df"} <= set(cells.columns):
         cells = cells.clear().with_columns(noise_sd=pl.lit(0.0), prior_df=pl.lit(0.0))
     rows = [
-        (row["model"], row["dataset"], clusters, minimal_effect(row["noise_sd"] ** 2, row["prior_df"], clusters))
+        (
+            row["model"],
+            row["dataset"],
+            clusters,
+            minimal_detectable_effect(row["noise_sd"] ** 2, row["prior_df"], clusters),
+        )
         for row in cells.drop_nulls().filter(pl.col("noise_sd") > 0).to_dicts()
         for clusters in range(2, MOST_CLUSTERS + 1)
     ]
@@ -86,7 +91,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if lines.is_empty():
         return empty_figure(heading, "there are no two clusters that differ")
     names = context.names(lines)
-    titles = [title for name, title in context.titles.items() if name in in_order(lines, "dataset")]
+    titles = [title for name, title in context.titles.items() if name in values_in_order(lines, "dataset")]
     dots = lines.join(clusters_asked(measures), on=["model", "dataset", "clusters"], how="semi", maintain_order="left")
     labels = list(names.values())
     lines, dots = (

@@ -8,8 +8,8 @@ from plotnine import aes, element_text, facet_grid, geom_hline, geom_rect, ggplo
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure
-from biasgrid.stats.selection import in_order
-from biasgrid.tables.certainty import single_tests
+from biasgrid.stats.ordering import values_in_order
+from biasgrid.tables.uncertainty import single_tests
 
 CAPTION = (
     "The p of every single association, or difference of two groups, of datasets (blue) and of their negative "
@@ -65,7 +65,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if bars.is_empty():
         return empty_figure(heading, "there are too few clusters for tests of single associations")
     names = context.names(bars)
-    titles = [title for name, title in context.titles.items() if name in in_order(bars, "dataset")]
+    titles = [title for name, title in context.titles.items() if name in values_in_order(bars, "dataset")]
     models = list(names.values())
     bars = bars.with_columns(
         pl.col("dataset").replace_strict(context.titles),

@@ -22,7 +22,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
 from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, FROM_ZERO, GAMMA, biasgrid_theme, palette, shapes
-from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
     "Positional error δ (how much an answer's probability depends on which subject is named first) and attributive "
@@ -51,8 +51,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         for measure, name in MEASURE_NAMES.items()
     )
     facts = context.facts(points)
-    kinds, labels = in_order(facts, "kind"), in_order(facts, "label")[::-1]
-    titles = [title for name, title in context.titles.items() if name in in_order(points, "dataset")]
+    kinds, labels = values_in_order(facts, "kind"), values_in_order(facts, "label")[::-1]
+    titles = [title for name, title in context.titles.items() if name in values_in_order(points, "dataset")]
     points = points.join(facts, on="model", maintain_order="left")
     points = points.with_columns(pl.col("dataset").replace_strict(context.titles))
     points = order_by_value(points, dataset=titles, kind=kinds, label=labels, measure=list(MEASURE_NAMES.values()))

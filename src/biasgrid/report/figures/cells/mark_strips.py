@@ -24,9 +24,8 @@ from plotnine import (
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import INK, biasgrid_theme, empty_figure
-from biasgrid.tables.marks import mark_of
 from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.metric import Mark
+from biasgrid.tables.metric import Mark, mark_of
 
 CAPTION = (
     "Each metric of a probe that has marks, on the bands of the marks A to D; the shape of a point is its mark, and a "

@@ -9,8 +9,8 @@ from biasgrid.report.figures.cells.mark_strips import BANDS
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import INK, NOT_ASKED, biasgrid_theme, empty_figure
-from biasgrid.stats.selection import select_rows
-from biasgrid.tables.marks import MarkSection, best_mark, mark_of, mark_of_section
+from biasgrid.stats.ordering import select_rows
+from biasgrid.tables.metric import MarkSection, best_mark, mark_of, mark_of_section
 
 CAPTION = (
     "The mark of each model on each metric of each probe, by section, and in the line `all` that of the section: the "

@@ -19,7 +19,7 @@ from plotnine import (
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import biasgrid_theme, empty_figure, palette
-from biasgrid.stats.selection import in_order
+from biasgrid.stats.ordering import values_in_order
 
 CAPTION = (
     "Ranks of the models of each dataset by mu corrected for noise and by strength: 1 is the most biased. A bar holds "
@@ -46,9 +46,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if not (ranks["models"] > 1).any():
         return empty_figure(heading, "no two models of a dataset may be compared")
     names = context.names(ranks)
-    titles = [title for name, title in context.titles.items() if name in in_order(ranks, "dataset")]
+    titles = [title for name, title in context.titles.items() if name in values_in_order(ranks, "dataset")]
     together = pl.format("ranked together {}", pl.col("set") + 1)
-    colours = in_order(ranks.sort("set").select(set=together), "set")
+    colours = values_in_order(ranks.sort("set").select(set=together), "set")
     rows = ranks.select(
         "rank",
         "rank_low",

@@ -20,8 +20,8 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import THIN, interval_note
 from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
-from biasgrid.stats.recovery import in_words, measured_and_synthetic, recovery
-from biasgrid.stats.selection import in_order
+from biasgrid.stats.ordering import values_in_order
+from biasgrid.stats.recovery import measured_and_synthetic, recovery, recovery_text
 from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
@@ -45,7 +45,7 @@ def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
         `panel` and `text`, with a line for each strength.
     """
     rows = recovery(pairs, "panel", "strength").to_dicts()
-    lines = [(row["panel"], f"{row['strength']}: {in_words(row)}") for row in rows]
+    lines = [(row["panel"], f"{row['strength']}: {recovery_text(row)}") for row in rows]
     frame = pl.DataFrame(lines, schema={"panel": pl.String, "text": pl.String}, orient="row")
     return frame.group_by("panel", maintain_order=True).agg(pl.col("text").str.join("\n"))
 
@@ -64,7 +64,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     pairs = pairs.join(context.facts(pairs), on="model", maintain_order="left").with_columns(
         panel=pl.format("{}, {}", pl.col("dataset").replace_strict(context.titles), "kind")
     )
-    panels, strengths = in_order(pairs, "panel"), in_order(pairs, "strength")
+    panels, strengths = values_in_order(pairs, "panel"), values_in_order(pairs, "strength")
     # Each panel has scales of its own, and so a corner of its own for its text.
     corner = pl.min("synthetic"), pl.max_horizontal(pl.max("synthetic", "measured", "high")).alias("measured")
     texts = panel_texts(pairs).join(pairs.group_by("panel").agg(corner), on="panel", maintain_order="left")

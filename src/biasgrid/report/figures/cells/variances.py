@@ -8,7 +8,7 @@ from plotnine import aes, element_text, facet_grid, geom_segment, ggplot, labs, 
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import OKABE_ITO, biasgrid_theme, empty_figure
-from biasgrid.stats.selection import in_order
+from biasgrid.stats.ordering import values_in_order
 
 CAPTION = (
     "Shares of the variance of preferences C, a bar per model. Blue: what a subject or an attribute gets in all "
@@ -58,8 +58,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if bars.is_empty():
         return empty_figure(heading, "there are too few clusters, subjects or attributes to tell sources apart")
     facts = context.facts(bars)
-    kinds, labels = in_order(facts, "kind"), in_order(facts, "label")[::-1]
-    titles = [title for name, title in context.titles.items() if name in in_order(bars, "dataset")]
+    kinds, labels = values_in_order(facts, "kind"), values_in_order(facts, "label")[::-1]
+    titles = [title for name, title in context.titles.items() if name in values_in_order(bars, "dataset")]
     bars = bars.join(facts, on="model", maintain_order="left")
     bars = bars.with_columns(pl.col("dataset").replace_strict(context.titles))
     bars = order_by_value(bars, dataset=titles, kind=kinds, label=labels, name=list(VARIANCE_COLOURS)).sort(

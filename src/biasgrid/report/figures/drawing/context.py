@@ -12,16 +12,15 @@ from plotnine import ggplot, labs
 from biasgrid.base.references import load
 from biasgrid.report.figures.drawing.theme import empty_figure
 from biasgrid.stats.recovery import StrengthsOfCells
-from biasgrid.tables.certainty import with_certainty
 from biasgrid.tables.comparison import RANKS
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.marks import MarkSection
-from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls
-from biasgrid.tables.statistics import TABLES
+from biasgrid.tables.measures import SYNTHETIC
+from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, MarkSection
+from biasgrid.tables.statistics import STATISTICS_TABLES
 from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
-from biasgrid.tables.synthetic import SYNTHETIC
+from biasgrid.tables.uncertainty import with_uncertainty
 
-CONTEXT_TABLES = {**TABLES, "ranks": RANKS}
+CONTEXT_TABLES = {**STATISTICS_TABLES, "ranks": RANKS}
 """Of the tables that figures may be made of."""
 LINE_CHARACTERS = 110
 """Characters in a line below a figure."""
@@ -115,7 +114,7 @@ def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) 
     )
     if shown.is_empty():
         return empty_figure(context.title, note)
-    figure: ggplot = load(reference).figure(with_certainty(shown, statistics), context)
+    figure: ggplot = load(reference).figure(with_uncertainty(shown, statistics), context)
     return figure if withheld.is_empty() else figure + labs(caption=note)
 
 

@@ -34,8 +34,8 @@ from biasgrid.report.figures.drawing.layout import (
     shorten_all,
 )
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, FROM_ZERO, OKABE_ITO, biasgrid_theme
-from biasgrid.stats.selection import in_order, select_rows
-from biasgrid.tables.means import means_by
+from biasgrid.stats.ordering import select_rows, values_in_order
+from biasgrid.tables.files import means_by
 from biasgrid.tables.statistics import SIGNIFICANT
 
 THIN = 0.5
@@ -189,8 +189,8 @@ def draw_bias_corrected(
     corrected = select_rows(measures, f"{measure}_corrected", certain=True)
     beyond = corrected.select("dataset", "model", "low", "high", "clusters", corrected="value")
     facts = context.facts(cells)
-    kinds, labels = in_order(facts, "kind"), in_order(facts, "label")[::-1]
-    titles = [name for key, name in context.titles.items() if key in in_order(cells, "dataset")]
+    kinds, labels = values_in_order(facts, "kind"), values_in_order(facts, "label")[::-1]
+    titles = [name for key, name in context.titles.items() if key in values_in_order(cells, "dataset")]
     rows = cells.join(beyond, on=["dataset", "model"], how="left", maintain_order="left")
     rows = rows.join(facts, on="model", maintain_order="left")
     rows = rows.with_columns(pl.col("dataset").replace_strict(context.titles), zero=pl.lit(0.0))

@@ -35,7 +35,7 @@ from plotnine import (
 )
 from plotnine.exceptions import PlotnineWarning
 
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 
 # Jobs may inherit a display that is gone; nothing here is shown on a screen anyway.
 mpl.use("agg")
@@ -246,8 +246,8 @@ def save_figure(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> N
     ):
         warnings.simplefilter("ignore", PlotnineWarning)
         drawn = figure.draw()
-        with whole(svg_path) as partial:
+        with whole_file(svg_path) as partial:
             drawn.savefig(partial, format="svg", metadata={"Date": None})
-        with whole(png_path) as partial:
+        with whole_file(png_path) as partial:
             drawn.savefig(partial, format="png", dpi=PNG_RESOLUTION, metadata={"Software": None})
         plt.close(drawn)

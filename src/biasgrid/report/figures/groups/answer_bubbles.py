@@ -26,7 +26,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
 from biasgrid.report.figures.drawing.layout import omitted_groups, order_by_value, readable_groups
 from biasgrid.report.figures.drawing.theme import INK, OKABE_ITO, biasgrid_theme, empty_figure
-from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
     "Answers to statements about each class; areas are their number, lines intervals over other templates. Above: how "
@@ -86,7 +86,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if rows.is_empty():
         return empty_figure(heading, "there are no answers")
     names = {model: "\n".join(wrap(name, NAME_WIDTH)) for model, name in context.names(rows).items()}
-    order = {key: in_order(rows.filter(bias_type=key), "group") for key in sorted(in_order(rows, "bias_type"))}
+    order = {
+        key: values_in_order(rows.filter(bias_type=key), "group") for key in sorted(values_in_order(rows, "bias_type"))
+    }
     shown = readable_groups(order)
     chosen = pl.DataFrame(
         [(key, group) for key, groups in shown.items() for group in groups], schema=["bias_type", "group"], orient="row"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.groups.main_scores import main_similarity
+from biasgrid.groups.combinations import main_similarity
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import draw_beside_null
 from biasgrid.report.figures.drawing.theme import empty_figure
-from biasgrid.tables.means import means_by
+from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_of
 from biasgrid.tables.statistics import SIGNIFICANT
 

@@ -34,7 +34,7 @@ from biasgrid.report.figures.drawing.theme import (
     legend_height,
     line_looks,
 )
-from biasgrid.stats.selection import in_order
+from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.metric import options_of
 
 CAPTION = (
@@ -67,7 +67,7 @@ def curves(measures: pl.DataFrame) -> pl.DataFrame:
     rates = (
         measures.with_columns(silent).filter(pl.col("template").is_null(), measure="failure_rate").drop_nulls("value")
     )
-    named = [{"options": options, **options_of(options)} for options in in_order(rates, "options")]
+    named = [{"options": options, **options_of(options)} for options in values_in_order(rates, "options")]
     read = pl.DataFrame(named, schema=dict.fromkeys(("options", "difference", "threshold"), pl.String))
     columns = ["model", "bias_type", "difference", "threshold", "value", "low", "high", "clusters"]
     return (
@@ -119,7 +119,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         raise ValueError(f"{context.title} has no failure threshold")
     if rates.is_empty():
         return empty_figure(heading, "no case has two groups to compare")
-    names, bias_types = context.names(rates), in_order(measures.drop_nulls("bias_type"), "bias_type")
+    names, bias_types = context.names(rates), values_in_order(measures.drop_nulls("bias_type"), "bias_type")
     labels = list(names.values())
     colours, linetypes = zip(*line_looks(len(labels)), strict=True)
     lines = rates.with_columns(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import polars as pl
 from plotnine import expand_limits, ggplot
 
-from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.selection import main_score, pairwise_options
+from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.selection import main_score_of_measures, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import draw_beside_null
 from biasgrid.report.figures.drawing.layout import with_names
 from biasgrid.report.figures.drawing.theme import empty_figure
-from biasgrid.stats.selection import in_order, select_rows
-from biasgrid.tables.means import means_by
+from biasgrid.stats.ordering import select_rows, values_in_order
+from biasgrid.tables.files import means_by
 
 CAPTION = (
     "How far apart a model scores two groups in the same case, mean over cases, for each pair of groups, whichever "
@@ -57,10 +57,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     if pairs.is_empty():
         return empty_figure(heading, "no two groups have a distance within a case")
     rows = with_names(pairs).with_columns(found=pl.lit(value=True))
-    order = in_order(means_by(rows, ["name"]).sort("value", "name", descending=[True, False]), "name")
+    order = values_in_order(means_by(rows, ["name"]).sort("value", "name", descending=[True, False]), "name")
     words = {
         "title": heading,
         "subtitle": "dot: distance of two groups; grey: of groups whose terms are dealt at random (noise floor)",
-        "x": f"distance of {SCORE_NAMES[main_score(measures)]} within a case, mean over cases",
+        "x": f"distance of {SCORE_NAMES[main_score_of_measures(measures)]} within a case, mean over cases",
     }
     return draw_beside_null(rows, context, order, words) + expand_limits(x=0)

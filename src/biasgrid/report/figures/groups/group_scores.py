@@ -19,8 +19,8 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.selection import main_score, order_groups, scores_of_groups
+from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.selection import main_score_of_measures, main_scores_of_groups, order_groups
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
 from biasgrid.report.figures.drawing.layout import omitted_groups, order_by_value, readable_groups
@@ -74,7 +74,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells (schema `MEASURES`).
         context: the facts of dataset and models.
     """
-    heading, scores = f"Scores of groups: {context.title}", scores_of_groups(measures)
+    heading, scores = f"Scores of groups: {context.title}", main_scores_of_groups(measures)
     if scores.is_empty():
         return empty_figure(heading, "no group has a score")
     names, order = context.names(scores), order_groups(scores)
@@ -101,7 +101,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             title=heading,
             subtitle="mark: over all cases; bar: the middle half of the cases; thin line: "
             f"{interval_note(points, context.level)}{omitted_groups(order, shown)}",
-            x=SCORE_NAMES[main_score(measures)],
+            x=SCORE_NAMES[main_score_of_measures(measures)],
             y="group",
             color="model",
             shape="model",

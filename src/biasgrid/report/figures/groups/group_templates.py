@@ -16,8 +16,8 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.selection import main_score, pairwise_options
+from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.selection import main_score_of_measures, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import (
     both_ends,
@@ -35,7 +35,7 @@ from biasgrid.report.figures.drawing.theme import (
     empty_figure,
     heat_map_theme,
 )
-from biasgrid.stats.selection import in_order, select_rows
+from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
     "The mean distance of two groups within a case, for each template. If few templates are dark, they make most of "
@@ -74,8 +74,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     heading, distances = f"Templates that set groups apart: {context.title}", template_distances(measures)
     if distances["value"].drop_nulls().is_empty():
         return empty_figure(heading, "no two groups have a distance within a case")
-    names, bias_types = context.names(distances), in_order(measures.drop_nulls("bias_type"), "bias_type")
-    order = in_order(distances, "template")
+    names, bias_types = context.names(distances), values_in_order(measures.drop_nulls("bias_type"), "bias_type")
+    order = values_in_order(distances, "template")
     labels = list(names.values())
     # A panel is as wide as its columns, but no narrower than its title.
     panel = max(CELL_SIDE * len(labels), 0.1 * max(map(len, bias_types)))
@@ -99,7 +99,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(fill=colour_bar())
         + labs(
             title=heading,
-            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score(measures)]} within a case; the template "
+            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score_of_measures(measures)]} within a case; the template "
             "with the largest mean is at the top" + omitted_text(order, shown, "templates"),
             x="model",
             y="template, with its number",

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from biasgrid.base.faults import Fault, InputError, Problem, one_of, shown
-from biasgrid.base.rows import Row, read_rows
-from biasgrid.base.section import Section
+from biasgrid.base.faults import Fault, InputError, Problem, one_of, value_text
+from biasgrid.base.rows import FileRow, read_rows
+from biasgrid.base.sections import Section
 from biasgrid.families.probe.files.evaluators import GENDERS
 
 NAMES, RACES, JOBS, INVENTORIES = "names", "races", "jobs", "inventories"
@@ -85,10 +85,12 @@ def read_pairs(path: Path, columns: tuple[str, str], checked: Callable[[Any], An
     """
     found: dict[str, Any] = {}
 
-    def take(row: Row) -> None:
+    def take(row: FileRow) -> None:
         key, value = told(row, columns[0]), checked(told(row, columns[1]))
         if found.setdefault(key, value) != value:
-            raise Problem(f"{shown(key)} has the {columns[1]} {found[key]!r} above, here {value!r}", "one row for each")
+            raise Problem(
+                f"{value_text(key)} has the {columns[1]} {found[key]!r} above, here {value!r}", "one row for each"
+            )
 
     read_each(path, columns, take)
     return found
@@ -117,7 +119,7 @@ def read_inventories(path: Path) -> dict[str, list[str]]:
     """
     lists: dict[str, dict[str, list[str]]] = {}
 
-    def take(row: Row) -> None:
+    def take(row: FileRow) -> None:
         inventory, word, of = (told(row, name) for name in ("inventory", "word", "gender"))
         lists.setdefault(inventory, {one: [] for one in GENDERS})[gender(of)].append(word)
 
@@ -144,7 +146,7 @@ def list_of(inventory: str, of: str) -> str:
     return f"{inventory} {of}"
 
 
-def read_each(path: Path, columns: tuple[str, ...], take: Callable[[Row], None]) -> None:
+def read_each(path: Path, columns: tuple[str, ...], take: Callable[[FileRow], None]) -> None:
     """Hands on each row of a file.
 
     Raises:
@@ -163,7 +165,7 @@ def read_each(path: Path, columns: tuple[str, ...], take: Callable[[Row], None])
         raise InputError(faults)
 
 
-def told(row: Row, column: str) -> str:
+def told(row: FileRow, column: str) -> str:
     """Returns what a row has in a column, as text."""
     value = "" if row.values[column] is None else str(row.values[column]).strip()
     if not value:
@@ -174,7 +176,7 @@ def told(row: Row, column: str) -> str:
 def gender(value: str) -> str:
     """Returns a gender as evaluators name it."""
     if value.lower() not in GENDERS:
-        raise Problem(f"the gender {shown(value)}", one_of(GENDERS))
+        raise Problem(f"the gender {value_text(value)}", one_of(GENDERS))
     return value.lower()
 
 
@@ -183,7 +185,7 @@ def score(value: str) -> float:
     try:
         number = float(value)
     except ValueError:
-        raise Problem(f"the score {shown(value)}", NUMBER) from None
+        raise Problem(f"the score {value_text(value)}", NUMBER) from None
     if not isfinite(number):
-        raise Problem(f"the score {shown(value)}", NUMBER)
+        raise Problem(f"the score {value_text(value)}", NUMBER)
     return number

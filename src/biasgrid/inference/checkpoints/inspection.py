@@ -14,17 +14,23 @@ from biasgrid.inference.checkpoints.files import (
     PICKLED_WEIGHTS,
     SAFE_WEIGHTS,
     VOCABULARIES,
+    file_names,
     matching,
-    names_in,
-    read_json,
+    read_checkpoint_json,
     weights_among,
 )
-from biasgrid.inference.checkpoints.unread import Problem, other_tokenizer, other_weights, quantisation, unread_files
+from biasgrid.inference.checkpoints.unsupported import (
+    FolderProblem,
+    other_tokenizer,
+    other_weights,
+    quantisation,
+    unsupported_files,
+)
 
 CHECKPOINT = "a folder with a checkpoint: config.json, weights and tokenizer"
 
 
-class Wanted(NamedTuple):
+class CheckpointUse(NamedTuple):
     """What a checkpoint is wanted for.
 
     Attributes:
@@ -44,26 +50,26 @@ class Wanted(NamedTuple):
     activation: str | None = None
 
 
-def look_at(folder: str, wanted: Wanted) -> Iterator[Problem]:
+def inspect_folder(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem]:
     """Yields what keeps a folder from being the checkpoint of a model."""
     try:
-        yield from problems_of(folder, wanted)
+        yield from checkpoint_problems(folder, wanted)
     except UserError as error:
-        yield Problem(f"holds a file that cannot be read ({first_line(error)})", "what transformers has written")
+        yield FolderProblem(f"holds a file that cannot be read ({first_line(error)})", "what transformers has written")
 
 
-def problems_of(folder: str, wanted: Wanted) -> Iterator[Problem]:
+def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem]:
     """Yields the same; raises an error where a file of it is not JSON."""
-    names = names_in(folder)
-    unread = list(unread_files(folder, names, Path(folder), wanted.allow_remote_code))
+    names = file_names(folder)
+    unread = list(unsupported_files(folder, names, Path(folder), wanted.allow_remote_code))
     yield from unread
     if unread and CONFIG not in names:
         return
     if CONFIG not in names:
-        yield Problem("holds no config.json" if Path(folder).is_dir() else "is not a folder", CHECKPOINT)
+        yield FolderProblem("holds no config.json" if Path(folder).is_dir() else "is not a folder", CHECKPOINT)
         return
     if not matching(names, VOCABULARIES):
-        nothing = Problem("holds no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json")
+        nothing = FolderProblem("holds no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json")
         yield other_tokenizer(names) or nothing
     chosen = weights_among(names, wanted.allow_pickle)
     pickled = matching(names, PICKLED_WEIGHTS)
@@ -71,18 +77,18 @@ def problems_of(folder: str, wanted: Wanted) -> Iterator[Problem]:
         expected = (
             f"{SAFE_WEIGHTS[0]}, or `allow_pickle: true` if you trust them: they can run code when they are loaded"
         )
-        yield Problem(f"holds weights in pickled files only ({', '.join(pickled[:3])})", expected)
+        yield FolderProblem(f"holds weights in pickled files only ({', '.join(pickled[:3])})", expected)
     elif not chosen:
-        yield other_weights(names) or Problem("holds no weights", " or ".join(SAFE_WEIGHTS[:2]))
+        yield other_weights(names) or FolderProblem("holds no weights", " or ".join(SAFE_WEIGHTS[:2]))
     for name in matching(chosen, ["*.safetensors"]):
         yield from damage_of(Path(folder, name))
     if not wanted.served and (quantised := quantisation(folder, names, Path(folder))):
         yield quantised
-    config = read_json(folder, Path(folder, CONFIG))
+    config = read_checkpoint_json(folder, Path(folder, CONFIG))
     yield from class_problems(config, wanted.classes, wanted.scored, wanted.activation)
 
 
-def damage_of(file: Path) -> Iterator[Problem]:
+def damage_of(file: Path) -> Iterator[FolderProblem]:
     """Yields that a file of weights is cut off, or none."""
     from safetensors import SafetensorError, safe_open
 
@@ -90,4 +96,4 @@ def damage_of(file: Path) -> Iterator[Problem]:
         with safe_open(file, framework="numpy"):
             pass
     except (SafetensorError, OSError) as error:
-        yield Problem(f"holds a {file.name} that is damaged or cut off ({first_line(error)})", "the whole file")
+        yield FolderProblem(f"holds a {file.name} that is damaged or cut off ({first_line(error)})", "the whole file")

@@ -13,14 +13,14 @@ from transformers import DataCollatorForLanguageModeling
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.text import read_text
-from biasgrid.training.squad import Question, read_squad
+from biasgrid.training.squad import TrainingQuestion, read_squad
 
 IGNORED = -100
 NO_ANSWER = (0, 0)
 
 
 @dataclass(frozen=True)
-class Lessons:
+class TrainingData:
     """A training set.
 
     Attributes:
@@ -34,7 +34,7 @@ class Lessons:
     loss: Callable[..., torch.Tensor] | None
 
 
-def question_lessons(tokenizer: Any, path: str | Path, max_length: int, stride: int) -> Lessons:
+def question_data(tokenizer: Any, path: str | Path, max_length: int, stride: int) -> TrainingData:
     """Tokenizes questions with their contexts, in windows where the context is too long for one sequence.
 
     A window is labelled with the first and the last token of each answer, or twice with the first token of the
@@ -67,7 +67,7 @@ def question_lessons(tokenizer: Any, path: str | Path, max_length: int, stride: 
         | {"labels": label_window(encoded.sequence_ids(row), offsets[row], questions[owner])}
         for row, owner in enumerate(owners)
     ]
-    return Lessons(rows, answer_collator(tokenizer), span_loss)
+    return TrainingData(rows, answer_collator(tokenizer), span_loss)
 
 
 def check_room(tokenizer: Any, path: str | Path, questions: list[str], max_length: int, stride: int) -> None:
@@ -84,7 +84,7 @@ def check_room(tokenizer: Any, path: str | Path, questions: list[str], max_lengt
 
 
 def label_window(
-    sequence_ids: Sequence[int | None], offsets: Sequence[tuple[int, int]], question: Question
+    sequence_ids: Sequence[int | None], offsets: Sequence[tuple[int, int]], question: TrainingQuestion
 ) -> list[tuple[int, int]]:
     """Returns the first and the last token of each answer in a window, (0, 0) where it does not hold the answer.
 
@@ -102,7 +102,7 @@ def label_window(
     return labels or [NO_ANSWER]
 
 
-def line_lessons(tokenizer: Any, path: str | Path, max_length: int, mask_probability: float) -> Lessons:
+def line_data(tokenizer: Any, path: str | Path, max_length: int, mask_probability: float) -> TrainingData:
     """Tokenizes lines of text for a masked language model.
 
     Tokens of plain lines are masked at random, anew in each epoch (Devlin et al., NAACL 2019). In a file where the
@@ -118,17 +118,17 @@ def line_lessons(tokenizer: Any, path: str | Path, max_length: int, mask_probabi
     Raises:
         InputError: the file cannot be read or has no line, or lines with mask tokens are not as above.
     """
-    lines = read_lines(path)
+    lines = read_numbered_lines(path)
     if any(tokenizer.mask_token in line for _, line in lines):
-        return cloze_lessons(tokenizer, path, lines, max_length)
+        return cloze_data(tokenizer, path, lines, max_length)
     texts = [line for _, line in lines]
     encoded = tokenizer(texts, truncation=True, max_length=max_length, return_special_tokens_mask=True)
     rows = [dict(zip(encoded, values, strict=True)) for values in zip(*encoded.values(), strict=True)]
     collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=mask_probability)
-    return Lessons(rows, collator, None)
+    return TrainingData(rows, collator, None)
 
 
-def read_lines(path: str | Path) -> list[tuple[int, str]]:
+def read_numbered_lines(path: str | Path) -> list[tuple[int, str]]:
     """Reads the lines of a text file with their 1-based numbers, without the empty ones.
 
     Raises:
@@ -172,7 +172,7 @@ def read_cloze(path: str | Path, lines: Sequence[tuple[int, str]], mask: str) ->
     return rows
 
 
-def cloze_lessons(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int) -> Lessons:
+def cloze_data(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int) -> TrainingData:
     """Tokenizes lines with mask tokens; a row's label is the place of the mask and behind it the token of each word.
 
     Raises:
@@ -196,7 +196,7 @@ def cloze_lessons(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, s
             rows.append({**encoded, "labels": [place, *(tokens[word] for word in cloze.words)]})
     if faults:
         raise InputError(faults)
-    return Lessons(rows, answer_collator(tokenizer), mask_loss)
+    return TrainingData(rows, answer_collator(tokenizer), mask_loss)
 
 
 def token_at_mask(tokenizer: Any, text: str, word: str) -> int | None:

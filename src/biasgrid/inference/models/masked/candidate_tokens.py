@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from biasgrid.base.section import TargetScoring
+from biasgrid.base.sections import TargetScoring
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 
-class Pieces(NamedTuple):
+class VocabularyTokens(NamedTuple):
     """A text in a tokenizer's vocabulary: its token ids, and of each the number of the word that it is part of."""
 
     text: str
@@ -30,14 +30,14 @@ class Insert(NamedTuple):
     place: int
 
 
-class Reading(NamedTuple):
+class TokenReading(NamedTuple):
     """A token whose probability is read, and which of the ways to write a candidate it is a piece of."""
 
     token: int
     way: int
 
 
-def pieces_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) -> Pieces:
+def tokens_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) -> VocabularyTokens:
     """Tokenizes a word in the place of a text's mask, with a leading space where the place has one.
 
     Raises:
@@ -57,10 +57,12 @@ def pieces_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) ->
         raise ModelError(
             f"{word!r} has letters that this model's tokenizer does not know; expected words of its vocabulary"
         )
-    return Pieces(word, ids, written.word_ids[begin:end])
+    return VocabularyTokens(word, ids, written.word_ids[begin:end])
 
 
-def inserts_of(ways: Sequence[Pieces], scoring: TargetScoring | None, mask: int) -> list[tuple[Insert, list[Reading]]]:
+def inserts_of(
+    ways: Sequence[VocabularyTokens], scoring: TargetScoring | None, mask: int
+) -> list[tuple[Insert, list[TokenReading]]]:
     """Returns the inputs that score a candidate; the ways to write it share those which they have in common.
 
     Args:
@@ -71,20 +73,20 @@ def inserts_of(ways: Sequence[Pieces], scoring: TargetScoring | None, mask: int)
     Raises:
         ModelError: a way has several pieces, and there is no scoring.
     """
-    inserts: dict[Insert, list[Reading]] = {}
+    inserts: dict[Insert, list[TokenReading]] = {}
     for number, way in enumerate(ways):
         if scoring is None and len(way.ids) > 1:
             raise ModelError(
                 f"{way.text!r} is not one token of this model; expected one-token words, or `target_scoring` in "
                 "the dataset to score others too (without it, leave `subjects` out of the variant to have them dropped)"
             )
-        for piece, hidden in enumerate(hidden_pieces(scoring, way.words)):
+        for piece, hidden in enumerate(hidden_tokens(scoring, way.words)):
             shown = Insert(tuple(np.where(hidden, mask, way.ids).tolist()), piece)
-            inserts.setdefault(shown, []).append(Reading(way.ids[piece], number))
+            inserts.setdefault(shown, []).append(TokenReading(way.ids[piece], number))
     return list(inserts.items())
 
 
-def hidden_pieces(scoring: TargetScoring | None, words: Sequence[int | None]) -> npt.NDArray[np.bool_]:
+def hidden_tokens(scoring: TargetScoring | None, words: Sequence[int | None]) -> npt.NDArray[np.bool_]:
     """Says which pieces of a candidate are masked while one of them is read.
 
     The candidate's score is the product of the probabilities of all pieces, each read with some of the others masked:

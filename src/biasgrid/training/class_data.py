@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from biasgrid.base.faults import Fault, InputError, nearest, one_of
 from biasgrid.base.messages import as_fault
-from biasgrid.base.section import Section
-from biasgrid.training.lessons import Lessons, answer_collator, mean_loss, read_lines
+from biasgrid.base.sections import Section
+from biasgrid.training.data import TrainingData, answer_collator, mean_loss, read_numbered_lines
 
 if TYPE_CHECKING:
     import torch
@@ -44,7 +44,7 @@ class Example(Section):
         return (self.text, self.text_pair) if self.text_pair else self.text
 
 
-def class_lessons(tokenizer: Any, path: str | Path, max_length: int, names: Sequence[str]) -> Lessons:
+def class_data(tokenizer: Any, path: str | Path, max_length: int, names: Sequence[str]) -> TrainingData:
     """Tokenizes texts, or pairs of texts, for a classifier; a row's labels are the numbers of its classes.
 
     Args:
@@ -64,7 +64,7 @@ def class_lessons(tokenizer: Any, path: str | Path, max_length: int, names: Sequ
         {key: values[row] for key, values in encoded.items()} | {"labels": [numbers[name] for name in example.label]}
         for row, example in enumerate(examples)
     ]
-    return Lessons(rows, answer_collator(tokenizer), class_loss)
+    return TrainingData(rows, answer_collator(tokenizer), class_loss)
 
 
 def class_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
@@ -72,7 +72,7 @@ def class_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
     return mean_loss(outputs.logits, labels)
 
 
-def class_names(config: PretrainedConfig, labels: Sequence[str]) -> list[str]:
+def names_of_classes(config: PretrainedConfig, labels: Sequence[str]) -> list[str]:
     """Returns the names of the classes 0, 1, ... of the classifier that is trained.
 
     A checkpoint that has these classes already keeps their order: none begins with the weights of another.
@@ -93,19 +93,19 @@ def read_examples(path: str | Path, names: Sequence[str]) -> list[Example]:
     """
     faults: list[Fault] = []
     examples = []
-    for number, line in read_lines(path):
+    for number, line in read_numbered_lines(path):
         try:
             examples.append(Example.model_validate_json(line))
         except ValidationError as error:
             faults += [as_fault(detail, str(path), number) for detail in error.errors()]
         else:
-            faults += label_faults(examples[-1], names, str(path), number)
+            faults += unknown_label_faults(examples[-1], names, str(path), number)
     if faults:
         raise InputError(faults)
     return examples
 
 
-def label_faults(example: Example, names: Sequence[str], file: str, line: int) -> Iterator[Fault]:
+def unknown_label_faults(example: Example, names: Sequence[str], file: str, line: int) -> Iterator[Fault]:
     """Yields the labels that are no class."""
     for name in dict.fromkeys(example.label):
         if name not in names:

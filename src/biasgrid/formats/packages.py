@@ -16,7 +16,7 @@ from zipfile import BadZipFile, ZipFile
 from biasgrid.base.faults import Fault, InputError
 
 WHEEL = ".whl"
-KEPT = (
+ENVIRONMENT_KEPT = (
     "HOME",
     "LANG",
     "LC_ALL",
@@ -100,7 +100,7 @@ def run_apart(command: Sequence[str], seconds: float) -> tuple[int, str]:
     Raises:
         subprocess.TimeoutExpired: it took longer, and was killed.
     """
-    environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+    environment = {name: os.environ[name] for name in ENVIRONMENT_KEPT if name in os.environ}
     # The hub's library would read a token from the home folder.
     environment["HF_HUB_DISABLE_IMPLICIT_TOKEN"] = "1"
     # A pipe would be waited for as long as a process that it has started holds it.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from biasgrid.inference.checkpoints.files import CONFIG, TOKENIZER_CONFIG, matching, read_json
+from biasgrid.inference.checkpoints.files import CONFIG, TOKENIZER_CONFIG, matching, read_checkpoint_json
 
 ADAPTERS = ("adapter_config.json", "adapter_model.*", "adapter.*.safetensors", "*_adapter.bin", "*_adapter.safetensors")
 MERGED = (
@@ -39,14 +39,16 @@ OTHER_WEIGHTS = {
 OTHER_TOKENIZERS = ("tokenizer.model", "tekken.json", "tiktoken.model", "*.tiktoken", "vocab.bpe", "*.spm")
 
 
-class Problem(NamedTuple):
+class FolderProblem(NamedTuple):
     """What is wrong with a folder, as in `Fault`."""
 
     problem: str
     expected: str
 
 
-def unread_files(name: str, names: Collection[str], folder: Path, allow_remote_code: bool) -> Iterator[Problem]:
+def unsupported_files(
+    name: str, names: Collection[str], folder: Path, allow_remote_code: bool
+) -> Iterator[FolderProblem]:
     """Yields why files beside a checkpoint would decide its numbers if it were asked elsewhere, and do not here.
 
     Args:
@@ -59,50 +61,50 @@ def unread_files(name: str, names: Collection[str], folder: Path, allow_remote_c
         UserError: a file is not JSON.
     """
     if adapters := matching(names, ADAPTERS):
-        base = read_json(name, folder / ADAPTERS[0]).get("base_model_name_or_path")
+        base = read_checkpoint_json(name, folder / ADAPTERS[0]).get("base_model_name_or_path")
         of = f" of {base}" if isinstance(base, str) and base else ""
-        yield Problem(f"holds an adapter{of} ({', '.join(adapters[:3])}), which is not applied", MERGED)
+        yield FolderProblem(f"holds an adapter{of} ({', '.join(adapters[:3])}), which is not applied", MERGED)
     for file, key in BY_VERSION.items():
-        if others := read_json(name, folder / file).get(key):
-            yield Problem(
+        if others := read_checkpoint_json(name, folder / file).get(key):
+            yield FolderProblem(
                 f"holds a {file} that names other files for some versions of transformers ({key}: {others})",
                 f"one file for all versions: put the newest one in its place, and leave `{key}` out",
             )
     if allow_remote_code and (OWN_GENERATE in names or (folder / OWN_GENERATE).exists()):
         expected = "a checkpoint without it: its tokens would not be drawn as the config says"
-        yield Problem(f"holds code of its own to write texts ({OWN_GENERATE})", expected)
+        yield FolderProblem(f"holds code of its own to write texts ({OWN_GENERATE})", expected)
 
 
-def other_weights(names: Collection[str]) -> Problem | None:
+def other_weights(names: Collection[str]) -> FolderProblem | None:
     """Returns what weights a checkpoint has in place of those that can be read; None where it has none."""
     for patterns, (what, expected) in OTHER_WEIGHTS.items():
         if found := matching(names, patterns):
-            return Problem(f"has weights {what} only ({', '.join(found[:3])})", expected)
+            return FolderProblem(f"has weights {what} only ({', '.join(found[:3])})", expected)
     return None
 
 
-def other_tokenizer(names: Collection[str]) -> Problem | None:
+def other_tokenizer(names: Collection[str]) -> FolderProblem | None:
     """Returns what tokenizer a checkpoint has in place of one that can be read; None where it has none."""
     if found := matching(names, OTHER_TOKENIZERS):
         expected = "a tokenizer.json: `AutoTokenizer.from_pretrained(folder).save_pretrained(folder)` writes it"
-        return Problem(f"has its tokenizer in {', '.join(found)} alone", expected)
+        return FolderProblem(f"has its tokenizer in {', '.join(found)} alone", expected)
     return None
 
 
-def quantisation(name: str, names: Collection[str], folder: Path) -> Problem | None:
+def quantisation(name: str, names: Collection[str], folder: Path) -> FolderProblem | None:
     """Returns how a checkpoint's weights are quantised; None where they are not.
 
     Raises:
         UserError: its config.json is not JSON.
     """
-    config = read_json(name, folder / CONFIG)
+    config = read_checkpoint_json(name, folder / CONFIG)
     sections = [config, *(part for part in config.values() if isinstance(part, dict))]
     found = [key for key in QUANTISED if any(section.get(key) for section in sections)]
     own = next((section[key] for key in found for section in sections if section.get(key)), None)
     method = own.get("quant_method", own.get("format")) if isinstance(own, dict) else None
     if not found and not (found := matching(names, QUANTISED_FILES)):
         return None
-    return Problem(
+    return FolderProblem(
         f"holds weights that are quantised ({', '.join(map(str, [*found, *([method] if method else [])]))})",
         "weights as they were before, which are computed with in float32; or a server that loads them: see `serve` in "
         "docs/servers.md",

@@ -20,10 +20,10 @@ RANGES: Mapping[Unit, tuple[float, float]] = {
     "count": (0, float("inf")),
 }
 """Between what the numbers of a unit are; those of others may be any."""
-EVERYTHING = (-float("inf"), float("inf"))
+ANY_VALUE = (-float("inf"), float("inf"))
 
 
-class Settings(NamedTuple):
+class StatisticsSettings(NamedTuple):
     """How the statistics of a cell are made.
 
     Attributes:
@@ -50,7 +50,7 @@ class Settings(NamedTuple):
     def range_of(self, measure: str) -> tuple[float, float]:
         """Returns between what a measure's numbers are."""
         unit = self.units.get(measure)
-        return EVERYTHING if unit is None else RANGES.get(unit, EVERYTHING)
+        return ANY_VALUE if unit is None else RANGES.get(unit, ANY_VALUE)
 
 
 class Found(NamedTuple):
@@ -72,7 +72,7 @@ class Found(NamedTuple):
     without_clusters: pl.DataFrame = pl.DataFrame()
 
 
-def without_columns(without: FloatArray, *, moderated: bool = False) -> dict[str, pl.Series]:
+def jackknife_columns(without: FloatArray, *, moderated: bool = False) -> dict[str, pl.Series]:
     """Returns what rows of `STATISTICS` over templates have besides, so that models can be compared by them.
 
     Args:

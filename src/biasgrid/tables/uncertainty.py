@@ -8,20 +8,20 @@ from typing import Any
 import polars as pl
 
 from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.metric import AGREEMENT, CONTROL, CONTROLS, NOT_MEASURABLE, Controls, written_options
+from biasgrid.tables.metric import CONTROL, CONTROLS, NOT_MEASURABLE, STEREOTYPE_AGREEMENT, Controls, options_text
 from biasgrid.tables.statistics import ROW, SIGNIFICANT
 
-CERTAINTY = ("generalises_to", "selected_low", "selected_high", "null_mean", "clusters")
+UNCERTAINTY = ("generalises_to", "selected_low", "selected_high", "null_mean", "clusters")
 """What measures are shown with beside their interval, p and q."""
 CELL_ROW = ("model", "dataset", *ROW)
 ASSOCIATIONS = (("subject", "attribute"), ("group", "other"))
 """Keys of what is tested one by one."""
-BEYOND_NOISE = "_corrected"
+CORRECTED_MEASURES = "_corrected"
 """How measures end that are above 0 for more than noise."""
-UNMEASURED = "the control is not measurable ({flag}), so nothing is known from it"
+MISSING_NUMBERS = "the control is not measurable ({flag}), so nothing is known from it"
 
 
-def shown(statistics: pl.DataFrame) -> pl.DataFrame:
+def reported_rows(statistics: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows over what a number is shown over: those of groups over all, others over templates.
 
     Names are a sample, so what is said of a group of them must hold for other names too. Agreement with stereotypes
@@ -31,22 +31,22 @@ def shown(statistics: pl.DataFrame) -> pl.DataFrame:
         statistics: schema `STATISTICS`; of cells with groups the rows of these too.
     """
     of_subject_group = pl.col("subject_group").is_not_null()
-    of_subject_groups = (pl.col("measure") == AGREEMENT) & of_subject_group.any().over("model", "dataset")
+    of_subject_groups = (pl.col("measure") == STEREOTYPE_AGREEMENT) & of_subject_group.any().over("model", "dataset")
     generalises_to = pl.when(of_subject_group | of_subject_groups).then(pl.lit("all")).otherwise(pl.lit("templates"))
     return statistics.filter(pl.col("generalises_to") == generalises_to)
 
 
-def with_certainty(measures: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
+def with_uncertainty(measures: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
     """Puts beside each measure its interval and what else is known of it; see `beside`.
 
     Args:
         measures: schema `MEASURES`.
         statistics: schema `STATISTICS`, of any cells.
     """
-    return beside(measures, shown(statistics))
+    return join_intervals(measures, reported_rows(statistics))
 
 
-def beside(measures: pl.DataFrame, chosen: pl.DataFrame) -> pl.DataFrame:
+def join_intervals(measures: pl.DataFrame, chosen: pl.DataFrame) -> pl.DataFrame:
     """Puts beside each measure its interval and what else is known of it.
 
     Args:
@@ -58,7 +58,7 @@ def beside(measures: pl.DataFrame, chosen: pl.DataFrame) -> pl.DataFrame:
         columns of `CERTAINTY`; below them what the statistics alone know, such as mu without noise.
     """
     columns = ["low", "high", "p", "q"]
-    known = chosen.select(*CELL_ROW, "value", "n", *columns, *CERTAINTY)
+    known = chosen.select(*CELL_ROW, "value", "n", *columns, *UNCERTAINTY)
     joined = measures.join(
         known.drop("value", "n"), on=CELL_ROW, how="left", nulls_equal=True, suffix="_known", maintain_order="left"
     )
@@ -79,13 +79,13 @@ def single_tests(statistics: pl.DataFrame) -> pl.DataFrame:
     Args:
         statistics: schema `STATISTICS`.
     """
-    return shown(statistics).filter(
+    return reported_rows(statistics).filter(
         pl.col("template").is_null(),
         pl.any_horizontal(pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in ASSOCIATIONS),
     )
 
 
-def significant(statistics: pl.DataFrame) -> pl.DataFrame:
+def count_significant(statistics: pl.DataFrame) -> pl.DataFrame:
     """Counts what is found of what was tested one by one.
 
     Args:
@@ -123,15 +123,15 @@ def control_rows(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) ->
     for model, control, about, name in controls.pairs(cells):
         tests = found.filter(model=model, dataset=control)
         tested, significant = int(tests["n"].sum()), int(tests["value"].sum())
-        flag = problem_of(rows.filter(model=model, dataset=control).to_dicts(), name, significant, tested)
+        flag = control_problem(rows.filter(model=model, dataset=control).to_dicts(), name, significant, tested)
         value = float(significant) if tested else None
-        told.append((model, about, CONTROL, written_options(control=name), value, tested, 0, flag))
+        told.append((model, about, CONTROL, options_text(control=name), value, tested, 0, flag))
     names = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)
     numbers = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
     return pl.DataFrame(told, schema={**names, **numbers, "flag": pl.String}, orient="row")
 
 
-def problem_of(rows: Sequence[Mapping[str, Any]], name: str, significant: int, tested: int) -> str | None:
+def control_problem(rows: Sequence[Mapping[str, Any]], name: str, significant: int, tested: int) -> str | None:
     """Words what a control shows that it should not, None where it is quiet.
 
     Args:
@@ -142,12 +142,12 @@ def problem_of(rows: Sequence[Mapping[str, Any]], name: str, significant: int, t
     """
     withheld = [row["flag"] for row in rows if (row["flag"] or "").startswith(NOT_MEASURABLE)]
     if withheld:
-        return UNMEASURED.format(flag=f"{name}: {withheld[0].removeprefix(f'{NOT_MEASURABLE}: ')}")
+        return MISSING_NUMBERS.format(flag=f"{name}: {withheld[0].removeprefix(f'{NOT_MEASURABLE}: ')}")
     seen = [f"{significant} of {tested} significant"] if significant else []
     seen += [
         f"{row['measure']} {row['low']:.3f} to {row['high']:.3f}"
         for row in rows
-        if row["measure"].endswith(BEYOND_NOISE) and row["low"] is not None and row["low"] > 0
+        if row["measure"].endswith(CORRECTED_MEASURES) and row["low"] is not None and row["low"] > 0
     ]
     limit = CONTROLS[CONTROL].limit
     return limit.problem.format(flag=f"{name}: {', '.join(seen)}") if seen and limit else None

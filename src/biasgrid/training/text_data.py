@@ -10,10 +10,10 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.training.lessons import IGNORED, Lessons, mask_loss, read_lines
+from biasgrid.training.data import IGNORED, TrainingData, mask_loss, read_numbered_lines
 
 
-def text_lessons(tokenizer: Any, path: str | Path, max_length: int) -> Lessons:
+def text_data(tokenizer: Any, path: str | Path, max_length: int) -> TrainingData:
     """Tokenizes lines of text for a causal language model, which learns each token from those before it.
 
     A line's text begins and ends as the tokenizer begins and ends one; where it ends none, the token for its end, if
@@ -28,16 +28,16 @@ def text_lessons(tokenizer: Any, path: str | Path, max_length: int) -> Lessons:
     Raises:
         InputError: the file cannot be read or has no line; or see `prompt_lessons`.
     """
-    lines = read_lines(path)
+    lines = read_numbered_lines(path)
     if any("\t" in line for _, line in lines):
-        return prompt_lessons(tokenizer, path, lines, max_length)
+        return prompt_data(tokenizer, path, lines, max_length)
     end = tokenizer.eos_token_id
     encoded = tokenizer([line for _, line in lines])["input_ids"]
     ended = [ids if end is None or ids[-1:] == [end] else [*ids, end] for ids in encoded]
-    return Lessons([{"input_ids": ids[:max_length]} for ids in ended], collate_texts, None)
+    return TrainingData([{"input_ids": ids[:max_length]} for ids in ended], collate_texts, None)
 
 
-def prompt_lessons(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int) -> Lessons:
+def prompt_data(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int) -> TrainingData:
     """Tokenizes prompts; a row's label is the place of its last token and behind it the first token of each answer.
 
     Answers of several tokens have rows for what follows their beginnings, and their end is learned, too.
@@ -56,10 +56,10 @@ def prompt_lessons(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, 
             problem = "an empty answer after a tab" if told else "no answer after a tab"
             faults.append(Fault(str(path), where, problem, "prompt, tab, answer, tab, answer, ..."))
             continue
-        end = end_tokens(tokenizer, prompt) if max(map(len, told)) > 1 else []
+        end = ending_tokens(tokenizer, prompt) if max(map(len, told)) > 1 else []
         own = [
             {"input_ids": [*ids, *said], "labels": [len(ids) + len(said) - 1, *following]}
-            for said, following in followed([(*each, *end) for each in told]).items()
+            for said, following in following_tokens([(*each, *end) for each in told]).items()
         ]
         longest = max(len(row["input_ids"]) for row in own)
         if longest > max_length:
@@ -68,10 +68,10 @@ def prompt_lessons(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, 
         rows += own
     if faults:
         raise InputError(faults)
-    return Lessons(rows, collate_texts, mask_loss)
+    return TrainingData(rows, collate_texts, mask_loss)
 
 
-def followed(answers: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
+def following_tokens(answers: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
     """Returns for each beginning of answers, the empty one first, the tokens that follow it."""
     following: dict[tuple[int, ...], list[int]] = {}
     for answer in answers:
@@ -88,7 +88,7 @@ def prompt_tokens(tokenizer: Any, prompt: str) -> list[int]:
     return ids[: len(ids) - ending]
 
 
-def end_tokens(tokenizer: Any, text: str) -> list[int]:
+def ending_tokens(tokenizer: Any, text: str) -> list[int]:
     """Returns the token that ends a text, the tokenizer's own if it ends texts; none where there is no such token."""
     own: list[int] = tokenizer(text)["input_ids"][len(prompt_tokens(tokenizer, text)) :]
     return own[:1] or [token for token in (tokenizer.eos_token_id,) if token is not None]

@@ -6,18 +6,21 @@ import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import write_text
-from biasgrid.base.foreign import opened_package, version_line, version_of
 from biasgrid.base.text import read_text
+from biasgrid.formats.packages import opened_package, version_line, version_of
 
 SOURCE = Path("langfair/constants/word_lists.py")
-PACKAGE = "its wheel (`pip download --no-deps langfair==0.8.0`), or the folder where its folder langfair is"
-GENDERS = ("FEMALE_WORDS", "MALE_WORDS", "GENDER_NEUTRAL_WORDS")
+LANGFAIR_EXPECTED = "its wheel (`pip download --no-deps langfair==0.8.0`), or the folder where its folder langfair is"
+GENDER_LISTS = ("FEMALE_WORDS", "MALE_WORDS", "GENDER_NEUTRAL_WORDS")
 """Lists whose words at the same place belong together."""
-LISTS = (
-    *GENDERS,
+WORD_LISTS = (
+    *GENDER_LISTS,
     "RACE_WORDS_NOT_REQUIRING_CONTEXT",
     "RACE_WORDS_REQUIRING_CONTEXT",
     "ADJECTIVE_LIST",
@@ -39,7 +42,7 @@ BEGINNINGS = {
     "hispanic": ("hispanic", "latin"),
 }
 """How the words of a race begin; LangFair replaces all alike, and its other words stand with those of the last one."""
-Words = Mapping[str, Sequence[str]]
+LangFairWords = Mapping[str, Sequence[str]]
 
 
 def import_package(package: Path, folder: Path) -> list[str]:
@@ -55,17 +58,17 @@ def import_package(package: Path, folder: Path) -> list[str]:
     Raises:
         InputError: it is no such package, or its lists are not made as those of the versions that are known.
     """
-    with opened_package(package, str(SOURCE), f"has no {SOURCE}", PACKAGE) as source:
+    with opened_package(package, str(SOURCE), f"has no {SOURCE}", LANGFAIR_EXPECTED) as source:
         words = read_lists(read_text(source / SOURCE, "LangFair's word lists"), package)
         version = version_of(source, "langfair")
     folder.mkdir(parents=True, exist_ok=True)
-    files = dict(files_of(words))
+    files = dict(word_files(words))
     for name, text in files.items():
         write_text(folder / name, f"# Read from {version_line('langfair', version)}\n{text}")
     return [version_line("langfair", version), *(f"{folder / name} written." for name in files)]
 
 
-def read_lists(text: str, package: Path) -> Words:
+def read_lists(text: str, package: Path) -> LangFairWords:
     """Returns the lists in a source by their names.
 
     Args:
@@ -80,17 +83,17 @@ def read_lists(text: str, package: Path) -> Words:
         found = dict(assignments(ast.parse(text)))
     except SyntaxError as error:
         problem = f"cannot be parsed ({error.msg}, line {error.lineno})"
-        raise InputError([Fault(str(package), where, problem, PACKAGE)]) from None
+        raise InputError([Fault(str(package), where, problem, LANGFAIR_EXPECTED)]) from None
     faults = [
         Fault(str(package), where, f"{name} is not {written}", expected)
         for name, written in SUMS.items()
         if name not in found or ast.unparse(found[name]) != written
     ]
-    lists = {name: texts_of(found[name]) if name in found else None for name in LISTS}
+    lists = {name: literal_texts(found[name]) if name in found else None for name in WORD_LISTS}
     wrong = [name for name, words in lists.items() if not words]
     faults += [Fault(str(package), where, f"{name} is missing, or is no list of texts", expected) for name in wrong]
-    if not wrong and len({len(lists[name] or ()) for name in GENDERS}) > 1:
-        faults.append(Fault(str(package), where, f"{', '.join(GENDERS)} differ in length", expected))
+    if not wrong and len({len(lists[name] or ()) for name in GENDER_LISTS}) > 1:
+        faults.append(Fault(str(package), where, f"{', '.join(GENDER_LISTS)} differ in length", expected))
     if faults:
         raise InputError(faults)
     return {name: words for name, words in lists.items() if words}
@@ -107,7 +110,7 @@ def assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
                 yield target.id, node.value
 
 
-def texts_of(value: ast.expr) -> list[str] | None:
+def literal_texts(value: ast.expr) -> list[str] | None:
     """Returns a literal list of texts, None of all else."""
     try:
         told = ast.literal_eval(value)
@@ -116,23 +119,23 @@ def texts_of(value: ast.expr) -> list[str] | None:
     return told if isinstance(told, list) and all(isinstance(one, str) for one in told) else None
 
 
-def files_of(words: Words) -> Iterator[tuple[str, str]]:
+def word_files(words: LangFairWords) -> Iterator[tuple[str, str]]:
     """Yields the names of the files and what stands in them."""
-    rows = [list(row) for row in zip(*(words[name] for name in GENDERS), strict=True)]
+    rows = [list(row) for row in zip(*(words[name] for name in GENDER_LISTS), strict=True)]
     yield "langfair-gender.yaml", yaml_of("gender", ["female", "male"], {"words": rows})
     alone, before = (words[f"RACE_WORDS_{kind}REQUIRING_CONTEXT"] for kind in ("NOT_", ""))
-    races = {"before_person": [row_of(before)], "words": [row_of(alone)]}
+    races = {"before_person": [race_row(before)], "words": [race_row(alone)]}
     yield "langfair-race.yaml", "people: langfair-people.txt\n" + yaml_of("race", RACES, races)
-    parts = (*GENDERS, "PROFESSION_LIST", "OTHER_PERSON_NOUNS")
+    parts = (*GENDER_LISTS, "PROFESSION_LIST", "OTHER_PERSON_NOUNS")
     people = {word for name in parts for word in words[name]} - {*words["WORDS_TO_REMOVE"]}
     professions = words["PROFESSION_LIST"]
-    yield "langfair-people.txt", lines_of(sorted(people))
-    yield "langfair-adjectives.txt", lines_of(words["ADJECTIVE_LIST"])
-    yield "langfair-professions.txt", lines_of(professions)
-    yield "langfair-professions-plural.txt", lines_of([*professions, *(f"{word}s" for word in professions)])
+    yield "langfair-people.txt", word_lines(sorted(people))
+    yield "langfair-adjectives.txt", word_lines(words["ADJECTIVE_LIST"])
+    yield "langfair-professions.txt", word_lines(professions)
+    yield "langfair-professions-plural.txt", word_lines([*professions, *(f"{word}s" for word in professions)])
 
 
-def row_of(words: Sequence[str]) -> list[object]:
+def race_row(words: Sequence[str]) -> list[object]:
     """Returns the row of words of races: of each race what is written, not looked for unless listed, and its words."""
     race_of = {
         word: next((race for race, some in BEGINNINGS.items() if word.startswith(some)), RACES[-1]) for word in words
@@ -152,6 +155,16 @@ def yaml_of(bias_type: str, groups: Sequence[str], sections: Mapping[str, Sequen
     )
 
 
-def lines_of(words: Sequence[str]) -> str:
+def word_lines(words: Sequence[str]) -> str:
     """Writes words, one a line."""
     return "".join(f"{word}\n" for word in words)
+
+
+def import_words(
+    package: Annotated[Path, typer.Argument(help="LangFair: its wheel, or the folder where its folder langfair is")],
+    out: Annotated[Path, typer.Option(help="folder for the files of words, within `word_lists` of a config")],
+) -> list[str]:
+    """Writes the words of your copy of LangFair as files for `mode: langfair`; runs none of its code."""
+    pass  # import dropped
+
+    return import_package(package, out)

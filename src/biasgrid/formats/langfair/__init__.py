@@ -1,1 +1,0 @@
-"""Word lists of LangFair (cvs-health/langfair), as files of words that datasets name."""
