@@ -59,7 +59,7 @@ def columnar(repeats: int = 1) -> float:
 
 def again(attribute: Attribute, number: int) -> Attribute:
     texts = {head: f"{text} {number}" for head, text in attribute.texts.items()}
-    return Attribute(texts, f"{attribute.name} {number}", attribute.cluster)
+    return Attribute(texts, f"{attribute.name} {number}", attribute.group)
 
 
 def loop() -> float:

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.tabled import Columns, of_keys, tabled
-from biasgrid.groups.combinations import ALL_CASES, EACH_CASE, SCORE_NAMES
+from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.records import ALL_CASES, EACH_CASE
 from biasgrid.tables.metric import options_of, options_text
 
 KIND: Columns = {"Bias type": ("name", "bias_type")}

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import NamedTuple
 
 from biasgrid.base.faults import Problem, UserError, nearest, one_of
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
-from biasgrid.groups.records import Sort
+from biasgrid.groups.records import EACH_CASE, Sort
 from biasgrid.groups.scores import SCORES, Argument, expected_argument, misfit, takes
 from biasgrid.tables.metric import options_text
-
-if TYPE_CHECKING:
-    from biasgrid.groups.records import Sort
-
-
-Mode = Literal["group", "counterfactual"]
-ALL_CASES: Mode = "group"
-"""All records of a group are one pool, whatever the case."""
-EACH_CASE: Mode = "counterfactual"
-"""Groups are compared in one and the same case."""
 
 
 class Combination(NamedTuple):

@@ -15,7 +15,13 @@ import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
 from biasgrid.base.faults import UserError
-from biasgrid.groups.combinations import ALL_CASES, Mode
+
+Mode = Literal["group", "counterfactual"]
+ALL_CASES: Mode = "group"
+"""All records of a group are one pool, whatever the case."""
+EACH_CASE: Mode = "counterfactual"
+"""Groups are compared in one and the same case."""
+
 
 Sort = Literal["classes", "words", "answers", "subjects"]
 """What there is of records: probabilities of classes, of target words, texts of answers, or scores of subjects."""

@@ -11,7 +11,8 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.packs.pack import JOIN
 from biasgrid.families.counterfactual.tasks import SORTS
 from biasgrid.families.evidence import with_roles
-from biasgrid.groups.combinations import ALL_CASES, MAIN_SCORES
+from biasgrid.groups.combinations import MAIN_SCORES
+from biasgrid.groups.records import ALL_CASES
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 

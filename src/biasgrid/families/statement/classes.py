@@ -10,8 +10,8 @@ import polars as pl
 
 from biasgrid.families.statement.answers import YES
 from biasgrid.families.statement.expand import OPTIONS
-from biasgrid.groups.combinations import ALL_CASES, MAIN_SCORES, main_distance
-from biasgrid.groups.records import ClassOutputs, Records, Sort
+from biasgrid.groups.combinations import MAIN_SCORES, main_distance
+from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
 from biasgrid.groups.tables import measure_groups, records_of
 from biasgrid.tables.metric import options_text
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 
-def import_apes(
+def import_file(
     file: Annotated[Path, typer.Argument(help="a predictions.csv")],
     out: Annotated[Path, typer.Option(help="folder for instances, predictions and measures, and apes.csv")],
 ) -> list[str]:
@@ -18,7 +18,7 @@ def import_apes(
     return import_predictions(file, out)
 
 
-def export_apes(
+def export_cell(
     config: Annotated[Path, typer.Argument(help="the config whose results are written")],
     dataset: Annotated[str, typer.Option(help="name of a dataset")],
     out: Annotated[Path, typer.Option(help="the file to write")],

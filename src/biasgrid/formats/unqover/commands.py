@@ -10,7 +10,7 @@ import typer
 from biasgrid.formats.unqover import GroupBy
 
 
-def import_unqover_file(
+def import_file(
     file: Annotated[Path, typer.Argument(help="a source.json or an output.json")],
     out: Annotated[Path, typer.Option(help="folder for instances.parquet and, with answers, predictions.parquet")],
 ) -> list[str]:
@@ -20,7 +20,7 @@ def import_unqover_file(
     return [f"{table} written." for table in import_unqover(file, out)]
 
 
-def export_unqover(
+def export_cell(
     config: Annotated[Path, typer.Argument(help="the config whose results are written")],
     dataset: Annotated[str, typer.Option(help="name of a dataset")],
     out: Annotated[Path, typer.Option(help="the file to write")],

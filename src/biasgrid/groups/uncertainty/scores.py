@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray
-from biasgrid.groups.combinations import ALL_CASES, EACH_CASE
 from biasgrid.groups.comparisons import by_group, compare_units, distances_of, group_scores
 from biasgrid.groups.distances import measure_of_distance
 from biasgrid.groups.failure_rate import case_differences
-from biasgrid.groups.records import Records, Units, units_of
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records, Units, units_of
 from biasgrid.groups.scores import SCORES, ScoredRecords
 from biasgrid.groups.tables import RequestedComparison, shared_columns
 from biasgrid.stats.estimate import jackknife, jackknife_of_means, leave_one_out

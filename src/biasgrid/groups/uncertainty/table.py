@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.groups.combinations import ALL_CASES, EACH_CASE, MAIN_SCORES
-from biasgrid.groups.records import Records
+from biasgrid.groups.combinations import MAIN_SCORES
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records
 from biasgrid.groups.scores import ScoredRecords, score_records
 from biasgrid.groups.tables import CURVE, RequestedComparison, requested_comparisons
 from biasgrid.groups.uncertainty.differences import difference_rows
