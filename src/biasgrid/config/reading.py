@@ -16,7 +16,6 @@ from biasgrid.config.checks import measure_faults, model_faults, reference_fault
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
-from biasgrid.stats.clusters import clusters_from_texts
 
 
 def read_document(path: str | Path) -> Document:
@@ -152,6 +151,8 @@ def clusters_of_variant(
         dataset: the dataset's name.
         variant: the variant's name.
     """
+    from biasgrid.stats.clusters import clusters_from_texts
+
     content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
     texts = config.family(dataset).cluster_texts(content) if content is not None else []
     return clusters_from_texts(texts, config.datasets[dataset].template_clusters)

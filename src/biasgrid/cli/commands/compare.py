@@ -10,7 +10,6 @@ import typer
 
 from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import console, report_errors
-from biasgrid.stats.compare.sentences import three_digits
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,6 +107,7 @@ def comparison_table(
 ) -> RenderableType:
     """Draws rows of `COMPARISONS` as a table: of whole cells by measure, of parts by keys."""
     from biasgrid.cli.tables import fit_to_width, terminal_table
+    from biasgrid.stats.compare.sentences import three_digits
 
     names = keys or ["measure", *(["bias_type"] if any(row["bias_type"] for row in rows) else [])]
     sides = [
@@ -129,11 +129,15 @@ def row_label(row: Mapping[str, Any], name: str) -> str:
 
 def number_with_mark(row: Mapping[str, Any], side: str) -> str:
     """Returns the number of a model with its mark, if it has one."""
+    from biasgrid.stats.compare.sentences import three_digits
+
     return " ".join(filter(None, (three_digits(row[f"{side}value"]), row[f"{side}mark"])))
 
 
 def interval_text(row: Mapping[str, Any]) -> str:
     """Returns an interval in words: for a number that was picked because it is significant, the wider one."""
+    from biasgrid.stats.compare.sentences import three_digits
+
     chosen = "" if row["selected_low"] is None else "selected_"
     low, high = row[f"{chosen}low"], row[f"{chosen}high"]
     return "-" if low is None else f"{three_digits(low)}..{three_digits(high)}"

@@ -10,7 +10,6 @@ import typer
 
 from biasgrid.base.faults import UserError
 from biasgrid.cli.output import console, print_text, report_errors
-from biasgrid.stats.compare.sentences import measure_named, three_digits
 
 if TYPE_CHECKING:
     from biasgrid.stats.compare.references import ReferenceNumbers, Stored, StoredFigure
@@ -102,6 +101,8 @@ def print_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_t
 
 def reference_lines(pairs: Iterable[ReferenceNumbers]) -> Iterator[str]:
     """Yields our numbers, each with those of references below it."""
+    from biasgrid.stats.compare.sentences import measure_named
+
     last = None
     for pair in pairs:
         if pair.ours is not last:
@@ -113,5 +114,7 @@ def reference_lines(pairs: Iterable[ReferenceNumbers]) -> Iterator[str]:
 
 def reference_number(figure: StoredFigure) -> str:
     """Returns a number with its mark and interval."""
+    from biasgrid.stats.compare.sentences import three_digits
+
     interval = None if figure.low is None else f"({three_digits(figure.low)} to {three_digits(figure.high)})"
     return " ".join(filter(None, (three_digits(figure.value), figure.mark, interval)))

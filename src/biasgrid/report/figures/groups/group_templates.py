@@ -99,8 +99,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(fill=colour_bar())
         + labs(
             title=heading,
-            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score_of_measures(measures)]} within a case; the template "
-            "with the largest mean is at the top" + omitted_text(order, shown, "templates"),
+            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score_of_measures(measures)]} within a case; "
+            "the template with the largest mean is at the top" + omitted_text(order, shown, "templates"),
             x="model",
             y="template, with its number",
             fill="distance",
