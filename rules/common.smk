@@ -17,7 +17,7 @@ from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.interruption import end_jobs_at_sigterm
 from biasgrid.inference.models.prerequisites import keep_capabilities
-from biasgrid.runs.upgrade import upgrade_notice
+from biasgrid.runs.checks import upgrade_notice
 from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.base.addresses import report_proxies
@@ -27,7 +27,7 @@ from biasgrid.inference.models.registry import modules_of_entry
 from biasgrid.base.references import stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
-from biasgrid.runs.layout import remember_configs
+from biasgrid.runs.checks import remember_configs
 from biasgrid.base.addresses import address_digest, public_address
 
 # Of several files the later ones add to the earlier ones. Given on the command line as well: settings of single keys,
@@ -261,7 +261,7 @@ onstart:
         print(notice, file=sys.stderr)
     layout.failed_manifest.unlink(missing_ok=True)
     keep_capabilities(layout.capabilities().parent, layout.kept_capabilities().parent)
-    keep_earlier_models(layout.trained().parent, layout.kept_trained().parent, CHECKPOINT)
+    keep_earlier_models(layout.trained_model().parent, layout.kept_trained().parent, CHECKPOINT)
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))

@@ -11,7 +11,7 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.families import FAMILIES
 from biasgrid.inference.models.registry import BACK_ENDS, modules_of_entry
 from biasgrid.jobs import code_digest as digests
-from biasgrid.report.figures import figures
+from biasgrid.report.figures.registry import figures
 
 SCRIPTS = ROOT / "workflow" / "scripts"
 STAGES = {"expand": "expand", "measure": "measure", "synthetic": "synthetic"}

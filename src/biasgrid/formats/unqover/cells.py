@@ -82,7 +82,7 @@ class Cells(TablesOfCells):
         """Reads the instances that a model answers, and its predictions."""
         if model in self.config.models:
             self.refuse_generative(f"models.{model}", self.config.models[model].variant or "")
-        tables = self.answered(model)
+        tables = self.instances_and_predictions(model)
         return Answered(*tables, scoring=self.scoring(self.layout.predictions_of_cell(self.dataset, model)))
 
     def refuse_generative(self, key: str, variant: str) -> None:
