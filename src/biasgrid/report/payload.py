@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.references import exists, load, stage
-from biasgrid.families.shown import CellTables, examples_of, scaled
+from biasgrid.families.payload import CellTables, example_payloads, in_ten_thousandths
 from biasgrid.report.content import headlines
 from biasgrid.report.findings import STRONGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
@@ -145,14 +145,14 @@ def overview_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
 
 def of_row(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Returns some fields of a row, and its numbers as the page has them."""
-    return {name: row[name] for name in names} | {name: scaled(row[name]) for name in PAYLOAD_NUMBERS}
+    return {name: row[name] for name in names} | {name: in_ten_thousandths(row[name]) for name in PAYLOAD_NUMBERS}
 
 
 def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns how two models differ on a dataset, as far as rule compare keeps it."""
     names = ("measure", "options", *COMPARED_PART_COLUMNS, "clusters", "paired", "mark", "other_mark", "reason")
     return [
-        {name: row[name] for name in names} | {name: scaled(row[name]) for name in COMPARED_COLUMNS}
+        {name: row[name] for name in names} | {name: in_ten_thousandths(row[name]) for name in COMPARED_COLUMNS}
         for row in comparisons.to_dicts()
     ]
 
@@ -161,7 +161,7 @@ def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns in which order the models of a dataset stand, with the intervals of their ranks."""
     ordered = ranks.sort("measure", "options", "bias_type", "set", "rank", maintain_order=True)
     return [
-        {name: row[name] for name in RANKED_COLUMNS} | {"value": scaled(row["value"])} for row in ordered.to_dicts()
+        {name: row[name] for name in RANKED_COLUMNS} | {"value": in_ten_thousandths(row["value"])} for row in ordered.to_dicts()
     ]
 
 
@@ -197,7 +197,7 @@ def cell_block(
 def evidence_by_weight(cell: CellTables, family: ModuleType | None, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the sentences that a cell may carry, those that matter most first."""
     make = getattr(family, "evidence", None)
-    examples: list[dict[str, Any]] = make(cell, shared) if make else examples_of(cell.examples)
+    examples: list[dict[str, Any]] = make(cell, shared) if make else example_payloads(cell.examples)
     return examples
 
 
