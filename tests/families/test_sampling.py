@@ -197,7 +197,7 @@ def expanded(config: Config, dataset: str) -> pl.DataFrame:
     family = config.reference_of_family(dataset)
     lists = load_word_lists(config)[key]
     instances = whole(load(stage(family, "expand")).expand(lists))
-    assert load(stage(family, "reading")).asked(lists).instances == len(instances)
+    assert load(stage(family, "reading")).planned_instances(lists).instances == len(instances)
     return instances
 
 

@@ -21,7 +21,7 @@ PACKAGE_FOLDER = Path(__file__).parents[1]
 WITHOUT_NUMBERS = {
     "inference.checkpoints.hub",
     "config.reading",
-    "config.references",
+    "config.checks",
     "config.registry",
     "families.family",
     "base.faults",
@@ -31,13 +31,11 @@ WITHOUT_NUMBERS = {
     "jobs.lock",
     "jobs.logs",
     "jobs.progress",
-    "jobs.resubmission",
     "jobs.start",
     "jobs.fork_server",
-    "jobs.watchdog",
     "inference.models.registry",
     "base.references",
-    "base.section",
+    "base.sections",
     "base.messages",
 }
 """Modules that check and word what users write, choose where work is done and by whom, or fetch and write what they

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.references import exists, load, stage
-from biasgrid.families.shown import CellTables, examples_of, scaled
+from biasgrid.families.payload import CellTables, examples_of, scaled
 from biasgrid.report.content import headlines
 from biasgrid.report.findings import STRONGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables

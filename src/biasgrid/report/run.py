@@ -50,7 +50,7 @@ class ReportDataset:
         instances: how many instances each of its variants has.
         dropped: the subjects that each variant leaves out, because they are not one token.
         imported: how many instances the dump of each imported model holds.
-        answered: of generative models, the counts of their answers from `tables.answered.how_answered`.
+        answered: of generative models, the counts of their answers from `tables.summary.answer_counts`.
         family: the name of its family, whose view the page has.
         reference: the reference of its family, whose module `payload` makes what the view shows.
         sensitive: whether its texts are hidden until asked for.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.references import load, stage
-from biasgrid.families.family import PlannedInstances, Lists, OneToken
+from biasgrid.families.family import Lists, OneToken, PlannedInstances
 from biasgrid.inference.checkpoints.checkpoint import folder_of, read_record
 from biasgrid.inference.checkpoints.cost import load_backend
 from biasgrid.inference.models.masked.one_token import fill_mask_place
@@ -164,11 +164,11 @@ def count_instances(
 def instances_to_ask(family: str, lists: Lists, one_token: OneToken | None) -> PlannedInstances:
     """Returns the instances that lists make: from their family's own count or, without one, by expanding them."""
     reading = load(stage(family, "reading"))
-    if not hasattr(reading, "asked"):
+    if not hasattr(reading, "planned_instances"):
         import polars as pl
 
         return InstancesToAsk(pl.concat(load(stage(family, "expand")).expand(lists).parts))
-    counted: PlannedInstances = reading.asked(lists, one_token)
+    counted: PlannedInstances = reading.planned_instances(lists, one_token)
     return counted
 
 

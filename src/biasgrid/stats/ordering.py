@@ -31,7 +31,7 @@ def seriate(values: FloatArray) -> tuple[list[int], list[int]]:
 
 
 UNCERTAINTY_COLUMNS = ("low", "high", "selected_low", "selected_high", "p", "q", "null_mean", "clusters")
-"""What is known of how sure a measure is, in measures from `tables.certainty.with_certainty`."""
+"""What is known of how sure a measure is, in measures from `tables.uncertainty.with_uncertainty`."""
 
 
 def select_rows(

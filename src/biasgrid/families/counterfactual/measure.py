@@ -97,12 +97,12 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
 
     Args:
         observations: rows of `OBSERVATIONS`.
-        options: `task`, the models' task; `measures` and `failure_threshold`, see `groups.measure.measure_groups`; of
+        options: `task`, the models' task; `measures` and `failure_threshold`, see `groups.tables.measure_groups`; of
             classifiers `labels`, the names of the classes; of masked language models `top_k`, how many most probable
             words count as right.
 
     Returns:
-        Columns of the schema `MEASURES`, see `groups.measure.measure_groups`.
+        Columns of the schema `MEASURES`, see `groups.tables.measure_groups`.
     """
     swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
     records = records_of_cases(observations, options)

@@ -70,6 +70,6 @@ def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: lis
     return list(dict.fromkeys(texts))
 
 
-def case_requests(pack: CasePack, one_token: OneToken | None = None) -> Cases:
+def planned_instances(pack: CasePack, one_token: OneToken | None = None) -> Cases:
     """Returns what a pack asks, whatever is one token."""
     return Cases(pack)

@@ -49,7 +49,7 @@ SERVER = RegistryEntry(
     f"{MODELS_PACKAGE}.servers.back_end:Server",
     ("choice", "text"),
     section=GENERATIVE_SECTION,
-    look=f"{MODELS_PACKAGE}.servers.capabilities:look",
+    look=f"{MODELS_PACKAGE}.servers.capabilities:find_capabilities",
 )
 BACK_ENDS = {
     ("fill-mask", "weights"): RegistryEntry(f"{MODELS_PACKAGE}.masked.back_end:FillMask", ("choice",), joined=True),
@@ -81,10 +81,10 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE_SECTION
     ),
     ("text-generation", "answers"): RegistryEntry(
-        f"{MODELS_PACKAGE}.precomputed:GivenAnswers",
+        f"{MODELS_PACKAGE}.precomputed:PrecomputedAnswers",
         ("text",),
         section=GENERATIVE_SECTION,
-        check=f"{MODELS_PACKAGE}.precomputed:answer_faults",
+        check=f"{MODELS_PACKAGE}.precomputed:precomputed_answer_faults",
     ),
 }
 """By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither; or the name
