@@ -33,10 +33,10 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.responses import sentiment_of
 from biasgrid.families.rewriting.files.groups import read_group_words
+from biasgrid.families.rewriting.formulas.similarity import SIMILARITIES, cosine_similarity
 from biasgrid.families.rewriting.formulas.tokens import sentences
 from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
-from biasgrid.families.rewriting.similarity.measures import SIMILARITIES, cosine_of
 from biasgrid.inference.models.scorers.text_vectors import EncoderChoices, TextVectors
 
 PROMPTS, TIMED, GROUPS, WORDS = 1000, 40, 4, 85
@@ -126,9 +126,9 @@ def encode_once(back_end: Any, texts: Sequence[str], pairs: IntArray) -> FloatAr
     """Encodes each text once, in batches of one length, and compares pairs."""
     numbers = pl.int_range(len(texts), dtype=pl.UInt32, eager=True).alias("instance")
     asked = pl.DataFrame({"text": texts}).with_columns(numbers, key=numbers.cast(pl.UInt64))
-    return cosine_of(run_engine(back_end, asked, replace(SETTINGS, token_budget="auto")).with_columns(asked["text"]))(
-        texts, pairs
-    )
+    return cosine_similarity(
+        run_engine(back_end, asked, replace(SETTINGS, token_budget="auto")).with_columns(asked["text"])
+    )(texts, pairs)
 
 
 @torch.inference_mode()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.families.rewriting.formulas.extremes import harm_extremes
-from biasgrid.families.rewriting.formulas.ranked import jaccard, listed_names, prag, serp, spread
+from biasgrid.families.rewriting.formulas.similarity import jaccard, listed_names, prag, serp, spread
 from biasgrid.families.rewriting.formulas.words import (
     bare_word,
     co_occurrence_bias,

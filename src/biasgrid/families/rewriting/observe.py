@@ -12,11 +12,16 @@ import polars as pl
 from biasgrid.base.faults import InputError
 from biasgrid.families.responses import REFUSAL_STATUSES, is_refusal, plain_apostrophes, sentiment_of
 from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
+from biasgrid.families.rewriting.formulas.similarity import (
+    LIST_SIMILARITIES,
+    SIMILARITIES,
+    Similarity,
+    cosine_similarity,
+)
 from biasgrid.families.rewriting.keys import KEYS
 from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter
 from biasgrid.families.rewriting.section import NEUTRAL, VADER
-from biasgrid.families.rewriting.similarity.measures import OF_LISTS, SIMILARITIES, Compare, cosine_of
 from biasgrid.tables.schema import NeverNaN, column, table
 
 NEUTRAL_GROUP = "refused"
@@ -111,7 +116,7 @@ def observe(
         *answer_similarities(with_neutral(told, groups, options), groups.names, SIMILARITIES),
     ]
     if options["lists"]:
-        rows += answer_similarities(told, (*groups.names, NEUTRAL), OF_LISTS)
+        rows += answer_similarities(told, (*groups.names, NEUTRAL), LIST_SIMILARITIES)
     if scorer_predictions:
         rows.append(truncation_shares(told, scorer_predictions))
     if options["embeddings"]:
@@ -119,7 +124,7 @@ def observe(
         # Nobody was asked about answers of white space alone.
         is_read = pl.col("text").is_in(vectors["text"].implode())
         rows += answer_similarities(
-            told.with_columns(text=pl.when(is_read).then("text")), groups.names, {"cosine": cosine_of(vectors)}
+            told.with_columns(text=pl.when(is_read).then("text")), groups.names, {"cosine": cosine_similarity(vectors)}
         )
     types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
     return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
@@ -177,7 +182,7 @@ def with_neutral(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str
 
 
 def answer_similarities(
-    answers: pl.DataFrame, groups: tuple[str, ...], similarities: Mapping[str, Compare]
+    answers: pl.DataFrame, groups: tuple[str, ...], similarities: Mapping[str, Similarity]
 ) -> Iterator[pl.DataFrame]:
     """Yields how like answers are.
 

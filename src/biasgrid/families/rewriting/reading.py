@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
-from biasgrid.families.rewriting.files.layouts import LAYOUTS, PROMPT_PLACE, LayoutName, read_layout
-from biasgrid.families.rewriting.files.prompts import read_prompts
+from biasgrid.families.rewriting.files.prompts import LAYOUTS, PROMPT_PLACE, LayoutName, read_layout, read_prompts
 from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
 from biasgrid.families.rewriting.section import NEUTRAL

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from biasgrid.base.sections import Name
 from biasgrid.families.family import DatasetSection
-from biasgrid.families.rewriting.files.layouts import LayoutName
+from biasgrid.families.rewriting.files.prompts import LayoutName
 
 VADER = {"vader-negative": "neg", "vader-positive": "pos"}
 """Scorers that need no model, and what VADER calls their number."""

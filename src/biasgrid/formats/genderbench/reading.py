@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.base.files import whole_file
 from biasgrid.families.expansion import expand_rows
-from biasgrid.families.probe.evaluators.table import ANSWER
+from biasgrid.families.probe.evaluators import ANSWER
 from biasgrid.families.probe.files.log import Attempt, LoggedItem, LoggedNumber, State, read_log
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.observe import OBSERVATIONS, with_outcomes

@@ -24,8 +24,14 @@ from biasgrid.families.probe.files.metrics import (
     WordShare,
 )
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, PROMPTS_KEY
-from biasgrid.families.probe.files.texts import fill_text, needed_placeholders, placeholders, stray_brace
+from biasgrid.families.probe.files.section import (
+    OPTIONS_PLACEHOLDER,
+    PROMPTS_KEY,
+    fill_keys,
+    has_stray_brace,
+    needed_placeholders,
+    placeholders,
+)
 
 FaultAt = Callable[[NodePlace, str, str], Fault]
 """Makes a fault of a place in the probe's file, a problem, and what was expected."""
@@ -48,7 +54,7 @@ def option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
             for option, text in options.items():
                 if any(key not in keys for key in placeholders(text)):
                     continue
-                written = fill_text(text, keys)
+                written = fill_keys(text, keys)
                 other = first.setdefault(normal_form(written.strip()), option)
                 if other != option and (other, option) not in told:
                     told.add((other, option))
@@ -171,7 +177,7 @@ class Checks:
         """Yields braces that are no placeholders, placeholders of no key, and items without a key that is needed."""
         present = {key for keys in self.probe.keys for key in keys}
         for place, text in self.texts():
-            if stray_brace(text):
+            if has_stray_brace(text):
                 yield self.fault(place, f"{value_text(text)} has a brace outside a placeholder", ROUND)
             for key in placeholders(text):
                 if key not in present and (key, place) != (OPTIONS_PLACEHOLDER, ("question",)):

@@ -24,20 +24,22 @@ from biasgrid.families.probe.files.metrics import (
     OnCovariate,
     WordShare,
 )
-from biasgrid.families.probe.metrics.lines import pearson, slope, sums_of_lines
-from biasgrid.families.probe.metrics.parts import (
+from biasgrid.families.probe.metrics.sums import (
     MeanOfPart,
     high_less_low,
+    key_column,
+    key_column_name,
     means_of_parts,
     means_of_sums,
-    name_of_key,
     needed_keys,
-    of_key,
-    only,
     part_of,
+    pearson,
+    rows_where,
+    slope,
     smoothed_share,
     stack_sums,
-    with_keys,
+    sums_of_lines,
+    with_key_columns,
 )
 
 Finish = Callable[[FloatArray], FloatArray]
@@ -102,13 +104,13 @@ class Observed:
         """
         items = observations.select(pl.col("item").unique().sort()).with_row_index("place")
         keys = needed_keys(metrics)
-        told = with_keys(observations.cast({pl.Categorical: pl.String}), keys)
+        told = with_key_columns(observations.cast({pl.Categorical: pl.String}), keys)
         rows = told.filter(~pl.col("undetected")).join(items, on="item", maintain_order="left")
-        return cls(rows, len(items), told.select(map(name_of_key, (GROUP_KEY, *keys))).unique())
+        return cls(rows, len(items), told.select(map(key_column_name, (GROUP_KEY, *keys))).unique())
 
     def only(self, metric: OfObservations) -> Observed:
         """Returns the observations of which a metric is."""
-        return replace(self, rows=only(self.rows, metric.where), asked=only(self.asked, metric.where))
+        return replace(self, rows=rows_where(self.rows, metric.where), asked=rows_where(self.asked, metric.where))
 
     def part(self, metric: Metric, chosen: pl.Expr | None = None) -> MeanOfPart:
         """Returns the mean that a metric takes of some observations."""
@@ -116,11 +118,11 @@ class Observed:
 
     def values(self, key: str) -> list[str]:
         """Returns the values that prompts have in a key."""
-        return sorted(self.asked[name_of_key(key)].drop_nulls().unique())
+        return sorted(self.asked[key_column_name(key)].drop_nulls().unique())
 
     def covariate(self, key: str) -> FloatArray:
         """Returns the number that each item has in a key, shape (items,); NaN where nothing was detected."""
-        numbers = self.rows.unique("place").select("place", value=of_key(key).cast(pl.Float64))
+        numbers = self.rows.unique("place").select("place", value=key_column(key).cast(pl.Float64))
         values = np.full(self.items, np.nan)
         values[numbers["place"].to_numpy()] = numbers["value"].to_numpy()
         return values
@@ -159,14 +161,14 @@ def numbers_of(name: str, metric: OfObservations, cell: Observed) -> Iterator[Su
         finish = first_sum if isinstance(metric, CountOfLabel) else means_of_sums
         yield SumsOfItems(name, None, part.sums, finish, part.count)
         for group in () if GROUP_KEY in metric.where else observed.values(GROUP_KEY):
-            part = observed.part(metric, of_key(GROUP_KEY) == group)
+            part = observed.part(metric, key_column(GROUP_KEY) == group)
             yield SumsOfItems(name, group, part.sums, finish, part.count)
 
 
 def compare_groups_of_items(name: str, metric: Between, observed: Observed) -> Iterator[SumsOfItems]:
     """Yields the difference or ratio of groups, and what is compared of each."""
     groups = metric.groups or observed.values(metric.by)
-    parts = [observed.part(metric, of_key(metric.by) == group) for group in groups]
+    parts = [observed.part(metric, key_column(metric.by) == group) for group in groups]
     signed = metric.groups is not None and len(metric.groups) == 2
     finish = partial(compare_means, ratio=metric.kind == "ratio", signed=signed)
     is_ratio = metric.kind == "ratio" and not signed
@@ -198,7 +200,7 @@ def first_less_second(
         part = observed.part(metric)
         yield SumsOfItems(name, None, sums_of(part), finish, part.count)
         return
-    parts = [observed.part(metric, of_key(GROUP_KEY) == group) for group in metric.groups]
+    parts = [observed.part(metric, key_column(GROUP_KEY) == group) for group in metric.groups]
     one, other = map(sums_of, parts)
     width = one.shape[1]
 
@@ -215,7 +217,7 @@ def of_categories(name: str, metric: OfCategories, observed: Observed) -> Iterat
     if metric.by is None:
         parts = [observed.part(metric)]
     else:
-        parts = [observed.part(metric, of_key(metric.by) == category) for category in (*metric.high, *metric.low)]
+        parts = [observed.part(metric, key_column(metric.by) == category) for category in (*metric.high, *metric.low)]
     signed = partial(high_less_low, high=len(metric.high) or 1, times=metric.times, plus=metric.plus)
     count, sums = sum(part.count for part in parts), stack_sums(parts)
     if metric.absolute:

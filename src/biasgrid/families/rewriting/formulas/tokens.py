@@ -56,13 +56,13 @@ def tokenize_words(text: str) -> list[str]:
         if last is None:
             continue
         for part in SPACED_PART.findall(sentence, 0, last.start()):
-            found += split_part(part)
+            found += split_inner_word(part)
         found += at_end(last[0])
     return found
 
 
 @lru_cache(maxsize=2**16)
-def split_part(part: str) -> tuple[str, ...]:
+def split_inner_word(part: str) -> tuple[str, ...]:
     """Splits what stands between white space, but not last in a sentence."""
     return tuple(tokenizer().tokenize(part + NEXT)[:-1])
 

@@ -33,7 +33,7 @@ def needed_keys(metrics: Iterable[Metric]) -> list[str]:
     return sorted({*filter(None, named), *(key for metric in some for key in metric.where)} - {GROUP_KEY})
 
 
-def with_keys(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def with_key_columns(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Adds for each of some keys the column `of_key` with what the prompts have there, as text.
 
     Args:
@@ -43,23 +43,23 @@ def with_keys(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     told = rows.select(pl.col("keys").unique())
     read = [json.loads(each) for each in told["keys"]]
     texts = {key: [None if one.get(key) is None else str(one[key]) for one in read] for key in keys}
-    columns = [pl.Series(name_of_key(key), values, dtype=pl.String) for key, values in texts.items()]
+    columns = [pl.Series(key_column_name(key), values, dtype=pl.String) for key, values in texts.items()]
     return rows.join(told.with_columns(columns), on="keys", how="left", maintain_order="left") if keys else rows
 
 
-def name_of_key(key: str) -> str:
+def key_column_name(key: str) -> str:
     """Names the column of a key."""
     return key if key == GROUP_KEY else f"key {key}"
 
 
-def of_key(key: str) -> pl.Expr:
+def key_column(key: str) -> pl.Expr:
     """Returns what prompts have in a key; see `with_keys`."""
-    return pl.col(name_of_key(key))
+    return pl.col(key_column_name(key))
 
 
-def only(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
+def rows_where(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
     """Returns the rows whose prompts have some values in their keys; see `with_keys`."""
-    return rows.filter(*(of_key(key) == value for key, value in where.items()))
+    return rows.filter(*(key_column(key) == value for key, value in where.items()))
 
 
 def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.Expr | None = None) -> MeanOfPart:
@@ -166,3 +166,67 @@ def mean_of_known(values: FloatArray) -> FloatArray:
 def stack_sums(parts: Sequence[MeanOfPart]) -> FloatArray:
     """Returns the sums of parts, shape (items, 2 * parts)."""
     return np.concatenate([part.sums for part in parts], axis=1)
+
+
+LEAST_SPREAD = 1e-12
+"""Below this a sum of squares is that of equal numbers."""
+
+
+def sums_of_lines(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    """Returns what lines are made of.
+
+    Args:
+        x: shape (items,), the covariate.
+        y: shape (items,), the rate.
+        weight: shape (items,), 0 where there is no rate.
+
+    Returns:
+        Shape (items, 6): weight, x, y and their products, of weight 0 all 0.
+    """
+    columns = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1) * weight[:, None]
+    found: FloatArray = np.where(weight[:, None] > 0, columns, 0)
+    return found
+
+
+def pearson(sums: FloatArray) -> FloatArray:
+    """Returns Pearson's correlation.
+
+    Args:
+        sums: shape (..., 6), of `sums_of_lines` added up.
+
+    Returns:
+        Shape (...), NaN where one of both does not vary.
+    """
+    n, x, y, xx, xy, yy = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = (xx - x * x / n) * (yy - y * y / n)
+        found: FloatArray = np.where(spread > LEAST_SPREAD, (xy - x * y / n) / np.sqrt(spread), np.nan)
+    return found
+
+
+def slope(sums: FloatArray, bounded: bool) -> FloatArray:
+    """Returns the slope of the line of least squares.
+
+    Args:
+        sums: shape (..., 6), of `sums_of_lines` added up.
+        bounded: whether the slope must lie in -1..1, and the line at 0 in 0..1.
+
+    Returns:
+        Shape (...), NaN where the covariate does not vary.
+    """
+    n, x, y, xx, xy, _ = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        varies = xx - x * x / n > LEAST_SPREAD
+        free = (xy - x * y / n) / (xx - x * x / n)
+        start = (y - free * x) / n
+        found: FloatArray = np.where(varies, free, np.nan)
+        if not bounded:
+            return found
+        inside = (np.abs(free) <= 1) & (start >= 0) & (start <= 1)
+        edges = [(np.clip((xy - c * x) / xx, -1, 1), np.full_like(n, c)) for c in (0, 1)]
+        edges += [(np.full_like(n, b), np.clip((y - b * x) / n, 0, 1)) for b in (-1, 1)]
+        errors = np.stack([b * b * xx + 2 * b * c * x + c * c * n - 2 * b * xy - 2 * c * y for b, c in edges])
+        # The error is convex: where its least is outside of the bounds, the least within lies on an edge of them.
+        best = np.take_along_axis(np.stack([b for b, _ in edges]), errors.argmin(axis=0)[None], axis=0)[0]
+    bound: FloatArray = np.where(inside | ~varies, found, best)
+    return bound
