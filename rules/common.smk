@@ -21,7 +21,7 @@ from biasgrid.runs.checks import upgrade_notice
 from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.base.addresses import report_proxies
-from biasgrid.jobs.interruption import tries
+from biasgrid.jobs.interruption import resource_factor
 from biasgrid.jobs.fork_server import start_fork_server, forget_fork_server
 from biasgrid.inference.models.registry import modules_of_entry
 from biasgrid.base.references import stage
@@ -241,7 +241,7 @@ def tries_of_job(short_of, wildcards, attempt):
     folder = getattr(workflow.executor_settings, "logdir", None)
     # Within a job, where Snakemake runs once more, nothing is submitted, and there is no such folder.
     logs = Path(folder).glob(f"rule_*/{'_'.join(wildcards)}/*.log") if folder else []
-    return tries(short_of, logs, attempt)
+    return resource_factor(short_of, logs, attempt)
 
 
 # Expressions in a profile know only what Python itself knows.

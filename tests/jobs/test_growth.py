@@ -28,7 +28,7 @@ EVERY_FAMILY = [
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the package, to be added to."""
     copy = shutil.copytree(digests.PACKAGE_FOLDER, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(digests, "PACKAGE", Path(copy))
+    monkeypatch.setattr(digests, "PACKAGE_FOLDER", Path(copy))
     yield Path(copy)
     digests.read_code.cache_clear()
 

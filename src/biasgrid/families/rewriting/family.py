@@ -34,7 +34,7 @@ class Rewriting(Family):
     instance_bytes = 60.0
     own_measures: ClassVar = {**MEASURES, **{name: each for some in FURTHER.values() for name, each in some.items()}}
     flags = FLAGS
-    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair_words:import_words")}
+    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair:import_words")}
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

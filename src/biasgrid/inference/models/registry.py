@@ -42,7 +42,7 @@ class RegistryEntry(NamedTuple):
 
 
 MODELS_PACKAGE = __name__.rpartition(".")[0]
-IMPORT_DUMP, READ_DUMP = "biasgrid.formats.unqover.dumps:import_dump", "biasgrid.formats.unqover.dumps:read_dump"
+IMPORT_DUMP, READ_DUMP = "biasgrid.formats.unqover.reading:import_dump", "biasgrid.formats.unqover.reading:read_dump"
 CLASSIFIER = f"{MODELS_PACKAGE}.scorers.section:Classifier"
 GENERATIVE_SECTION = f"{MODELS_PACKAGE}.generation.sources:GenerativeModel"
 SERVER = RegistryEntry(
