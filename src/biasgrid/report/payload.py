@@ -161,7 +161,8 @@ def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns in which order the models of a dataset stand, with the intervals of their ranks."""
     ordered = ranks.sort("measure", "options", "bias_type", "set", "rank", maintain_order=True)
     return [
-        {name: row[name] for name in RANKED_COLUMNS} | {"value": in_ten_thousandths(row["value"])} for row in ordered.to_dicts()
+        {name: row[name] for name in RANKED_COLUMNS} | {"value": in_ten_thousandths(row["value"])}
+        for row in ordered.to_dicts()
     ]
 
 

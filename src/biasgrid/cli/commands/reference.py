@@ -12,7 +12,7 @@ from biasgrid.base.faults import UserError
 from biasgrid.cli.output import console, print_text, report_errors
 
 if TYPE_CHECKING:
-    from biasgrid.stats.compare.references import ReferenceNumbers, Stored, StoredFigure
+    from biasgrid.stats.compare.references import ReferenceNumbers, StoredFigure, StoredReferences
 
 OWN_REFERENCES = Path("references")
 """The default folder of one's own references."""
@@ -63,12 +63,12 @@ def compare_with_references(
         print_beside(results, folder, label or [], all_of_them=True)
 
 
-def references_of(folder: Path) -> dict[str, Stored]:
+def references_of(folder: Path) -> dict[str, StoredReferences]:
     """Reads the references that come with biasgrid, and those in a folder."""
     from biasgrid.runs.workflow import workflow_folder
-    from biasgrid.stats.compare.references import read_folders
+    from biasgrid.stats.compare.references import read_reference_folders
 
-    return read_folders([workflow_folder() / "reference", folder])
+    return read_reference_folders([workflow_folder() / "reference", folder])
 
 
 def print_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_them: bool) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import explain_refusal
-from biasgrid.base.text import readable
+from biasgrid.base.text import explain_unreadable
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.reading import read_subjects
 from biasgrid.formats.unqover.entries import (
@@ -31,13 +31,12 @@ from biasgrid.formats.unqover.entries import (
 )
 from biasgrid.formats.unqover.order import ITEM, number_rows
 from biasgrid.formats.unqover.stream import Member, members
-from biasgrid.tables import answers
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import instances_schema
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
+from biasgrid.tables.schema import answer_schema
 
 BATCH = 8192
 ENTRY_COLUMNS = {
@@ -253,7 +252,7 @@ def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> 
 def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Returns the predictions of an answer kind; what a dump does not tell, such as the tokens of subjects, is null."""
     numbers = {"probabilities": "start", "starts": "start", "ends": "end"}
-    schema = answers.schema_of(kind).columns
+    schema = answer_schema(kind).columns
     known = {name: pl.concat_list(f"{numbers[name]}{which}" for which in (1, 2)) for name in schema if name in numbers}
     kept = {name: pl.col(name) for name in schema if name in questions.columns}
     nothing = {name: pl.lit(None, column.dtype.type) for name, column in schema.items()}
@@ -273,7 +272,7 @@ def import_unqover(path: Path, folder: Path) -> list[Path]:
         InputError: see `read_unqover`.
     """
     imported = read_unqover(path)
-    facts = provenance(dump={"file": path.name, "url": None, "sha256": file_digest(path)})
+    facts = table_provenance(dump={"file": path.name, "url": None, "sha256": file_digest(path)})
     if imported.predictions is not None:
         facts["scoring"] = "unqover"
     return write_imported(imported, folder, facts)
@@ -360,7 +359,7 @@ def file_digest(path: Path) -> str:
     Raises:
         InputError: it cannot be read.
     """
-    with readable(path, "a file of UnQover"), path.open("rb") as file:
+    with explain_unreadable(path, "a file of UnQover"), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -369,7 +368,7 @@ def write_imported(imported: Imported, folder: Path, provenance: Mapping[str, An
     instances = imported.instances
     tables = [(folder / "instances.parquet", instances, schema_of_instances(KEYS, instances.schema))]
     if imported.predictions is not None:
-        schema = schema_of("span" if "answer" in imported.predictions.columns else "choice")
+        schema = answer_schema("span" if "answer" in imported.predictions.columns else "choice")
         tables.append((folder / "predictions.parquet", imported.predictions, schema))
     with explain_refusal(folder):
         folder.mkdir(parents=True, exist_ok=True)
