@@ -83,5 +83,5 @@ def answer_schema(kind: str) -> pa.DataFrameSchema:
     Raises:
         ModuleNotFoundError: there is no such kind.
     """
-    schema: pa.DataFrameSchema = import_module(f"{__name__}.{kind}").SCHEMA
+    schema: pa.DataFrameSchema = import_module(f"biasgrid.tables.answers.{kind}").SCHEMA
     return schema
