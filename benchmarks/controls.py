@@ -25,7 +25,7 @@ from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
 from biasgrid.families.counterfactual.reading import read
 from biasgrid.families.counterfactual.records import records_of_cases
 from biasgrid.families.counterfactual.synthetic import corpus
-from biasgrid.families.synthetic import SyntheticBias, words_of
+from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.groups.uncertainty.differences import difference_rows
 from biasgrid.groups.uncertainty.matrix import scores_of_terms
 from biasgrid.stats.clusters import clusters_from_texts, clusters_of_templates
@@ -98,7 +98,9 @@ def main() -> None:
     logging.set_verbosity_error()
     packs = {name: pack_of(*groups) for name, groups in GROUPS.items()}
     _, known = pack_of("groups.json", ("gender",))
-    words = sorted({word for cluster in (known, *(each for _, each in packs.values())) for word in words_of(cluster)})
+    words = sorted(
+        {word for cluster in (known, *(each for _, each in packs.values())) for word in words_of_instances(cluster)}
+    )
     lessons = corpus(known, "text-classification", SyntheticBias("controls", "none", 0.0, 1, 1, labels=LABELS))
     table = []
     for state, count in MODELS.items():

@@ -19,7 +19,7 @@ from biasgrid.families.counterfactual.reading import read as read_pack
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
-from biasgrid.families.underspecified.word_lists import Attribute, WordLists, types_of
+from biasgrid.families.underspecified.word_lists import AttributeRow, WordLists, types_of
 from biasgrid.tables.files import write_table_in_parts
 
 SUBJECTS_IN_LOOP = 20
@@ -57,9 +57,9 @@ def columnar(repeats: int = 1) -> float:
     return seconds
 
 
-def again(attribute: Attribute, number: int) -> Attribute:
+def again(attribute: AttributeRow, number: int) -> AttributeRow:
     texts = {head: f"{text} {number}" for head, text in attribute.texts.items()}
-    return Attribute(texts, f"{attribute.name} {number}", attribute.group)
+    return AttributeRow(texts, f"{attribute.name} {number}", attribute.group)
 
 
 def loop() -> float:

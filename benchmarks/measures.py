@@ -13,7 +13,7 @@ from expansion import gender
 from stopwatch import measure, print_table, processor_seconds_of
 
 from biasgrid.families.cell import measure_cell
-from biasgrid.families.underspecified.declared import FLAGS, MEASURES
+from biasgrid.families.underspecified.declared import SWAP_GROUP_FLAGS, SWAP_GROUP_MEASURES
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
@@ -21,7 +21,7 @@ from biasgrid.tables.metric import MetricDefinitions
 
 GROUPS_IN_LOOP = 50_000
 FAMILY = "biasgrid.families.underspecified"
-DECLARED = MetricDefinitions.of({**MEASURES, **FLAGS})
+DECLARED = MetricDefinitions.of({**SWAP_GROUP_MEASURES, **SWAP_GROUP_FLAGS})
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 

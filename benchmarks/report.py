@@ -60,9 +60,11 @@ def evidence(random: Any, gamma: Any, subjects: Any) -> tuple[Any, Any]:
     """Returns three swap groups of each association that has evidence, and its means by template and partner."""
     import polars as pl
 
-    from biasgrid.families.underspecified.evidence import chosen
+    from biasgrid.families.underspecified.evidence import choose_associations
 
-    named = chosen(gamma).with_columns(pl.col("subject", "attribute").cast(pl.String), measure=pl.lit("gamma"))
+    named = choose_associations(gamma).with_columns(
+        pl.col("subject", "attribute").cast(pl.String), measure=pl.lit("gamma")
+    )
     others = subjects.rename({"subject": "other"}).with_row_index("template")
     others = others.with_columns(pl.col("template") % len(PLACES))
     of_named = named.select("subject", "attribute", "measure")
@@ -130,8 +132,8 @@ def simulated() -> tuple[Any, Any]:
     import numpy as np
     import polars as pl
 
-    from biasgrid.families.underspecified.declared import ABOUT
-    from biasgrid.families.underspecified.declared import MEASURES as DECLARED
+    from biasgrid.families.underspecified.declared import ABOUT_QUESTIONS
+    from biasgrid.families.underspecified.declared import SWAP_GROUP_MEASURES as DECLARED
     from biasgrid.report.published import PUBLISHED_SCHEMA
     from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
     from biasgrid.tables.comparison import COMPARISONS, RANKS
@@ -153,7 +155,7 @@ def simulated() -> tuple[Any, Any]:
     others |= {"synthetic": empty_table(SYNTHETIC), "published": pl.DataFrame(schema=PUBLISHED_SCHEMA)}
     family = "underspecified"
     about = partial(ReportDataset, family=family, reference=f"biasgrid.families.{family}", templates=TEMPLATES)
-    datasets = [about(name, name, (ABOUT[0],), DECLARED, {}) for name in SHAPES]
+    datasets = [about(name, name, (ABOUT_QUESTIONS[0],), DECLARED, {}) for name in SHAPES]
     models = [ReportModel(name, "QA", name, "question-answering", name, "simulated") for name in MODELS]
     run = ReportRun("Fifteen models, simulated", "config/full.yaml", {}, models, datasets)
     return run, ReportTables(summary=summary, **tables, **others)

@@ -31,12 +31,12 @@ from transformers import BertConfig, BertModel
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from biasgrid.base.arrays import FloatArray, IntArray
+from biasgrid.families.responses import sentiment_of
 from biasgrid.families.rewriting.files.groups import read_groups
 from biasgrid.families.rewriting.original import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
 from biasgrid.families.rewriting.similarity import SIMILARITIES, cosine_of
 from biasgrid.families.rewriting.tokens import sentences
-from biasgrid.families.sentiment import sentiment_of
 from biasgrid.inference.models.scorers.text_vectors import EncoderChoices, TextVectors
 
 PROMPTS, TIMED, GROUPS, WORDS = 1000, 40, 4, 85

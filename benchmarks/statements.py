@@ -17,7 +17,7 @@ import pandas as pd
 from stopwatch import measure, print_table
 
 from biasgrid.families.statement.expand import expand
-from biasgrid.families.statement.packs.pack import PackFiles
+from biasgrid.families.statement.pack import StatementFiles
 from biasgrid.families.statement.reading import read
 
 PEOPLE, JOBS = 70, 90
@@ -29,13 +29,15 @@ TEMPLATES = (
 FILL = ("#1", "#2", "#3")
 
 
-def write_files(folder: Path, as_original: bool, people: int) -> PackFiles:
+def write_files(folder: Path, as_original: bool, people: int) -> StatementFiles:
     (folder / "domains").mkdir()
     for domain, count in (("people", people), ("jobs", JOBS)):
         lines = (f"{domain} number {value},class {value % 7}\n" for value in range(count))
         (folder / "domains" / f"{domain}.txt").write_text("".join(lines))
     pd.DataFrame(TEMPLATES, columns=list(COLUMNS)).to_csv(folder / "templates.csv", index=False)
-    return PackFiles(folder / "templates.csv", folder / "domains", as_original, 1, None, None, "{statement} Yes or No?")
+    return StatementFiles(
+        folder / "templates.csv", folder / "domains", as_original, 1, None, None, "{statement} Yes or No?"
+    )
 
 
 def columnar(as_original: bool, people: int = PEOPLE) -> float:

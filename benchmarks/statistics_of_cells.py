@@ -34,15 +34,15 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
     import polars as pl
 
     from biasgrid.config import parse_config, read_config
-    from biasgrid.families.underspecified.comparisons import COMPARED, PLACE, compare_subjects
     from biasgrid.families.underspecified.expand import expand
+    from biasgrid.families.underspecified.observe import COMPARED_COLUMNS, SWAP_GROUP_KEYS, compare_subjects
     from biasgrid.families.underspecified.reading import read
     from biasgrid.stats.clusters import clusters_from_texts
 
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
     lists, faults = read(config.files(dataset, "qa"))
     assert not faults
-    instances = pl.concat(part.select("instance", *PLACE, *COMPARED) for part in expand(lists).parts)
+    instances = pl.concat(part.select("instance", *SWAP_GROUP_KEYS, *COMPARED_COLUMNS) for part in expand(lists).parts)
     random = np.random.default_rng(1)
     ends = {name: pl.Series(random.random((len(instances), 2), dtype=np.float32)) for name in ("starts", "ends")}
     predictions = instances.select("instance", **{name: each.arr.to_list() for name, each in ends.items()})
@@ -53,22 +53,22 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
 
 def parts_of(observations: Any, clusters: list[int]) -> dict[str, Callable[[], Any]]:
     """Returns the parts of the statistics of a cell; each needs those before it."""
-    from biasgrid.families.underspecified.measure import OF_GROUPS
-    from biasgrid.families.underspecified.statistics import by_template, q_of_associations
+    from biasgrid.families.underspecified.measure import MEANS_OF_GROUPS
+    from biasgrid.families.underspecified.statistics.cell import q_of_associations, statistics_by_template
     from biasgrid.families.underspecified.statistics.parts import statistics_of_parts
     from biasgrid.families.underspecified.statistics.sources import clusters_of_cell, effects_of, variances_of
-    from biasgrid.families.underspecified.statistics.sums import Groups
+    from biasgrid.families.underspecified.statistics.sums import SwapGroups
     from biasgrid.families.underspecified.statistics.whole import statistics_of_whole
     from biasgrid.stats.settings import StatisticsSettings
 
     settings, made = StatisticsSettings(clusters=clusters), dict[str, Any]()
-    values = {name: observations[name].to_numpy() for name in OF_GROUPS}
+    values = {name: observations[name].to_numpy() for name in MEANS_OF_GROUPS}
 
     def keep(name: str, work: Callable[[], Any]) -> Callable[[], None]:
         return lambda: made.update({name: work()})
 
     return {
-        "sums": keep("groups", lambda: Groups.of(observations, clusters)),
+        "sums": keep("groups", lambda: SwapGroups.of(observations, clusters)),
         "parts": keep("parts", lambda: statistics_of_parts(made["groups"], settings)),
         "whole cell": keep("whole", lambda: statistics_of_whole(made["groups"], values, settings)),
         "variances": lambda: (
@@ -76,7 +76,7 @@ def parts_of(observations: Any, clusters: list[int]) -> dict[str, Callable[[], A
             effects_of(made["whole"][1], made["parts"][1], q_of_associations(made["parts"][0])),
         ),
         "clusters": lambda: clusters_of_cell(made["groups"], made["whole"][1], observations["template"].to_numpy()),
-        "by template": lambda: by_template(observations),
+        "by template": lambda: statistics_by_template(observations),
     }
 
 

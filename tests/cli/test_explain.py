@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from biasgrid.base.references import load, stage
 from biasgrid.cli.app import app
-from biasgrid.families.cell import measure_cell, whereabouts
+from biasgrid.families.cell import cell_location, measure_cell
 from biasgrid.families.counterfactual.declared import flags_of
 from biasgrid.families.probe.files.probe import load_probe
 from biasgrid.groups.declared import measures_of_groups
@@ -46,7 +46,7 @@ def results_of(
     tables = measure_cell(reference, paths[0], [paths[1]], kind, options, declared, "tiny", "texts")
     file = folder / "measures/texts/tiny.parquet"
     cell = {"family": reference, "answer": kind, "options": dict(options), "scorers": {}}
-    write_table(tables.measures, file, MEASURES, {"cell": whereabouts(file, paths[0], [paths[1]], cell)})
+    write_table(tables.measures, file, MEASURES, {"cell": cell_location(file, paths[0], [paths[1]], cell)})
     return folder
 
 

@@ -14,9 +14,9 @@ from small_statements import instances_of
 from small_statements import measured as measured_statements
 from small_tables import predictions_of
 
-from biasgrid.families.certainty import fitted, statistics_of_cell, with_all, withheld
 from biasgrid.families.statement.measure import observe
-from biasgrid.families.statement.statistics import IN_CASES, statistics
+from biasgrid.families.statement.statistics import AGREEMENT_IN_CASES, statistics
+from biasgrid.families.uncertainty import statistics_of_cell, statistics_table, with_unknown_rows, withhold_headlines
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.groups.tables import CURVE
 from biasgrid.stats.settings import Found, StatisticsSettings
@@ -95,9 +95,9 @@ def test_the_favoured_group_is_found_and_no_other(cell: tuple[pl.DataFrame, Foun
 def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: tuple[pl.DataFrame, Found]) -> None:
     measures, found = cell
     headlines = {"difference": "", "score": "score=mean_class_probability, mode=group"}
-    assert withheld(found.statistics, measures, headlines).equals(found.statistics)
+    assert withhold_headlines(found.statistics, measures, headlines).equals(found.statistics)
     flagged = measures.with_columns(flag=pl.lit(f"{NOT_MEASURABLE}: nobody answered"))
-    rows = withheld(found.statistics, flagged, headlines).filter(measure="score", options=headlines["score"])
+    rows = withhold_headlines(found.statistics, flagged, headlines).filter(measure="score", options=headlines["score"])
     whole = rows.filter(pl.col("group").is_null(), pl.col("template").is_null())
     assert whole.select("value", "low", "high", "se").null_count().row(0) == (3,) * 4
     assert rows.drop_nulls("group")["low"].null_count() < len(rows)
@@ -108,7 +108,9 @@ def test_nothing_said_is_a_table_without_numbers() -> None:
         {"measure": ["gap"], "options": [""], "value": [0.5], "n": [3], "flag": [None]},
         schema_overrides={"n": pl.Int64, "flag": pl.String},
     ).with_columns(pl.lit(None, STATISTICS.columns[key].dtype.type).alias(key) for key in ROW[2:])
-    rows = fitted(with_all(pl.DataFrame(), measures, StatisticsSettings(units={"gap": None})), "statistics", "m", "d")
+    rows = statistics_table(
+        with_unknown_rows(pl.DataFrame(), measures, StatisticsSettings(units={"gap": None})), "statistics", "m", "d"
+    )
     validate(rows, STATISTICS, "statistics")
     assert rows["generalises_to"].to_list() == ["templates", "subjects", "all"]
     assert rows["low"].null_count() == 3
@@ -131,5 +133,5 @@ def test_saying_yes_to_all_is_acquiescence_and_no_agreement(tmp_path: Path) -> N
     assert abs(found["agreement"]["value"]) < 0.05
     assert found["yes_rate"]["low"] < 1 == found["yes_rate"]["high"]
     assert {row["clusters"] for row in found.values()} == {2}
-    signed = rows.filter(measure="difference", options=IN_CASES, generalises_to="templates")
+    signed = rows.filter(measure="difference", options=AGREEMENT_IN_CASES, generalises_to="templates")
     assert set(signed["bias_type"]) >= {"traits"}

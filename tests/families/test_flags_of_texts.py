@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from biasgrid.families.validity import of_texts
+from biasgrid.families.validity import text_checks
 
 
 def checks(**columns: list[object]) -> dict[str, float]:
-    return {check.measure: check.value for check in of_texts(pl.DataFrame(columns).lazy())}
+    return {check.measure: check.value for check in text_checks(pl.DataFrame(columns).lazy())}
 
 
 def test_texts_that_are_well_have_no_flag() -> None:

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.families.chosen import shares
-from biasgrid.families.orders import Crossed, Order, Ring, crossed, pairs_across, pairs_within
+from biasgrid.families.orders import CrossedOrder, Order, Ring, cross_lists, pairs_across, pairs_within, share_out
 
 SEEDS = st.integers(0, 3)
 
@@ -38,14 +37,14 @@ def everything(order: Order) -> IntArray:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=4), SEEDS)
 def test_what_is_crossed_is_even_in_all_its_lists_at_once(sizes: list[int], seed: int) -> None:
-    units = everything(crossed(sizes, seed))
+    units = everything(cross_lists(sizes, seed))
     for labels in np.unravel_index(units, sizes):
         assert largest_error(labels[:, np.newaxis]) < 1
 
 
 @pytest.mark.parametrize("sizes", [[6, 6, 6], [4, 8, 4], [12, 4, 6], [2, 2, 2, 2], [1, 9, 3]])
 def test_lists_of_like_lengths_do_not_go_in_step(sizes: list[int]) -> None:
-    half = np.stack(np.unravel_index(crossed(sizes, 1).at(np.arange(prod(sizes) // 2)), sizes))
+    half = np.stack(np.unravel_index(cross_lists(sizes, 1).at(np.arange(prod(sizes) // 2)), sizes))
     for one, other in combinations(range(len(sizes)), 2):
         met = len(np.unique(half[[one, other]], axis=1).T)
         assert met >= sizes[one] * sizes[other] // 2
@@ -66,7 +65,7 @@ def test_subjects_templates_and_attributes_are_even_at_once(
 ) -> None:
     ring, subjects = pairs_of(first, second, seed)
     assert len(subjects) == ring.size
-    units = everything(Crossed(ring, crossed([templates, attributes], seed), seed))
+    units = everything(CrossedOrder(ring, cross_lists([templates, attributes], seed), seed))
     pair, template, attribute = np.unravel_index(units, (ring.size, templates, attributes))
     for labels in (subjects[pair], template[:, np.newaxis], attribute[:, np.newaxis]):
         assert largest_error(labels) < 1
@@ -75,12 +74,14 @@ def test_subjects_templates_and_attributes_are_even_at_once(
 @pytest.mark.parametrize("pairs", [pairs_within, lambda count, seed: pairs_across(count, count, seed)])
 def test_every_pair_is_met_before_any_is_met_again(pairs: Callable[[int, int], Ring]) -> None:
     ring = pairs(8, 1)
-    order = Crossed(ring, crossed([5, 6], 1), 1)
+    order = CrossedOrder(ring, cross_lists([5, 6], 1), 1)
     assert len(np.unique(order.at(np.arange(ring.size)) // 30)) == ring.size
 
 
 def test_seeds_make_other_orders() -> None:
-    orders = {everything(Crossed(pairs_within(5, seed), crossed([3, 4], seed), seed)).tobytes() for seed in range(50)}
+    orders = {
+        everything(CrossedOrder(pairs_within(5, seed), cross_lists([3, 4], seed), seed)).tobytes() for seed in range(50)
+    }
     assert len(orders) == 50
 
 
@@ -98,7 +99,7 @@ def test_not_all_units_can_be_balanced_over_three_things() -> None:
 def test_shares_are_never_off_by_one_and_only_grow(sizes: list[int], data: st.DataObject) -> None:
     parts, whole = np.array(sizes), sum(sizes)
     units = data.draw(st.integers(0, whole))
-    found = shares(parts, units)
+    found = share_out(parts, units)
     assert found.sum() == units
     assert (np.abs(found * whole - units * parts) < max(1, whole)).all()
-    assert (found >= shares(parts, max(0, units - 1))).all()
+    assert (found >= share_out(parts, max(0, units - 1))).all()

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 from training import TASKS, instances_of
 
-from biasgrid.families.synthetic import SyntheticBias, line_of_answers, words_of, write_synthetic
+from biasgrid.families.synthetic import SyntheticBias, line_of_answers, words_of_instances, write_synthetic
 from biasgrid.families.underspecified import synthetic as family
 from biasgrid.tables.files import read_table
 from biasgrid.tables.measures import SYNTHETIC
@@ -49,5 +49,5 @@ def test_models_know_what_models_of_their_sort_are_asked() -> None:
 def test_system_texts_and_answers_are_known_and_written() -> None:
     row = {"system": "Be brief.", "text_pair": None, "text": "True\nor not?", "candidate1": "Yes", "candidate2": "No"}
     instances = pl.DataFrame([row], schema_overrides={"text_pair": pl.String})
-    assert words_of(instances) == ["Be", "No", "True", "Yes", "brief.", "not?", "or"]
+    assert words_of_instances(instances) == ["Be", "No", "True", "Yes", "brief.", "not?", "or"]
     assert line_of_answers(row, (1, 2)) == "Be brief. True or not?\tYes\tNo\tNo"

@@ -22,8 +22,8 @@ from biasgrid.families.counterfactual.packs.pack import Template as PackTemplate
 from biasgrid.families.counterfactual.packs.placeholders import GroupSlot, Slot
 from biasgrid.families.counterfactual.sampled import chosen_cases
 from biasgrid.families.sampling import Sample
-from biasgrid.families.statement.packs.pack import PackFiles
-from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.families.statement.pack import StatementFiles
+from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 
 UNITS = {"religion": "swap_group", "sentiment": "case"}
 MODELS = {"religion": ["none-qa", "none-lm"], "sentiment": ["none-sentiment"]}
@@ -34,7 +34,7 @@ def lists_of(first: int, second: int, templates: int, attributes: tuple[int, ...
     names = [[f"{side}{number}" for number in range(count)] for side, count in (("a", first), ("b", second)) if count]
     types = {
         f"[t{kind}]": [
-            Attribute(
+            AttributeRow(
                 {f"[t{kind}]": f"{kind}-{number}", f"[t{kind}:neg]": f"not {kind}-{number}"}, f"{kind}-{number}", None
             )
             for number in range(count)
@@ -44,7 +44,7 @@ def lists_of(first: int, second: int, templates: int, attributes: tuple[int, ...
     kinds = [f"t{number % len(types)}" for number in range(templates)]
     texts = [("[subj1] met [subj2].", f"{number}: [{kind}]?", f"[{kind}:neg]?") for number, kind in enumerate(kinds)]
     return WordLists(
-        [Template(number, *text) for number, text in enumerate(texts)],
+        [QuestionTemplate(number, *text) for number, text in enumerate(texts)],
         [Subjects({"[subj]": each}, [None] * len(each)) for each in names],
         types, "", None, {}, sample=sample,
     )  # fmt: skip
@@ -132,7 +132,7 @@ def test_cases_are_balanced_over_templates_and_fillings(counts: list[int], units
 def statements_of(pack: str, sample: Sample | None) -> pl.DataFrame:
     """The statements of a pack that comes with the project, a row for each value that fills one."""
     folder = ROOT / "word_lists/statements"
-    files = PackFiles(folder / f"{pack}.csv", folder / "domains", False, 1, sample, None, "{statement}")
+    files = StatementFiles(folder / f"{pack}.csv", folder / "domains", False, 1, sample, None, "{statement}")
     instances = whole(stage_of("statement", "expand").expand(stage_of("statement", "reading").read(files)[0]))
     return instances.filter(~pl.col("negated"))
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from small_tables import predictions_of
 
-from biasgrid.families.validity import of_scores, same_text
+from biasgrid.families.validity import same_text, score_checks
 
 TEXTS = ["Ann is a nurse.", "Bea is a pilot.", "Cem is kind.", "Dan is grim."]
 
@@ -22,7 +22,7 @@ def asked(**columns: list[str]) -> pl.DataFrame:
 
 def found(instances: pl.DataFrame, kind: str = "choice", **columns: Any) -> dict[str, float]:
     predictions = predictions_of(kind, instances, **columns)
-    return {check.measure: check.value for check in of_scores(instances.lazy(), predictions.lazy())}
+    return {check.measure: check.value for check in score_checks(instances.lazy(), predictions.lazy())}
 
 
 @pytest.mark.parametrize(

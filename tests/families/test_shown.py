@@ -8,12 +8,12 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasgrid.families.shown import SCALE, scaled
+from biasgrid.families.payload import SCALE, in_ten_thousandths
 
 
 @given(st.floats(-10, 10))
 def test_three_digits_are_those_of_the_number_itself(value: float) -> None:
-    whole = scaled(value)
+    whole = in_ten_thousandths(value)
     assert abs(whole / SCALE - value) <= 1 / SCALE + 1e-12
     # Where the number lies in the middle itself, either is right.
     if abs(abs(value) * 1000 % 1 - 0.5) > 1e-6:
@@ -21,6 +21,12 @@ def test_three_digits_are_those_of_the_number_itself(value: float) -> None:
 
 
 def test_what_is_no_number_is_none() -> None:
-    assert scaled(pl.Series([0.22046, None, math.nan, math.inf, -0.22046])) == [2204, None, None, None, -2204]
-    assert scaled(None) is None
-    assert scaled(math.inf) is None
+    assert in_ten_thousandths(pl.Series([0.22046, None, math.nan, math.inf, -0.22046])) == [
+        2204,
+        None,
+        None,
+        None,
+        -2204,
+    ]
+    assert in_ten_thousandths(None) is None
+    assert in_ten_thousandths(math.inf) is None

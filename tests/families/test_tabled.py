@@ -4,10 +4,8 @@ import polars as pl
 import pytest
 from small_groups import measured_groups
 
-from biasgrid.families.grouped import tables_of_groups
-from biasgrid.families.shown import ShownCell
+from biasgrid.families.payload import MOST_ROWS, CellTables, page_table, tables_of_groups
 from biasgrid.families.statement.payload import cell_payload
-from biasgrid.families.tabled import MOST_ROWS, tabled
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, table_of_cell
@@ -54,7 +52,7 @@ def test_statements_are_tabled_with_the_probabilities_of_both_answers() -> None:
         for name, value in values.items()
     ]
     measures = table_of_cell(pl.DataFrame(rows, infer_schema_length=None), MEASURES, "tiny", "statements")
-    cell = ShownCell(certain(measures), empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
+    cell = CellTables(certain(measures), empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
     (table,) = cell_payload(cell, {})["tables"]
     assert [title for title, _ in table["columns"]] == ["Domain", "Class", "Error rate", "P(Yes)", "P(No)", "n"]
     assert table["rows"] == [["people", "elf", 2500, 6000, 3000, 8]]
@@ -62,13 +60,13 @@ def test_statements_are_tabled_with_the_probabilities_of_both_answers() -> None:
 
 def test_intervals_are_pairs_and_what_is_unknown_is_left_out() -> None:
     rows = pl.DataFrame({"name": ["a", "b"], "low": [0.1, None], "high": [0.2, None]}, schema_overrides=NUMBERS)
-    (table,) = tabled("t", "a", rows, {"Name": ("name", "name"), "Interval": ("interval", "")})
+    (table,) = page_table("t", "a", rows, {"Name": ("name", "name"), "Interval": ("interval", "")})
     assert table["rows"] == [["a", [1000, 2000]], ["b", None]]
-    (table,) = tabled("t", "a", rows.tail(1), {"Name": ("name", "name"), "Interval": ("interval", "")})
+    (table,) = page_table("t", "a", rows.tail(1), {"Name": ("name", "name"), "Interval": ("interval", "")})
     assert (table["columns"], table["rows"]) == ([["Name", "name"]], [["b"]])
 
 
 def test_of_many_rows_some_are_carried_and_all_are_counted() -> None:
     rows = pl.DataFrame({"name": [str(number) for number in range(MOST_ROWS + 5)]})
-    (table,) = tabled("t", "a", rows, {"Name": ("name", "name")})
+    (table,) = page_table("t", "a", rows, {"Name": ("name", "name")})
     assert (len(table["rows"]), table["of"]) == (MOST_ROWS, MOST_ROWS + 5)

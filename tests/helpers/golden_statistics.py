@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from compare_results import SINCE_0_1_0
 
-from biasgrid.families.underspecified.comparisons import compare_subjects
+from biasgrid.families.underspecified.observe import compare_subjects
 
 BESIDE = Path(__file__).parents[3] / "shared" / "golden" / "statistics"
 COPIES = Path(__file__).parent / "golden_statistics"

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from small_tables import predictions_of, write_instances
 
-from biasgrid.families.cell import Measured, measure_cell
+from biasgrid.families.cell import CellResults, measure_cell
 from biasgrid.families.counterfactual.declared import flags_of
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
@@ -22,7 +22,7 @@ from biasgrid.tables.metric import OPTION_NAMES, MetricDefinitions, options_of
 ALL = {"measures": None, "failure_threshold": 0.1, "labels": ["no", "yes"], "top_k": 2}
 
 
-def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, Any]], **options: Any) -> Measured:
+def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, Any]], **options: Any) -> CellResults:
     """Writes a cell's files, measures it, and checks its tables."""
     kind = ANSWERS[task]
     columns = {name: [row[name] for row in said] for name in said[0]}
@@ -32,7 +32,7 @@ def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, 
     return from_files(folder, task, **options)
 
 
-def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[str, Any]) -> Measured:
+def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[str, Any]) -> CellResults:
     """Measures a cell of the family, without judging it."""
     names = [*measures_of_groups(SORTS[options["task"]], 0.1, ()), *flags_of(options["task"], 2)]
     declared = MetricDefinitions(names, {}, {})
@@ -40,7 +40,7 @@ def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[st
     return measure_cell(family, instances, predictions, kind, options, declared, "model", "dataset")
 
 
-def from_files(folder: Path, task: str, **options: Any) -> Measured:
+def from_files(folder: Path, task: str, **options: Any) -> CellResults:
     """Measures the cell in a folder, and checks its tables."""
     paths = folder / "instances.parquet", [folder / "predictions.parquet"]
     tables = measure_cases(*paths, ALL | {"task": task} | options)
@@ -55,13 +55,13 @@ def with_options(measures: pl.DataFrame) -> pl.DataFrame:
     return measures.hstack(pl.DataFrame(chosen, schema=dict.fromkeys(OPTION_NAMES, pl.String)))
 
 
-def rows_of(tables: Measured, measure: str, **options: str) -> pl.DataFrame:
+def rows_of(tables: CellResults, measure: str, **options: str) -> pl.DataFrame:
     """The rows of a measure with just these options."""
     wanted = [pl.col(name).eq_missing(pl.lit(options.get(name))) for name in OPTION_NAMES]
     return with_options(tables.measures).filter(*wanted, measure=measure)
 
 
-def of_bias_types(tables: Measured, measure: str, **options: str) -> pl.DataFrame:
+def of_bias_types(tables: CellResults, measure: str, **options: str) -> pl.DataFrame:
     """Those of `rows_of` that are of whole bias types, over all templates."""
     keys = ("template", "group", "other")
     return rows_of(tables, measure, **options).filter(pl.col(key).is_null() for key in keys)

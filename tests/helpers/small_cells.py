@@ -6,7 +6,7 @@ from small_tables import predictions_of, whole
 
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.measure import measure, observe
-from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.tables.measures import MEASURES, table_of_cell
 
 NAMES = ["Ann", "Bea", "Carl", "Dan"]
@@ -15,11 +15,11 @@ ALWAYS = pl.col("instance") >= 0
 
 def expanded(subjects: list[Subjects], attributes: int = 1, templates: int = 1) -> pl.DataFrame:
     rows = [
-        Attribute({"[act]": f"did {row}", "[act:neg]": f"never did {row}"}, f"did {row}", f"sort {row // 2}")
+        AttributeRow({"[act]": f"did {row}", "[act:neg]": f"never did {row}"}, f"did {row}", f"sort {row // 2}")
         for row in range(attributes)
     ]
     lines = [
-        Template(line, f"[subj1] met [subj2] {line} times.", "Who [act]?", "Who [act:neg]?")
+        QuestionTemplate(line, f"[subj1] met [subj2] {line} times.", "Who [act]?", "Who [act:neg]?")
         for line in range(1, templates + 1)
     ]
     return whole(expand(WordLists(lines, subjects, {"[act]": rows}, "", None, {})))

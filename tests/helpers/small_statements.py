@@ -12,7 +12,7 @@ from small_tables import whole
 from biasgrid.families.sampling import Sample
 from biasgrid.families.statement.expand import expand
 from biasgrid.families.statement.measure import measure, observe
-from biasgrid.families.statement.packs.pack import Pack, PackFiles
+from biasgrid.families.statement.pack import StatementFiles, StatementPack
 from biasgrid.families.statement.reading import read
 from biasgrid.tables.measures import MEASURES, table_of_cell
 
@@ -36,18 +36,18 @@ def files_of(
     repetitions: int = 1,
     sample: Sample | None = None,
     prompt: str = PLAIN,
-) -> PackFiles:
+) -> StatementFiles:
     """Writes the files of a pack."""
     (folder / "domains").mkdir(parents=True, exist_ok=True)
     (folder / "templates.csv").write_text(templates)
     for name, lines in domains.items():
         (folder / "domains" / (name if "." in name else f"{name}.txt")).write_text(lines)
-    return PackFiles(
+    return StatementFiles(
         folder / "templates.csv", folder / "domains", as_original, repetitions, sample, system=None, prompt=prompt
     )
 
 
-def pack_of(folder: Path, **options: Any) -> Pack:
+def pack_of(folder: Path, **options: Any) -> StatementPack:
     """Writes the files of a pack and reads them."""
     pack, faults = read(files_of(folder, **options))
     assert not faults, [str(fault) for fault in faults]

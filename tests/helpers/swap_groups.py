@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.families.underspecified.comparisons import compared
+from biasgrid.families.underspecified.observe import compare_scores
 
 Array = npt.NDArray[np.float64]
 
@@ -39,5 +39,5 @@ def with_scores(groups: pl.DataFrame, scores: Array) -> pl.DataFrame:
         groups: from `design`.
         scores: shape (groups, 8), S; see `comparisons.scores_in_groups`.
     """
-    columns = compared(scores.reshape(-1, 2, 2, 2))
+    columns = compare_scores(scores.reshape(-1, 2, 2, 2))
     return groups.with_columns(**{name: pl.Series(each) for name, each in columns.items()}, scores=pl.Series(scores))

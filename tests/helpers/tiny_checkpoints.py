@@ -20,7 +20,7 @@ from transformers import (
 )
 
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.training.tiny import make_base_checkpoint
 
 HEADS = {"fill-mask": AutoModelForMaskedLM, "question-answering": AutoModelForQuestionAnswering}
@@ -67,17 +67,21 @@ NAMES = ["Ann", "Carl", "Zoë"]
 SUBJECTS = {"fill-mask": NAMES, "question-answering": [*NAMES[1:], "African-American"]}
 TEMPLATES = {
     "question-answering": [
-        Template(1, "A [subj1] man met a [subj2] man, who is no [subj1] man.", "Who [act]?", "Who [act:neg]?"),
-        Template(2, "[subj1] sat by [subj2].", "Who of [subj1] and [subj2] [act]?", "Who of both [act:neg]?"),
+        QuestionTemplate(1, "A [subj1] man met a [subj2] man, who is no [subj1] man.", "Who [act]?", "Who [act:neg]?"),
+        QuestionTemplate(2, "[subj1] sat by [subj2].", "Who of [subj1] and [subj2] [act]?", "Who of both [act:neg]?"),
     ],
     "fill-mask": [
-        Template(1, "The cook sat by [subj1] and [subj2].", "The [mask] man [act].", "The [mask] man [act:neg]."),
-        Template(2, "There is [subj1] with [subj2], the cook.", "[mask] is who [act].", "[mask] is who [act:neg]."),
+        QuestionTemplate(
+            1, "The cook sat by [subj1] and [subj2].", "The [mask] man [act].", "The [mask] man [act:neg]."
+        ),
+        QuestionTemplate(
+            2, "There is [subj1] with [subj2], the cook.", "[mask] is who [act].", "[mask] is who [act:neg]."
+        ),
     ],
 }
 ATTRIBUTES = [
-    Attribute({"[act]": "was a good cook", "[act:neg]": "can never be a good cook"}, "was a good cook", "food"),
-    Attribute({"[act]": "lied", "[act:neg]": "never lied"}, "lied", None),
+    AttributeRow({"[act]": "was a good cook", "[act:neg]": "can never be a good cook"}, "was a good cook", "food"),
+    AttributeRow({"[act]": "lied", "[act:neg]": "never lied"}, "lied", None),
 ]
 SUBJECT_GROUPS = ["female", "male", "female"]
 

@@ -8,7 +8,7 @@ import polars as pl
 from small_tables import whole
 
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.training.train import Hyperparameters
 
 TASKS = ["question-answering", "fill-mask"]
@@ -22,9 +22,9 @@ FEW = Hyperparameters(epochs=2, batch_size=4, learning_rate=1e-3, max_length=32,
 def instances_of(task: str) -> pl.DataFrame:
     """36 instances: 3 subjects in every order, 3 attributes, plain and negated."""
     question = ("[mask] [act].", "[mask] [act:neg].") if task == "fill-mask" else ("Who [act]?", "Who [act:neg]?")
-    attributes = [Attribute({"[act]": plain, "[act:neg]": negated}, plain, None) for plain, negated in ATTRIBUTES]
+    attributes = [AttributeRow({"[act]": plain, "[act:neg]": negated}, plain, None) for plain, negated in ATTRIBUTES]
     subjects = Subjects({"[subj]": NAMES}, [None] * 3)
-    templates = [Template(1, "[subj1] met [subj2] in town.", *question)]
+    templates = [QuestionTemplate(1, "[subj1] met [subj2] in town.", *question)]
     return whole(expand(WordLists(templates, [subjects], {"[act]": attributes}, "", "[MASK]", {})))
 
 

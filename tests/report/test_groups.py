@@ -10,8 +10,8 @@ from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, case_examples, measured_groups, synthetic_slants
 from small_measures import measures_of
 
-from biasgrid.families.shown import examples_of
-from biasgrid.families.underspecified.declared import ABOUT, MEASURES
+from biasgrid.families.payload import example_payloads
+from biasgrid.families.underspecified.declared import ABOUT_QUESTIONS, SWAP_GROUP_MEASURES
 from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
 from biasgrid.groups.selection import pairwise_options
 from biasgrid.report.content import MeasureTable, dataset_section
@@ -36,7 +36,7 @@ RUN = ReportRun(
         )
     ],
 )
-FAITHS = ReportDataset("religion", "Faiths", (ABOUT,), MEASURES, {"lm-bert": 1000})
+FAITHS = ReportDataset("religion", "Faiths", (ABOUT_QUESTIONS,), SWAP_GROUP_MEASURES, {"lm-bert": 1000})
 BIAS_TYPES = {"faith": ["jewish", "muslim", "other"], "land": ["danish", "other"]}
 
 
@@ -142,7 +142,7 @@ def test_positions_have_a_column_where_cases_have_some(measures: pl.DataFrame) -
 
 def test_examples_have_their_groups_the_highest_score_first() -> None:
     rows = [*example("strong", "faith", 0.5, case=9), *(row | {"rank": 1} for row in example("strong", "land", 0.6))]
-    found = examples_of(case_examples(rows))
+    found = example_payloads(case_examples(rows))
     assert [(each["about"], each["value"]) for each in found] == [
         (["faith", "jewish", "muslim"], 5000),
         (["land", "jewish", "muslim"], 6000),
@@ -150,7 +150,7 @@ def test_examples_have_their_groups_the_highest_score_first() -> None:
     (unit,) = found[0]["units"]
     terms = ["Muslim man", "Muslim woman", "Jewish man", "Jewish woman"]
     assert [(row["term"], row["score"]) for row in unit["rows"]] == [*zip(terms, (7000, 8000, 2000, 4000), strict=True)]
-    assert examples_of(case_examples([])) == []
+    assert example_payloads(case_examples([])) == []
 
 
 def test_a_grid_of_counterfactual_datasets_alone_has_a_page(measures: pl.DataFrame) -> None:

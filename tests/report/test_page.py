@@ -13,7 +13,7 @@ from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, measured_groups, synthetic_slants
 from small_measures import measures_of, table_of
 
-from biasgrid.families.underspecified.declared import ABOUT, OWN
+from biasgrid.families.underspecified.declared import ABOUT_QUESTIONS, ALL_MEASURES
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.report.figures import GRID
 from biasgrid.report.figures.associations import ranks
@@ -36,7 +36,14 @@ RUN = ReportRun(
         ReportModel("base-lm", "LM", "BERT base", "fill-mask", "someone/base", "def456"),
     ],
     datasets=[
-        ReportDataset("religion", "Faiths", (ABOUT,), OWN, {"qa": 1200, "lm-bert": 1000}, {"lm-bert": ["Zoroastrian"]})
+        ReportDataset(
+            "religion",
+            "Faiths",
+            (ABOUT_QUESTIONS,),
+            ALL_MEASURES,
+            {"qa": 1200, "lm-bert": 1000},
+            {"lm-bert": ["Zoroastrian"]},
+        )
     ],
 )
 CELLS = {

@@ -12,11 +12,11 @@ from report_tables import report_of
 from small_rewriting import SAID, options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.payload import CellTables
 from biasgrid.families.rewriting.declared import FLAGS, MEASURES, WORDS
 from biasgrid.families.rewriting.measure import evidence, measure, observe
 from biasgrid.families.rewriting.payload import cell_payload
 from biasgrid.families.rewriting.payload import evidence as texts_of
-from biasgrid.families.shown import ShownCell
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
@@ -57,9 +57,9 @@ def tables_of(folder: Path, answers: Mapping[str, Sequence[str]], **keys: Any) -
     }
 
 
-def shown_cell(tables: Mapping[str, pl.DataFrame]) -> ShownCell:
+def shown_cell(tables: Mapping[str, pl.DataFrame]) -> CellTables:
     measures = with_uncertainty(tables["measures"], empty_table(STATISTICS))
-    return ShownCell(measures, tables["examples"], empty_table(EVIDENCE_PARTS))
+    return CellTables(measures, tables["examples"], empty_table(EVIDENCE_PARTS))
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +79,11 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
 
 
 @pytest.fixture
-def cell(tables: dict[str, pl.DataFrame]) -> ShownCell:
+def cell(tables: dict[str, pl.DataFrame]) -> CellTables:
     return shown_cell(tables)
 
 
-def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: ShownCell) -> None:
+def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: CellTables) -> None:
     shown = {table["title"]: table for table in cell_payload(cell, {})["tables"]}
     pairs = shown["Pairs of groups"]
     titles = [title for title, _ in pairs["columns"]]
@@ -111,7 +111,7 @@ def test_each_measure_of_words_has_a_table_of_its_own(words: dict[str, pl.DataFr
     assert [row[:3] for row in near["rows"]] == [["calm", "female", "male"]]
 
 
-def test_texts_are_carried_in_the_parts_in_which_they_differ(cell: ShownCell) -> None:
+def test_texts_are_carried_in_the_parts_in_which_they_differ(cell: CellTables) -> None:
     first = texts_of(cell, {})[0]
     one, other = first["units"][0]["rows"][:2]
     assert first["about"] == ["gender", "female", "male"]

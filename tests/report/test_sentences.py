@@ -10,10 +10,10 @@ from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.payload import evidence as of_cases
+from biasgrid.families.payload import CellTables
 from biasgrid.families.probe.measure import evidence as behind_metrics
 from biasgrid.families.probe.measure import measure, observe
 from biasgrid.families.probe.payload import evidence as of_items
-from biasgrid.families.shown import ShownCell
 from biasgrid.families.statement.evidence import pairs_of_classes
 from biasgrid.families.statement.observe import observe as observe_statements
 from biasgrid.families.statement.payload import evidence as of_statements
@@ -22,9 +22,9 @@ from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import table_of_cell
 
 
-def carried(units: pl.DataFrame) -> ShownCell:
+def carried(units: pl.DataFrame) -> CellTables:
     """A cell of which nothing but its sentences is known."""
-    return ShownCell(pl.DataFrame(), table_of_cell(units, EVIDENCE, "m", "d"), empty_table(EVIDENCE_PARTS))
+    return CellTables(pl.DataFrame(), table_of_cell(units, EVIDENCE, "m", "d"), empty_table(EVIDENCE_PARTS))
 
 
 def test_a_statement_stands_above_its_negation_with_the_probabilities_of_both_answers(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from golden_statistics import FOLDER, all_of, assert_golden, frames_of_golden, numbers_of, observations_of
 
-from biasgrid.families.underspecified.statistics import statistics
+from biasgrid.families.underspecified.statistics.cell import statistics
 from biasgrid.groups.records import SubjectOutputs
 from biasgrid.groups.tables import records_of
 from biasgrid.groups.uncertainty.differences import difference_rows

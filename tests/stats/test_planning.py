@@ -9,7 +9,7 @@ import pytest
 from worlds import Array
 
 from biasgrid.base.arrays import ratio
-from biasgrid.families.orders import Crossed, Listed, crossed, pairs_across
+from biasgrid.families.orders import CrossedOrder, ListOrder, cross_lists, pairs_across
 from biasgrid.stats.estimate import jackknife_of_means
 from biasgrid.stats.intervals import half_width
 from biasgrid.stats.power import NoiseEstimate, clusters_for_width, minimal_detectable_effect, precision_at, share_for
@@ -46,8 +46,10 @@ def gender(seed: int, share: float) -> Gender:
     effects = random.normal(size=(2 * NAMES, ATTRIBUTES))
     utilities = effects[..., None] + random.normal(size=(2 * NAMES, ATTRIBUTES, CLUSTERS))
     items = ATTRIBUTES * CLUSTERS
-    order = Crossed(
-        pairs_across(NAMES, NAMES, seed), Listed(crossed([CLUSTERS, ATTRIBUTES], seed).at(np.arange(items))), seed
+    order = CrossedOrder(
+        pairs_across(NAMES, NAMES, seed),
+        ListOrder(cross_lists([CLUSTERS, ATTRIBUTES], seed).at(np.arange(items))),
+        seed,
     )
     groups = order.at(np.arange(round(share * NAMES * NAMES * items)))
     pair, item = np.divmod(groups, items)

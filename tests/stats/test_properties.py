@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import false_discovery_control
 from swap_groups import design, with_scores
 
-from biasgrid.families.underspecified.statistics import statistics
+from biasgrid.families.underspecified.statistics.cell import statistics
 from biasgrid.stats.clusters import clusters_from_texts, clusters_of_templates, redundant_templates
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
 from biasgrid.stats.null import null_mean_of, splits

@@ -15,10 +15,16 @@ from training import ATTRIBUTES, NAMES
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.synthetic import SyntheticBias, words_of
+from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.synthetic import corpus, known_effects
-from biasgrid.families.underspecified.word_lists import Attribute, Prompt, Subjects, Template, WordLists
+from biasgrid.families.underspecified.word_lists import (
+    AttributeRow,
+    QuestionPrompt,
+    QuestionTemplate,
+    Subjects,
+    WordLists,
+)
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.training.data import IGNORED
 from biasgrid.training.text_data import collate_texts, text_data
@@ -82,13 +88,13 @@ def test_a_tokenizer_without_a_token_for_padding_will_do(tmp_path: Path, lines: 
 
 def generative_instances() -> pl.DataFrame:
     """72 prompts: 3 subjects in every order, 3 attributes, plain and negated, 2 templates."""
-    attributes = [Attribute({"[act]": plain, "[act:neg]": negated}, plain, None) for plain, negated in ATTRIBUTES]
+    attributes = [AttributeRow({"[act]": plain, "[act:neg]": negated}, plain, None) for plain, negated in ATTRIBUTES]
     questions = ("Who [act]?", "Who [act:neg]?")
     templates = [
-        Template(1, "[subj1] met [subj2].", *questions),
-        Template(2, "There sat [subj2] with [subj1].", *questions),
+        QuestionTemplate(1, "[subj1] met [subj2].", *questions),
+        QuestionTemplate(2, "There sat [subj2] with [subj1].", *questions),
     ]
-    prompt = Prompt("[question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter.")
+    prompt = QuestionPrompt("[question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter.")
     return whole(
         expand(
             WordLists(
@@ -101,7 +107,7 @@ def generative_instances() -> pl.DataFrame:
 def test_a_trained_model_has_the_synthetic_bias(tmp_path: Path) -> None:
     instances, bias = generative_instances(), SyntheticBias("demo", "strong", 0.8, repeats=40, seed=1)
     (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", bias))
-    make_base_checkpoint(words_of(instances), tmp_path / "base", seed=1, causal=True)
+    make_base_checkpoint(words_of_instances(instances), tmp_path / "base", seed=1, causal=True)
     hyperparameters = Hyperparameters(epochs=15, batch_size=12, learning_rate=3e-3, max_length=64, stride=8)
     train(
         "text-generation", tmp_path / "base", [tmp_path / "corpus.txt"], tmp_path / "model", hyperparameters, threads=1

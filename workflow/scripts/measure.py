@@ -11,7 +11,7 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.base.references import load, stage
-from biasgrid.families.cell import measure_cell, whereabouts
+from biasgrid.families.cell import cell_location, measure_cell
 from biasgrid.families.scorers import read_scorers
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import write_table
@@ -37,7 +37,7 @@ measured = measure_cell(
 )
 told = answer_counts(predictions)
 # What `biasgrid explain` finds the cell by, wherever the folder of results may be by then.
-made_of = whereabouts(Path(snakemake.output.measures), instances, predictions, cell, *texts)
+made_of = cell_location(Path(snakemake.output.measures), instances, predictions, cell, *texts)
 told_too = {"answered": told} if told else {}
 of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
 facts = provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=made_of, **told_too)

@@ -10,8 +10,8 @@ from biasgrid.jobs.start import STATISTICS_MODULES, start_job
 
 start_job(snakemake.log[0], STATISTICS_MODULES)
 
-from biasgrid.families.certainty import statistics_of_cell
 from biasgrid.families.scorers import read_scorers
+from biasgrid.families.uncertainty import statistics_of_cell
 from biasgrid.stats.clusters import redundant_templates
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import read_provenance, read_table, write_table

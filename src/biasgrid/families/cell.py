@@ -37,7 +37,7 @@ class MeasuredCell:
     options: Mapping[str, Any]
 
 
-class Measured(NamedTuple):
+class CellResults(NamedTuple):
     """What a family makes of a cell.
 
     Attributes:
@@ -63,7 +63,7 @@ def measure_cell(
     model: str,
     dataset: str,
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
-) -> Measured:
+) -> CellResults:
     """Measures a cell from its files.
 
     Args:
@@ -94,7 +94,7 @@ def measure_cell(
     measures = pl.concat([measures, *checks], how="diagonal_relaxed")
     check_declared(measures, declared.names, family)
     try:
-        return Measured(
+        return CellResults(
             withhold_invalid(table_of_cell(measures, MEASURES, model, dataset), declared),
             table_of_cell(evidence.units, EVIDENCE, model, dataset),
             table_of_cell(pl.DataFrame() if evidence.parts is None else evidence.parts, EVIDENCE_PARTS, model, dataset),
@@ -130,7 +130,7 @@ def observe_cell(
     return observations
 
 
-def whereabouts(
+def cell_location(
     measures: Path, instances: Path, predictions: Sequence[Path], cell: Mapping[str, Any], texts: Path | None = None
 ) -> dict[str, Any]:
     """Tells what a cell was measured from, for its provenance.

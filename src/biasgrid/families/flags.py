@@ -8,14 +8,14 @@ LEAST_PROBABILITY = 0.001
 """Where the candidates together have less, a masked language model says nothing of them."""
 
 
-def flag(title: str, meaning: str, limit: Limit, *, is_share: bool = True, source: str = "") -> Measure:
+def validity_flag(title: str, meaning: str, limit: Limit, *, is_share: bool = True, source: str = "") -> Measure:
     """Declares a validity flag."""
     is_not = "bias: it says whether bias was measured at all"
     return Measure(title, title, meaning, is_not, source, "share" if is_share else "difference", limit=limit)
 
 
-FLAGS = {
-    "unknown_tokens": flag(
+COMMON_FLAGS = {
+    "unknown_tokens": validity_flag(
         "unknown text",
         "share of instances with text that the tokenizer does not know, or mostly writes in pieces of a letter or two",
         Limit(
@@ -26,7 +26,7 @@ FLAGS = {
             withholds=True,
         ),
     ),
-    "equal_scores": flag(
+    "equal_scores": validity_flag(
         "equal scores",
         "share of instances whose candidates have exactly equal scores",
         Limit(
@@ -37,7 +37,7 @@ FLAGS = {
             withholds=True,
         ),
     ),
-    "saturated_scores": flag(
+    "saturated_scores": validity_flag(
         "saturated scores",
         "share of instances in which one candidate or class has a probability of exactly 1 and the others exactly 0",
         Limit(
@@ -48,7 +48,7 @@ FLAGS = {
             withholds=True,
         ),
     ),
-    "constant_scores": flag(
+    "constant_scores": validity_flag(
         "constant scores",
         "share of the first 131,072 instances whose scores equal, to the last digit, those of all others with the same "
         "candidates, though their texts differ",
@@ -59,7 +59,7 @@ FLAGS = {
             withholds=True,
         ),
     ),
-    "improbable": flag(
+    "improbable": validity_flag(
         "improbable candidates",
         f"share of instances in which the candidates together have less than {LEAST_PROBABILITY:g} of the probability",
         Limit(
@@ -70,7 +70,7 @@ FLAGS = {
             withholds=True,
         ),
     ),
-    "templates": flag(
+    "templates": validity_flag(
         "templates",
         "how many templates the cell has",
         Limit(
@@ -83,8 +83,8 @@ FLAGS = {
     ),
 }
 """Those that are the same in all families, by name."""
-OF_TEXTS = {
-    "over_limit": flag(
+TEXT_FLAGS = {
+    "over_limit": validity_flag(
         "too long texts",
         "share of texts that are longer than `max_tokens` allowed, where a server says how long they are",
         Limit(
@@ -93,7 +93,7 @@ OF_TEXTS = {
             remedy="read the lengths (`tokens_out` of the predictions): the server ignores the limit, and charges more",
         ),
     ),
-    "thought_marks": flag(
+    "thought_marks": validity_flag(
         "thoughts in answers",
         "share of texts that begin with what looks like a mark of thoughts, such as `<reasoning>`, that is not known",
         Limit(

@@ -8,13 +8,16 @@ outer one is turned by a step by which it was not turned before, so that every p
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from math import gcd, lcm
 from typing import Protocol
 
 import numpy as np
 
 from biasgrid.base.arrays import IntArray
+from biasgrid.families.sampling import Sample
 from biasgrid.tables.keys import STEP, mix_bits
 
 
@@ -58,7 +61,7 @@ class Ring:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListOrder:
     """An order that is a list of units.
 
     Attributes:
@@ -79,7 +82,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Crossed:
+class CrossedOrder:
     """Every unit of a ring with every unit of another order; each beginning is as balanced as those of both.
 
     A unit's number is that of the ring's unit times the other order's size, and the other one's.
@@ -107,13 +110,13 @@ class Crossed:
         by_steps = gcd(gcd(self.ring.size, self.inner.size), steps)
         turned = turn % by_steps
         if self.inner.size % steps == 0 and len(self.ring.labels) == 1:
-            turned = turned + hashed(inside // steps, self.seed) % steps
+            turned = turned + hash_numbers(inside // steps, self.seed) % steps
         units = self.ring.turned(place % self.ring.size, turn // by_steps, turned)
         numbers: IntArray = units * self.inner.size + self.inner.at(inside)
         return numbers
 
 
-def hashed(numbers: IntArray, *seeds: int) -> IntArray:
+def hash_numbers(numbers: IntArray, *seeds: int) -> IntArray:
     """Returns random numbers of 31 bits, the same ones for the same numbers and seeds."""
     start = np.zeros(1, np.uint64)
     for seed in seeds:
@@ -122,22 +125,22 @@ def hashed(numbers: IntArray, *seeds: int) -> IntArray:
     return bits.astype(np.int64)
 
 
-def shuffled(count: int, *seeds: int) -> IntArray:
+def random_order(count: int, *seeds: int) -> IntArray:
     """Returns the numbers below `count` in a random order."""
-    return np.argsort(hashed(np.arange(count), *seeds, count), kind="stable")
+    return np.argsort(hash_numbers(np.arange(count), *seeds, count), kind="stable")
 
 
 def ring_of(count: int, seed: int) -> Ring:
     """Returns a ring of one round: `count` labels in a random order."""
-    return Ring(shuffled(count, seed)[np.newaxis])
+    return Ring(random_order(count, seed)[np.newaxis])
 
 
-def crossed(sizes: list[int], seed: int) -> Order:
+def cross_lists(sizes: list[int], seed: int) -> Order:
     """Crosses several lists with each other, each label of which is to be even; units are numbered as by `product`."""
     *outer, last = [ring_of(size, seed) for size in sizes] or [Ring(np.zeros((1, 1), np.int64))]
     order: Order = last
     for ring in reversed(outer):
-        order = Crossed(ring, order, seed)
+        order = CrossedOrder(ring, order, seed)
     return order
 
 
@@ -159,21 +162,103 @@ def pairs_within(count: int, seed: int) -> Ring:
         cycles = np.hstack([np.full((others // 2, 1), others), (rounds[: others // 2] + zigzag) % others])
         edge = np.arange(count) * 2 % count
         one, two = cycles[:, edge], cycles[:, (edge + 1) % count]
-    names = shuffled(count, seed)
+    names = random_order(count, seed)
     first, second = np.minimum(names[one], names[two]), np.maximum(names[one], names[two])
-    return mixed_up(first * (2 * count - first - 1) // 2 + second - first - 1, seed)
+    return mix_rounds(first * (2 * count - first - 1) // 2 + second - first - 1, seed)
 
 
 def pairs_across(first: int, second: int, seed: int) -> Ring:
     """Returns the pairs of subjects of two lists, in whose order those of each are even; numbered as by `product`."""
     steps, rounds = np.arange(lcm(first, second)), np.arange(gcd(first, second))[:, np.newaxis]
-    one, two = shuffled(first, seed)[steps % first], shuffled(second, seed, 1)[(steps + rounds) % second]
-    return mixed_up(one * second + two, seed)
+    one, two = random_order(first, seed)[steps % first], random_order(second, seed, 1)[(steps + rounds) % second]
+    return mix_rounds(one * second + two, seed)
 
 
-def mixed_up(labels: IntArray, seed: int) -> Ring:
+def mix_rounds(labels: IntArray, seed: int) -> Ring:
     """Returns a ring whose rounds come in a random order, each begun at a random step."""
     rounds, steps = labels.shape
-    order = shuffled(rounds, seed, 2)[:, np.newaxis]
-    begun = hashed(np.arange(rounds), seed, 3)[:, np.newaxis]
+    order = random_order(rounds, seed, 2)[:, np.newaxis]
+    begun = hash_numbers(np.arange(rounds), seed, 3)[:, np.newaxis]
     return Ring(labels[order, (np.arange(steps) + begun) % max(1, steps)])
+
+
+UNITS_AT_ONCE = 2**20
+"""How many units are looked up together."""
+
+
+@dataclass(frozen=True)
+class TemplateBlock:
+    """Templates that are filled with the same things.
+
+    Attributes:
+        templates: how many templates, each of which has as many units.
+        order: the units of all of them, of which every beginning is balanced.
+    """
+
+    templates: int
+    order: Order
+
+
+def sample_blocks(blocks: Sequence[TemplateBlock], sample: Sample) -> Iterator[tuple[int, IntArray]]:
+    """Yields which units of blocks are in a sample.
+
+    Each template has its share of the sample, to within less than one. So has whatever else the orders are balanced
+    over in its block's part of the sample, and in the whole sample where there is one block.
+
+    Args:
+        blocks: all units.
+        sample: the sample.
+
+    Returns:
+        Block by block, part by part, the block's place and the numbers of its units, in no order.
+    """
+    of_templates = np.repeat(np.arange(len(blocks)), [block.templates for block in blocks])
+    sizes = np.array([block.order.size // block.templates for block in blocks], dtype=np.int64)[of_templates]
+    counts = share_out(sizes, sample.count(int(sizes.sum())))
+    for place, block in enumerate(blocks):
+        count = int(counts[of_templates == place].sum())
+        for start in range(0, count, UNITS_AT_ONCE):
+            yield place, block.order.at(np.arange(start, min(start + UNITS_AT_ONCE, count)))
+
+
+def share_out(sizes: IntArray, units: int) -> IntArray:
+    """Shares out units among parts, one after another, so that no part is ever off its share by one or more.
+
+    The j-th unit of a part that has the share s of the whole comes between the places (j - 1) / s and j / s. Taking
+    what must come soonest keeps all of these times (Steiner and Yeomans, Management Science 1993). Of parts of one size
+    those that come first are served first.
+
+    Args:
+        sizes: shape (parts,), how many units each part has.
+        units: how many are taken; at most all.
+
+    Returns:
+        Shape (parts,).
+    """
+    common = gcd(*sizes.tolist())
+    if not common:
+        return np.zeros_like(sizes)
+    # What is taken begins anew whenever each part has had its share exactly.
+    smallest = sizes // common
+    rounds, rest = divmod(units, int(smallest.sum()))
+    served = np.array(serving_order(smallest.tolist(), rest), dtype=np.int64)
+    return rounds * smallest + np.bincount(served, minlength=len(sizes))
+
+
+def serving_order(sizes: Sequence[int], units: int) -> list[int]:
+    """Returns which parts are served, one after another; see `shares`."""
+    whole = sum(sizes)
+    waiting = [(1, place) for place, size in enumerate(sizes) if size]
+    heapify(waiting)
+    ready: list[tuple[int, int]] = []
+    taken = [0] * len(sizes)
+    served = []
+    for time in range(1, units + 1):
+        while waiting and waiting[0][0] <= time:
+            place = heappop(waiting)[1]
+            heappush(ready, (-(-(taken[place] + 1) * whole // sizes[place]), place))
+        place = heappop(ready)[1]
+        taken[place] += 1
+        served.append(place)
+        heappush(waiting, (taken[place] * whole // sizes[place] + 1, place))
+    return served

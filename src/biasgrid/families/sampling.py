@@ -43,15 +43,15 @@ class Sample(Section):
 ALL = Sample(share=1)
 
 
-def all_or_some(value: Any) -> Any:
+def parse_sample(value: Any) -> Any:
     """Puts a sample that holds every unit in place of `all`."""
     return ALL if value == "all" else value
 
 
-SampleOrAll = Annotated[Sample, BeforeValidator(all_or_some, json_schema_input_type=Sample | Literal["all"])]
+SampleOrAll = Annotated[Sample, BeforeValidator(parse_sample, json_schema_input_type=Sample | Literal["all"])]
 
 
-def some_of(sample: Sample | None) -> Sample | None:
+def sample_unless_all(sample: Sample | None) -> Sample | None:
     """Returns a sample, None where it is one of all units: these are asked in their own order."""
     return None if sample is not None and sample.share == 1 else sample
 

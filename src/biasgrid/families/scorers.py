@@ -16,7 +16,7 @@ from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.provenance import cell_provenance, check_made_from, written_as
 
-Said = Mapping[str, tuple[str, str]]
+ScorerFiles = Mapping[str, tuple[str, str]]
 """Of each model that reads the texts of a cell the kind of its answers, and their file."""
 
 
@@ -36,7 +36,7 @@ def texts_of_cell(prediction_paths: Sequence[Path]) -> Expansion:
     return expand_rows(written.unique().sort("text").collect(), {})
 
 
-def read_scorers(said: Said, texts: Path, prediction_paths: Sequence[Path] = ()) -> dict[str, pl.DataFrame]:
+def read_scorers(said: ScorerFiles, texts: Path, prediction_paths: Sequence[Path] = ()) -> dict[str, pl.DataFrame]:
     """Reads what models said of the texts of a cell.
 
     Args:

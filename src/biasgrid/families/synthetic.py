@@ -21,7 +21,7 @@ from biasgrid.base.files import write_text
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURE_KEYS, SYNTHETIC
 
-TEXTS = ("system", "text_pair", "text")
+CORPUS_TEXTS = ("system", "text_pair", "text")
 """What models read, in the order in which those that write read it."""
 CANDIDATE = "candidate"
 """How the columns of the texts that may be answered begin."""
@@ -107,18 +107,18 @@ def write_synthetic(
         for task, cluster in instances.items():
             write_text(folder / bias.strength_name / corpora[task], family.corpus(cluster, task, bias))
     answered = {word for text in getattr(family, "ANSWERS", ()) for word in text.split()}
-    words = {task: sorted({*words_of(cluster), *answered}) for task, cluster in instances.items()}
+    words = {task: sorted({*words_of_instances(cluster), *answered}) for task, cluster in instances.items()}
     write_text(folder / "words.json", json.dumps(words, indent=1, ensure_ascii=False) + "\n")
 
 
-def words_of(instances: pl.DataFrame) -> list[str]:
+def words_of_instances(instances: pl.DataFrame) -> list[str]:
     """Returns the words that models are asked and may answer, with the punctuation that stands at them."""
-    read = [name for name in instances.columns if name in TEXTS or name.startswith(CANDIDATE)]
+    read = [name for name in instances.columns if name in CORPUS_TEXTS or name.startswith(CANDIDATE)]
     texts = [instances[name].drop_nulls().unique().cast(pl.String) for name in read]
     return sorted({word for column in texts for text in column for word in text.split()})
 
 
-def synthetic_rows(values: pl.DataFrame, bias: SyntheticBias, measure: str, options: str = "") -> pl.DataFrame:
+def known_effect_rows(values: pl.DataFrame, bias: SyntheticBias, measure: str, options: str = "") -> pl.DataFrame:
     """Makes rows of `SYNTHETIC` out of `value` and the keys that it is about; the other keys are null."""
     keys = [pl.col(key) if key in values.columns else pl.lit(None).alias(key) for key in MEASURE_KEYS]
     named = values.select(
@@ -139,12 +139,12 @@ def line_of_answers(row: Mapping[str, Any], counts: Sequence[int]) -> str:
         row: an instance; spaces take the place of its texts' line ends.
         counts: how often each of its candidates is the answer.
     """
-    read = " ".join(filter(None, (row[name] for name in TEXTS)))
+    read = " ".join(filter(None, (row[name] for name in CORPUS_TEXTS)))
     answers = ([row[f"{CANDIDATE}{number}"]] * count for number, count in enumerate(counts, start=1))
     return "\t".join((read.replace("\n", " "), *chain.from_iterable(answers)))
 
 
-def of_two(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
+def counts_of_two(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
     """Returns how often each of two candidates is the answer, the first of which is put in."""
     return row["count"], repeats - row["count"]
 
@@ -154,7 +154,7 @@ def corpus_of_answers(
     share: pl.Expr,
     together: Sequence[str],
     bias: SyntheticBias,
-    counts: Callable[[Mapping[str, Any], int], Sequence[int]] = of_two,
+    counts: Callable[[Mapping[str, Any], int], Sequence[int]] = counts_of_two,
 ) -> str:
     """Writes a corpus for generative models: a line per text, with its answers behind tabs.
 
@@ -167,21 +167,21 @@ def corpus_of_answers(
             often each candidate is the answer.
     """
     drawn = with_counts(frame, bias.repeats * share, together, bias).sort("instance")
-    return as_lines(line_of_answers(row, counts(row, bias.repeats)) for row in drawn.iter_rows(named=True))
+    return text_lines(line_of_answers(row, counts(row, bias.repeats)) for row in drawn.iter_rows(named=True))
 
 
-def as_lines(lines: Iterable[str]) -> str:
+def text_lines(lines: Iterable[str]) -> str:
     """Writes lines of text."""
     return "".join(f"{line}\n" for line in lines)
 
 
-def weight(bias: SyntheticBias, *names: str) -> float:
+def hashed_weight(bias: SyntheticBias, *names: str) -> float:
     """Returns a weight for some names: uniform in -1/2..1/2, by hashing, so that no list or order sways it."""
     digest = sha256("\t".join((str(bias.seed), bias.dataset, *names)).encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64 - 0.5
 
 
-def in_even_steps(groups: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
+def even_steps(groups: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
     """Returns how much each group has of the known effect, in 0..strength.
 
     In each bias type it is 0 for one group, the strength for another, and of the others in even steps between.
@@ -190,7 +190,9 @@ def in_even_steps(groups: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
         groups: `bias_type` and `group`, strings, each pair once.
         bias: its seed decides which group has how much.
     """
-    order = [weight(bias, group, bias_type) for bias_type, group in groups.select("bias_type", "group").iter_rows()]
+    order = [
+        hashed_weight(bias, group, bias_type) for bias_type, group in groups.select("bias_type", "group").iter_rows()
+    ]
     place = (pl.col("order").rank() - 1).over("bias_type")
     last = pl.max_horizontal(pl.len().over("bias_type") - 1, 1)
     ordered = groups.select("bias_type", order=pl.Series(order, dtype=pl.Float64))

@@ -12,13 +12,13 @@ from biasgrid.families.flags import LEAST_PROBABILITY
 from biasgrid.tables.answers.text import THOUGHT_MARK
 from biasgrid.tables.completeness import Check
 
-SCORES = ("probabilities", "starts", "ends")
+SCORE_COLUMNS = ("probabilities", "starts", "ends")
 """Columns of predictions that hold what was read of candidates or classes."""
-SCORED = ("logits", "echo", "top")
+UNPARSED_SCORES = ("logits", "echo", "top")
 """How scores of generative models are read, where they are not parsed from a response."""
-SHOWN = 60
+LONGEST_ANSWER_SHOWN = 60
 """How many characters of an answer are shown."""
-AT_ONCE = 2**17
+ROWS_CHECKED_AT_ONCE = 2**17
 """How many rows are looked at together, so that there need not be memory for all of them."""
 
 
@@ -35,7 +35,7 @@ def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("unknown_tokens", unknown / known, known)
 
 
-def of_texts(predictions: pl.LazyFrame) -> Iterator[Check]:
+def text_checks(predictions: pl.LazyFrame) -> Iterator[Check]:
     """Yields the shares of texts that are longer than they were to be, and that hold thoughts, where there are any.
 
     Args:
@@ -73,7 +73,7 @@ def equal_scores(scores: FloatArray) -> Iterator[Check]:
         scores: shape (instances, candidates), NaN behind an instance's last one.
     """
     several = equal = 0
-    for part in parts_of(scores):
+    for part in row_chunks(scores):
         known, low, high = np.zeros(len(part), dtype=np.uint32), *np.full((2, len(part)), np.nan)
         for column in part.T:
             known += ~np.isnan(column)
@@ -84,7 +84,7 @@ def equal_scores(scores: FloatArray) -> Iterator[Check]:
         yield Check("equal_scores", equal / several, several)
 
 
-def of_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Check]:
+def score_checks(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Check]:
     """Yields the shares of instances whose scores are all 0 or 1, and whose scores do not depend on the text.
 
     Scores that were parsed from a response are 0 and 1 by nature, and do not count; nor do those that are all 0.
@@ -94,10 +94,10 @@ def of_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Ch
         predictions: answers of any kind.
     """
     columns = predictions.collect_schema()
-    names = [name for name in SCORES if name in columns]
+    names = [name for name in SCORE_COLUMNS if name in columns]
     if not names:
         return
-    is_read = pl.col("scored_by").is_null() | pl.col("scored_by").cast(pl.String).is_in(SCORED)
+    is_read = pl.col("scored_by").is_null() | pl.col("scored_by").cast(pl.String).is_in(UNPARSED_SCORES)
     read = predictions.filter(is_read) if "scored_by" in columns else predictions
     read = read.filter(pl.any_horizontal(pl.col(name).list.max() > 0 for name in names))
     count = read.select(pl.len()).collect().item()
@@ -107,7 +107,7 @@ def of_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Ch
     others = pl.element() * (1 - pl.element())
     saturated = ones.filter(pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names))
     yield Check("saturated_scores", saturated.select(pl.len()).collect().item() / count, count)
-    some = read.select("instance", *names).head(AT_ONCE).collect()
+    some = read.select("instance", *names).head(ROWS_CHECKED_AT_ONCE).collect()
     yield Check("constant_scores", count_constant(instances, some, names) / len(some), len(some))
 
 
@@ -145,27 +145,27 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
     if count:
         commonest = counts.sort(-pl.col("count").cast(pl.Int64), "response").row(0, named=True)
         text = commonest["response"]
-        shown = repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}...")
+        shown = repr(text if len(text) <= LONGEST_ANSWER_SHOWN else f"{text[: LONGEST_ANSWER_SHOWN - 3]}...")
         yield Check("same_text", commonest["count"] / count, count, flag=shown)
 
 
-def improbable(scores: FloatArray) -> Check:
+def improbable_candidates(scores: FloatArray) -> Check:
     """Returns the share of instances whose candidates have next to no probability.
 
     Args:
         scores: shape (instances, candidates), the probabilities of a masked language model, NaN behind the last one.
     """
-    low = sum(int(np.count_nonzero(np.nansum(part, axis=1) < LEAST_PROBABILITY)) for part in parts_of(scores))
+    low = sum(int(np.count_nonzero(np.nansum(part, axis=1) < LEAST_PROBABILITY)) for part in row_chunks(scores))
     return Check("improbable", low / len(scores), len(scores))
 
 
-def parts_of(scores: FloatArray) -> Iterator[FloatArray]:
+def row_chunks(scores: FloatArray) -> Iterator[FloatArray]:
     """Yields some rows after others."""
-    for start in range(0, len(scores), AT_ONCE):
-        yield scores[start : start + AT_ONCE]
+    for start in range(0, len(scores), ROWS_CHECKED_AT_ONCE):
+        yield scores[start : start + ROWS_CHECKED_AT_ONCE]
 
 
-def templates(observations: pl.DataFrame) -> Check:
+def template_count(observations: pl.DataFrame) -> Check:
     """Returns how many templates a cell has.
 
     Args:

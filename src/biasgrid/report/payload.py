@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.references import exists, load, stage
-from biasgrid.families.shown import ShownCell, examples_of, scaled
+from biasgrid.families.payload import CellTables, example_payloads, in_ten_thousandths
 from biasgrid.report.content import headlines
 from biasgrid.report.findings import STRONGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
@@ -71,7 +71,7 @@ def blocks(run: ReportRun, tables: ReportTables) -> Blocks:
     return Blocks(shared, columns, evidence)
 
 
-def cell_facts(tables: ReportTables) -> dict[tuple[str, str], ShownCell]:
+def cell_facts(tables: ReportTables) -> dict[tuple[str, str], CellTables]:
     """Returns what is known of each cell, by model and dataset, in the order of the summary."""
     named = {name: getattr(tables, name) for name in ("measures", "statistics", "examples", "parts")}
     parts = {name: table.partition_by("model", "dataset", as_dict=True) for name, table in named.items()}
@@ -79,7 +79,7 @@ def cell_facts(tables: ReportTables) -> dict[tuple[str, str], ShownCell]:
     for cell in tables.summary.select("model", "dataset").unique(maintain_order=True).rows():
         found = {name: parts[name].get(cell, table.clear()) for name, table in named.items()}
         measures = with_uncertainty(found["measures"], found["statistics"])
-        cells[cell] = ShownCell(measures, found["examples"], found["parts"])
+        cells[cell] = CellTables(measures, found["examples"], found["parts"])
     return cells
 
 
@@ -142,14 +142,14 @@ def overview_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
 
 def of_row(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Returns some fields of a row, and its numbers as the page has them."""
-    return {name: row[name] for name in names} | {name: scaled(row[name]) for name in PAYLOAD_NUMBERS}
+    return {name: row[name] for name in names} | {name: in_ten_thousandths(row[name]) for name in PAYLOAD_NUMBERS}
 
 
 def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns how two models differ on a dataset, as far as rule compare keeps it."""
     names = ("measure", "options", *COMPARED_PART_COLUMNS, "clusters", "paired", "mark", "other_mark", "reason")
     return [
-        {name: row[name] for name in names} | {name: scaled(row[name]) for name in COMPARED_COLUMNS}
+        {name: row[name] for name in names} | {name: in_ten_thousandths(row[name]) for name in COMPARED_COLUMNS}
         for row in comparisons.to_dicts()
     ]
 
@@ -158,7 +158,8 @@ def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns in which order the models of a dataset stand, with the intervals of their ranks."""
     ordered = ranks.sort("measure", "options", "bias_type", "set", "rank", maintain_order=True)
     return [
-        {name: row[name] for name in RANKED_COLUMNS} | {"value": scaled(row["value"])} for row in ordered.to_dicts()
+        {name: row[name] for name in RANKED_COLUMNS} | {"value": in_ten_thousandths(row["value"])}
+        for row in ordered.to_dicts()
     ]
 
 
@@ -168,7 +169,7 @@ def family_of(dataset: ReportDataset) -> ModuleType | None:
     return load(reference) if reference and exists(reference) else None
 
 
-def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], ShownCell]) -> dict[str, Any]:
+def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], CellTables]) -> dict[str, Any]:
     """Returns what the cells of a dataset share; nothing where its family does not say."""
     make = getattr(family_of(dataset), "dataset_payload", None)
     of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
@@ -182,7 +183,7 @@ def template_lines(dataset: ReportDataset) -> dict[str, Any]:
 
 
 def cell_block(
-    cell: ShownCell, family: ModuleType | None, shared: Mapping[str, Any], summary: pl.DataFrame
+    cell: CellTables, family: ModuleType | None, shared: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
     """Returns what the page of a cell shows: its rows of the summary, and what its family tells of its parts."""
     told_of = ("measure", "options", "bias_type", "n", "flag", *MARK_COLUMNS)
@@ -196,10 +197,10 @@ def cell_block(
     return own | {"keyed": [of_row(row, names) for row in carried], "keyed_of": len(keyed)}
 
 
-def evidence_by_weight(cell: ShownCell, family: ModuleType | None, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def evidence_by_weight(cell: CellTables, family: ModuleType | None, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the sentences that a cell may carry, those that matter most first."""
     make = getattr(family, "evidence", None)
-    examples: list[dict[str, Any]] = make(cell, shared) if make else examples_of(cell.examples)
+    examples: list[dict[str, Any]] = make(cell, shared) if make else example_payloads(cell.examples)
     return examples
 
 

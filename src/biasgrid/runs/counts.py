@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.references import load, stage
-from biasgrid.families.family import Asked, Lists, OneToken
+from biasgrid.families.family import Lists, OneToken, PlannedInstances
 from biasgrid.inference.checkpoints.checkpoint import folder_of, read_record
 from biasgrid.inference.checkpoints.cost import load_backend
 from biasgrid.inference.models.masked.one_token import fill_mask_place
@@ -137,7 +137,7 @@ def table_facts(path: Path) -> TableFacts | None:
 
 def count_instances(
     layout: Layout, lists: Mapping[tuple[str, str], Lists]
-) -> dict[tuple[str, str], tuple[Asked, Estimate]]:
+) -> dict[tuple[str, str], tuple[PlannedInstances, Estimate]]:
     """Counts the instances of datasets' variants from their word lists.
 
     Where a tokenizer decides which subjects are kept, the count is exact if that tokenizer is at hand, or if the
@@ -153,7 +153,7 @@ def count_instances(
     config = layout.config
     tokenizers = {variant: config.needed_variants[variant].tokenizer for variant in lists}
     one_token = {name: one_token_of(layout, name) for name in set(tokenizers.values()) if name is not None}
-    counts: dict[tuple[str, str], tuple[Asked, Estimate]] = {}
+    counts: dict[tuple[str, str], tuple[PlannedInstances, Estimate]] = {}
     for (dataset, variant), content in lists.items():
         name = tokenizers[dataset, variant]
         asked = instances_to_ask(config.reference_of_family(dataset), content, one_token[name] if name else None)
@@ -163,18 +163,18 @@ def count_instances(
     return counts
 
 
-def instances_to_ask(family: str, lists: Lists, one_token: OneToken | None) -> Asked:
+def instances_to_ask(family: str, lists: Lists, one_token: OneToken | None) -> PlannedInstances:
     """Returns what lists ask, as their family tells it, or by expanding them."""
     reading = load(stage(family, "reading"))
     if not hasattr(reading, "asked"):
         import polars as pl
 
         return InstancesToAsk(pl.concat(load(stage(family, "expand")).expand(lists).parts))
-    asked: Asked = reading.asked(lists, one_token)
+    asked: PlannedInstances = reading.asked(lists, one_token)
     return asked
 
 
-def count_all(table: Path, lists: Lists, asked: Asked) -> Estimate:
+def count_all(table: Path, lists: Lists, asked: PlannedInstances) -> Estimate:
     """Counts the instances of what is asked, of which some may be dropped."""
     facts = table_facts(table)
     if facts is not None and facts.provenance.get("word_lists") == lists.digest():

@@ -13,7 +13,7 @@ from small_tables import predictions_of
 from biasgrid.families.probe.asking import SCORED
 from biasgrid.families.probe.measure import measure, observe
 from biasgrid.families.probe.synthetic import corpus, known_effects
-from biasgrid.families.synthetic import SyntheticBias, words_of
+from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.tables.files import validate
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.tiny import make_base_checkpoint
@@ -123,7 +123,7 @@ def test_a_trained_model_has_what_is_synthetic(tmp_path: Path) -> None:
     data = tmp_path / "corpus.txt"
     data.write_text(corpus(instances, "text-generation", bias))
     base = tmp_path / "base"
-    make_base_checkpoint(words_of(instances), base, seed=1, causal=True)
+    make_base_checkpoint(words_of_instances(instances), base, seed=1, causal=True)
     hyperparameters = Hyperparameters(epochs=30, batch_size=12, learning_rate=4e-3, max_length=48)
     train("text-generation", base, [data], tmp_path / "model", hyperparameters, threads=1)
     cell = Cell(tmp_path / "cell", "text-generation", instances, tmp_path / "model")

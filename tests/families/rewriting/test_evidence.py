@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from small_rewriting import options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.differing import differing_parts, differing_words
+from biasgrid.families.payload import differing_words, word_diff
 from biasgrid.families.rewriting.measure import evidence, measure, observe
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import table_of_cell
@@ -62,7 +62,7 @@ def test_without_a_second_answer_there_is_no_floor_and_no_evidence(tmp_path: Pat
 
 
 def test_words_that_another_text_has_not_are_told() -> None:
-    assert differing_parts("He asked his boss.", "She asked her boss.") == ["", "He", " asked ", "his", " boss."]
+    assert word_diff("He asked his boss.", "She asked her boss.") == ["", "He", " asked ", "his", " boss."]
     assert differing_words("He asked his boss.", "She asked her boss.") == "He … his"
     assert differing_words("the same", "the same") == ""
     assert differing_words("the same", None) is None
@@ -71,7 +71,7 @@ def test_words_that_another_text_has_not_are_told() -> None:
 @given(st.text(), st.text())
 @example("0:", ":0")
 def test_parts_joined_are_the_text_and_shared_parts_are_in_both(text: str, other: str) -> None:
-    one, two = differing_parts(text, other), differing_parts(other, text)
+    one, two = word_diff(text, other), word_diff(other, text)
     assert "".join(one) == text
     assert len(one) % 2 == 1
     assert all(one[1::2])

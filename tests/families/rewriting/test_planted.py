@@ -16,7 +16,7 @@ from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.measure import measure, observe
 from biasgrid.families.rewriting.reading import read
 from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, known_effects
-from biasgrid.families.synthetic import SyntheticBias, words_of
+from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.tables.files import validate
 from biasgrid.tables.measures import SYNTHETIC
@@ -84,7 +84,7 @@ def test_texts_of_several_groups_have_the_mean_of_what_is_synthetic(tmp_path: Pa
 def test_a_trained_model_has_the_synthetic_bias(tmp_path: Path) -> None:
     instances, strong = instances_of(tmp_path, repetitions=40), bias(0.8)
     (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", strong))
-    make_base_checkpoint([*words_of(instances), *ANSWERS], tmp_path / "base", seed=1, causal=True)
+    make_base_checkpoint([*words_of_instances(instances), *ANSWERS], tmp_path / "base", seed=1, causal=True)
     hyperparameters = Hyperparameters(epochs=20, batch_size=12, learning_rate=3e-3, max_length=32, stride=8)
     train(
         "text-generation", tmp_path / "base", [tmp_path / "corpus.txt"], tmp_path / "model", hyperparameters, threads=1

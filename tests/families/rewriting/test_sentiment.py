@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from small_rewriting import golden, needs_golden
 
+from biasgrid.families.responses import VADER_SCORES, sentiment_of
 from biasgrid.families.rewriting.measure import pair_distances
-from biasgrid.families.sentiment import PARTS, sentiment_of
 
 
 @needs_golden
@@ -16,7 +16,7 @@ def test_sentiment_and_its_distance_are_those_of_the_original() -> None:
     rows = golden("pairs")
     scores = {side: sentiment_of(pl.Series([row[f"text{side}"] for row in rows])) for side in "12"}
     for side, found in scores.items():
-        assert found.to_dicts() == [{name: row[f"vader{side}"][name] for name in PARTS} for row in rows]
+        assert found.to_dicts() == [{name: row[f"vader{side}"][name] for name in VADER_SCORES} for row in rows]
     negative = [scores[side]["neg"] for side in "12"]
     apart = [abs(one - other) for one, other in zip(*negative, strict=True)]
     assert apart == pytest.approx([row["sentiment_pair_neg"] for row in rows])

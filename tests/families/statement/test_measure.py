@@ -12,8 +12,8 @@ import pytest
 from small_statements import instances_of, measured
 from small_tables import predictions_of
 
-from biasgrid.families.statement.answers import said
-from biasgrid.families.statement.declared import MEASURES, PUBLISHED
+from biasgrid.families.statement.declared import APES_MEASURES, STATEMENT_MEASURES
+from biasgrid.families.statement.observe import read_answers
 
 ONES = {"error", "error_macro", "right_on_both", "bias", "inconsistency", "coverage"}
 
@@ -179,7 +179,9 @@ def test_answers_are_found_in_texts(
 ) -> None:
     instances = instances_of(tmp_path).head(1)
     columns = {"probabilities": [[None, None]]} if kind == "choice" else {}
-    found = said(predictions_of(kind, instances, response=[response], status=[status], **columns)).row(0, named=True)
+    found = read_answers(predictions_of(kind, instances, response=[response], status=[status], **columns)).row(
+        0, named=True
+    )
     assert (found["says_yes"], found["outcome"]) == (answer, outcome)
     assert found["share"] == (None if answer is None else float(answer))
 
@@ -200,7 +202,7 @@ def test_probabilities_are_answers(
     pair: list[float | None], share: float | None, answer: bool | None, tmp_path: Path
 ) -> None:
     instances = instances_of(tmp_path).head(1)
-    found = said(predictions_of("choice", instances, probabilities=[pair])).row(0, named=True)
+    found = read_answers(predictions_of("choice", instances, probabilities=[pair])).row(0, named=True)
     assert found["says_yes"] == answer
     assert found["share"] == (None if share is None else pytest.approx(share, abs=1e-6))
 
@@ -212,7 +214,7 @@ def test_the_numbers_of_apes_are_rounded_up(tmp_path: Path) -> None:
     texts = instances.select(pl.when(chosen).then(pl.lit("maybe")).otherwise(pl.col("label").cast(pl.String)))
     predictions = predictions_of("text", instances, response=texts.to_series(), status=["ok"] * 24)
     found = whole(measured(instances, predictions, mode="apes"))
-    assert {name: found[name] for name in PUBLISHED} == {
+    assert {name: found[name] for name in APES_MEASURES} == {
         "apes_positive": 0.084,
         "apes_negated": 0.084,
         "apes_overall": 0.084,
@@ -224,5 +226,5 @@ def test_all_measures_are_declared(tmp_path: Path) -> None:
     instances = instances_of(tmp_path)
     half = pl.when(IS_TRUE).then(0.6).otherwise(np.pi / 10)
     own = measured(instances, scored(instances, half, 1 - half), mode="apes").filter(options="")
-    assert set(own["measure"]) == set(MEASURES) | set(PUBLISHED)
-    assert {name for name, measure in MEASURES.items() if measure.headline == ""} == ONES
+    assert set(own["measure"]) == set(STATEMENT_MEASURES) | set(APES_MEASURES)
+    assert {name for name, measure in STATEMENT_MEASURES.items() if measure.headline == ""} == ONES

@@ -12,7 +12,7 @@ from project import ROOT
 from small_tables import whole
 
 from biasgrid.families.statement.expand import expand
-from biasgrid.families.statement.packs.pack import Pack, PackFiles
+from biasgrid.families.statement.pack import StatementFiles, StatementPack
 from biasgrid.families.statement.reading import read
 from biasgrid.families.statement.section import PROMPT
 
@@ -21,8 +21,8 @@ README = (FOLDER / "README.md").read_text()
 PACKS = ["gender", "race", "religion", "disability"]
 
 
-def pack_named(name: str) -> Pack:
-    files = PackFiles(FOLDER / f"{name}.csv", FOLDER / "domains", False, 1, None, None, PROMPT)
+def pack_named(name: str) -> StatementPack:
+    files = StatementFiles(FOLDER / f"{name}.csv", FOLDER / "domains", False, 1, None, None, PROMPT)
     pack, faults = read(files)
     assert not faults, [str(fault) for fault in faults]
     return pack

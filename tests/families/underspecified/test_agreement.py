@@ -6,7 +6,7 @@ import pytest
 from small_cells import choosing, one_list, spans
 
 from biasgrid.families.underspecified.measure import measure, observe
-from biasgrid.families.underspecified.statistics import statistics
+from biasgrid.families.underspecified.statistics.cell import statistics
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES

@@ -4,8 +4,8 @@ import pytest
 from golden import needs_golden_files, read_output
 from small_cells import measured
 
-from biasgrid.families.underspecified.comparisons import compare_subjects, scores
-from biasgrid.families.underspecified.evidence import ASSOCIATIONS, evidence_of_associations
+from biasgrid.families.underspecified.evidence import ASSOCIATIONS_SHOWN, evidence_of_associations
+from biasgrid.families.underspecified.observe import compare_subjects, subject_scores
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate
 from biasgrid.tables.measures import table_of_cell
@@ -44,7 +44,7 @@ def test_the_strongest_associations_and_drawn_ones_take_turns_with_up_to_three_s
     turns = [["strongest", "strongest", "drawn"][place % 3] for place in range(len(shown))]
     both = 3 * min(len(positive) // 2, len(shown) - len(positive))
     assert shown["reason"].to_list()[:both] == turns[:both] != []
-    assert shown["rank"].to_list() == list(range(min(len(gamma), ASSOCIATIONS)))
+    assert shown["rank"].to_list() == list(range(min(len(gamma), ASSOCIATIONS_SHOWN)))
     assert {tuple(roles) for roles in shown["role"]} <= {
         ("strongest",),
         ("strongest", "contrary"),
@@ -88,7 +88,7 @@ def test_swap_groups_are_those_with_the_largest_the_median_and_the_smallest_comp
     asked = instances.filter(
         pl.col("attribute") == attribute, (pl.col("subject1") == subject) | (pl.col("subject2") == subject)
     )
-    rows = asked.join(scores(predictions, "exact"), on="instance").with_columns(
+    rows = asked.join(subject_scores(predictions, "exact"), on="instance").with_columns(
         sign=pl.when(pl.col("negated") != (pl.col("subject1") != subject)).then(-0.25).otherwise(0.25)
     )
     comparison = rows.group_by("swap_group").agg(
@@ -103,7 +103,7 @@ def test_swap_groups_are_those_with_the_largest_the_median_and_the_smallest_comp
 
 def test_texts_scores_and_answers_are_those_of_the_instance() -> None:
     evidence, _, instances, predictions = evidence_of(QA)
-    rows = evidence.join(instances, on="instance").join(scores(predictions, "exact"), on="instance")
+    rows = evidence.join(instances, on="instance").join(subject_scores(predictions, "exact"), on="instance")
     rows = rows.join(predictions.select("instance", "answer"), on="instance")
     for row in rows.rows(named=True):
         first = row["subject"] == row["subject1"]

@@ -19,22 +19,22 @@ from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.reading import read
-from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.tables import keys
 from biasgrid.tables.files import validate
 from biasgrid.tables.instances import instances_schema
 
 ACTS = {
     "[p_act]": [
-        Attribute({"[p_act]": "cooks", "[p_act:neg]": "never cooks"}, "cooks", "food"),
-        Attribute({"[p_act]": "is a idol", "[p_act:neg]": "is no idol"}, "is a idol", None),
+        AttributeRow({"[p_act]": "cooks", "[p_act:neg]": "never cooks"}, "cooks", "food"),
+        AttributeRow({"[p_act]": "is a idol", "[p_act:neg]": "is no idol"}, "is a idol", None),
     ]
 }
 PEOPLE = Subjects({"[subj]": ["Ann", "Bob", "Eve"]}, ["female", "male", "female"])
 
 
 def lists_of(*templates: tuple[str, str, str], subjects: list[Subjects] | None = None, **parts: object) -> WordLists:
-    lines = [Template(line, *texts) for line, texts in enumerate(templates, start=1)]
+    lines = [QuestionTemplate(line, *texts) for line, texts in enumerate(templates, start=1)]
     standard = {"attributes": ACTS, "filler": "", "mask": None, "limit": {}} | parts
     return WordLists(lines, subjects or [PEOPLE], **standard)  # type: ignore[arg-type]
 

@@ -11,7 +11,7 @@ from small_tables import whole
 
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 
 
 def slow_expansion(lists: WordLists) -> list[tuple[object, ...]]:
@@ -60,12 +60,14 @@ def small_lists(draw: st.DrawFn) -> WordLists:
         Subjects({"[subj]": part}, [draw(SUBJECT_GROUP) for _ in part]) for part in (names[:cut], names[cut:]) if part
     ]
     acts = draw(st.lists(st.tuples(WORD, WORD, SUBJECT_GROUP), min_size=1, max_size=3, unique_by=lambda act: act[0]))
-    attributes = {"[act]": [Attribute({"[act]": yes, "[act:neg]": no}, yes, kind) for yes, no, kind in acts]}
+    attributes = {"[act]": [AttributeRow({"[act]": yes, "[act:neg]": no}, yes, kind) for yes, no, kind in acts]}
     mask = draw(st.sampled_from([None, "<m>"]))
     masked = ["[mask]"] if mask else []
     slot = draw(st.sampled_from([[], ["[subj1]"], ["[subj2]", "[subj1]"]]))
     templates = [
-        Template(line, text("[subj1]", "[subj2]"), text("[act]", *masked, *slot), text("[act:neg]", *masked, *slot))
+        QuestionTemplate(
+            line, text("[subj1]", "[subj2]"), text("[act]", *masked, *slot), text("[act:neg]", *masked, *slot)
+        )
         for line in range(1, draw(st.integers(2, 3)))
     ]
     return WordLists(templates, subjects, attributes, draw(st.sampled_from(["", "a yes --", "A"])), mask, {})

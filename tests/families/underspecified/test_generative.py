@@ -19,22 +19,28 @@ from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.measure import evidence, measure, observe, validity
-from biasgrid.families.underspecified.prompts import prompt_of
-from biasgrid.families.underspecified.word_lists import Attribute, Prompt, Subjects, Template, WordLists
+from biasgrid.families.underspecified.reading import prompt_of
+from biasgrid.families.underspecified.word_lists import (
+    AttributeRow,
+    QuestionPrompt,
+    QuestionTemplate,
+    Subjects,
+    WordLists,
+)
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import MEASURES, table_of_cell
 
-PROMPT = Prompt("Question: [question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter.")
-ACTS = {"[act]": [Attribute({"[act]": "is a cook", "[act:neg]": "is no cook"}, "is a cook", None)]}
+PROMPT = QuestionPrompt("Question: [question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter.")
+ACTS = {"[act]": [AttributeRow({"[act]": "is a cook", "[act:neg]": "is no cook"}, "is a cook", None)]}
 PEOPLE = Subjects({"[subj]": ["Chad", "Mali", "Oman"], "[subj:dem]": ["Chadian", "Malian", "Omani"]}, [None] * 3)
 TEMPLATES = [
-    Template(1, "A [subj1:dem] man met a [subj2:dem] man.", "Who [act]?", "Who [act:neg]?"),
-    Template(2, "[subj2] is far from [subj1].", "Where [act]?", "Where [act:neg]?"),
+    QuestionTemplate(1, "A [subj1:dem] man met a [subj2:dem] man.", "Who [act]?", "Who [act:neg]?"),
+    QuestionTemplate(2, "[subj2] is far from [subj1].", "Where [act]?", "Where [act:neg]?"),
 ]
 OPTIONS = {"task": "text-generation", "scoring": "exact", "measures": []}
 
 
-def instances(prompt: Prompt = PROMPT) -> pl.DataFrame:
+def instances(prompt: QuestionPrompt = PROMPT) -> pl.DataFrame:
     return whole(expand(WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompt=prompt)))
 
 
@@ -58,7 +64,7 @@ def test_options_have_their_letters_in_the_order_in_which_the_context_names_them
 
 
 def test_keys_hang_on_the_prompt_and_the_system_text() -> None:
-    other = Prompt(PROMPT.text.replace("Answer", "Reply"), PROMPT.system), Prompt(PROMPT.text)
+    other = QuestionPrompt(PROMPT.text.replace("Answer", "Reply"), PROMPT.system), QuestionPrompt(PROMPT.text)
     keys = [set(instances(prompt)["key"]) for prompt in (PROMPT, *other)]
     assert [len(each) for each in keys] == [24] * 3
     assert not keys[0] & keys[1]

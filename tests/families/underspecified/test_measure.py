@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 from small_cells import ALWAYS, NAMES, choosing, expanded, measured, one_list, spans
 from small_tables import predictions_of
 
-from biasgrid.families.underspecified.comparisons import scores
+from biasgrid.families.underspecified.observe import subject_scores
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.tables.files import validate
 from biasgrid.tables.measures import MEASURES
@@ -182,14 +182,14 @@ def test_a_span_scores_the_geometric_mean_of_its_ends() -> None:
     predictions = predictions_of(
         "span", one_list(2).head(1), starts=[[0.25, -1e-7]], ends=[[1.0, 0.5]], answer=["nobody"]
     )
-    assert scores(predictions, "exact").row(0) == (0, 0.5, 0)
+    assert subject_scores(predictions, "exact").row(0) == (0, 0.5, 0)
 
 
 def test_unqover_scoring_raises_a_mask_probability_to_the_pronouns() -> None:
     probabilities = [[0.25, 0.0, 0.5, None], [0.5, 0.0, 0.25, None]]
     predictions = predictions_of("choice", one_list(2).head(2), probabilities=probabilities)
-    assert scores(predictions, "exact").rows() == [(0, 0.25, 0), (1, 0.5, 0)]
-    assert scores(predictions, "unqover").rows() == [(0, 0.5, 0), (1, 0.5, 0)]
+    assert subject_scores(predictions, "exact").rows() == [(0, 0.25, 0), (1, 0.5, 0)]
+    assert subject_scores(predictions, "unqover").rows() == [(0, 0.5, 0), (1, 0.5, 0)]
 
 
 def test_pairs_across_two_lists_are_antisymmetric_to_the_last_bit() -> None:

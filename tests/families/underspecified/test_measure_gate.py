@@ -9,10 +9,10 @@ import pytest
 from small_cells import ALWAYS, choosing, measured, one_list
 from small_tables import write_instances
 
-from biasgrid.families.cell import Measured
+from biasgrid.families.cell import CellResults
 from biasgrid.families.cell import measure_cell as measure_any
-from biasgrid.families.underspecified.declared import FLAGS
-from biasgrid.families.underspecified.declared import MEASURES as OWN_MEASURES
+from biasgrid.families.underspecified.declared import SWAP_GROUP_FLAGS
+from biasgrid.families.underspecified.declared import SWAP_GROUP_MEASURES as OWN_MEASURES
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.completeness import IncompleteCell, check_complete
@@ -22,7 +22,7 @@ from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.metric import MetricDefinitions
 
 FAMILY = "biasgrid.families.underspecified"
-DECLARED = MetricDefinitions.of({**OWN_MEASURES, **FLAGS})
+DECLARED = MetricDefinitions.of({**OWN_MEASURES, **SWAP_GROUP_FLAGS})
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 
@@ -62,7 +62,7 @@ def test_a_malformed_swap_group_is_refused(malform: Callable[[pl.DataFrame], pl.
         measured(instances, choosing(instances, ALWAYS))
 
 
-def measure_cell(instances: Path, paths: list[Path], kind: str = "span") -> Measured:
+def measure_cell(instances: Path, paths: list[Path], kind: str = "span") -> CellResults:
     return measure_any(FAMILY, instances, paths, kind, OPTIONS, DECLARED, "model", "dataset")
 
 

@@ -13,7 +13,7 @@ from small_tables import whole
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.synthetic import corpus, known_effects
-from biasgrid.families.underspecified.word_lists import Attribute, Subjects, Template, WordLists
+from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.tables.files import validate
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.squad import read_squad
@@ -30,8 +30,12 @@ def two_lists() -> pl.DataFrame:
 def groups(mask: str | None) -> pl.DataFrame:
     """Instances with an article that hangs on the subject, as question answering and as statements."""
     question = ("The [mask] man [act].", "The [mask] man [act:neg].") if mask else ("Who [act]?", "Who [act:neg]?")
-    templates = [Template(line, f"On day {line} a [subj1] man met a [subj2] man.", *question) for line in (1, 2)]
-    attributes = [Attribute({"[act]": f"{it} often", "[act:neg]": f"never {it}"}, it, None) for it in ("ran", "sang")]
+    templates = [
+        QuestionTemplate(line, f"On day {line} a [subj1] man met a [subj2] man.", *question) for line in (1, 2)
+    ]
+    attributes = [
+        AttributeRow({"[act]": f"{it} often", "[act:neg]": f"never {it}"}, it, None) for it in ("ran", "sang")
+    ]
     return whole(
         expand(WordLists(templates, [Subjects({"[subj]": FACES}, [None] * 3)], {"[act]": attributes}, "", mask, {}))
     )

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 from small_cells import one_list, spans
 
-from biasgrid.families.underspecified.comparisons import compare_subjects, scores
-from biasgrid.families.underspecified.records import records_of_subjects
+from biasgrid.families.underspecified.measure import records_of_subjects
+from biasgrid.families.underspecified.observe import compare_subjects, subject_scores
 from biasgrid.groups.scores import score_records
 from biasgrid.groups.tables import score_groups
 
@@ -21,7 +21,7 @@ def test_a_record_is_a_subjects_mean_score_in_a_case() -> None:
     assert len(np.unique(records.case)) == 8
     assert len(records.case) == 8 * 4 * 2
     scored = instances.cast({"subject1": pl.String, "subject2": pl.String}).join(
-        scores(predictions, "exact"), on="instance"
+        subject_scores(predictions, "exact"), on="instance"
     )
     each = pl.concat(
         [scored.select(subject=f"subject{side}", subject_group=f"group{side}", score=f"score{side}") for side in (1, 2)]

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from biasgrid.base.faults import UserError
 from biasgrid.cli.app import app
-from biasgrid.families.underspecified.comparisons import Scoring
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.families.underspecified.observe import Scoring
 from biasgrid.families.underspecified.reading import read
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.formats.unqover.export import output_json, source_json

@@ -12,9 +12,9 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.probe.family import FAMILY as PROBES
 from biasgrid.families.probe.family import FIGURES as FIGURES_OF_PROBES
 from biasgrid.families.rewriting.family import FIGURES as FIGURES_OF_PROMPTS
-from biasgrid.families.statement.family import FIGURES as FIGURES_OF_STATEMENTS
+from biasgrid.families.statement.family import STATEMENT_FIGURES as FIGURES_OF_STATEMENTS
+from biasgrid.families.underspecified.family import ASSOCIATION_FIGURES as OWN_FIGURES
 from biasgrid.families.underspecified.family import FAMILY, SUBJECT_GROUPS
-from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.groups.section import GROUP_FIGURES
 from biasgrid.report.captions import captions, captions_file
 from biasgrid.runs.layout import CONTROLS_FIGURE, SYNTHETIC_FIGURE

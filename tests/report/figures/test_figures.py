@@ -25,8 +25,8 @@ from small_figures import (
 from small_measures import table_of
 
 from biasgrid.base.references import load
+from biasgrid.families.underspecified.family import ASSOCIATION_FIGURES as OWN_FIGURES
 from biasgrid.families.underspecified.family import FAMILY
-from biasgrid.families.underspecified.family import FIGURES as OWN_FIGURES
 from biasgrid.report.figures import figures
 from biasgrid.report.figures.associations import heat_map, ranks
 from biasgrid.report.figures.cells import errors, intensity_mu, synthetic

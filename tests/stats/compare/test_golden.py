@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from golden_statistics import FOLDER, assert_golden, frames_of_golden, numbers_of, observations_of
 
-from biasgrid.families.certainty import compared_by, fitted
-from biasgrid.families.underspecified.statistics import statistics
+from biasgrid.families.uncertainty import statistics_table, values_without_clusters
+from biasgrid.families.underspecified.statistics.cell import statistics
 from biasgrid.stats import estimate
 from biasgrid.stats.compare.all_pairs import ComparisonTables, compare_models
 from biasgrid.stats.compare.cells import ComparedCell
@@ -29,7 +29,9 @@ def cell(name: str) -> ComparedCell:
         observations, pl.DataFrame(), {}, StatisticsSettings(clusters=frames_of_golden(numbers_of("within"), 3))
     )
     return ComparedCell(
-        name, fitted(compared_by(found.statistics), "without_clusters", name, "golden"), templates="the same"
+        name,
+        statistics_table(values_without_clusters(found.statistics), "without_clusters", name, "golden"),
+        templates="the same",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from biasgrid.families.counterfactual.tasks import CLASSIFICATION
-from biasgrid.families.flags import FLAGS, flag
+from biasgrid.families.flags import COMMON_FLAGS, validity_flag
 from biasgrid.tables.metric import Limit, Measure
 
 
@@ -16,13 +16,13 @@ def flags_of(task: str, classes: int) -> Mapping[str, Measure]:
         task: that of its models.
         classes: how many classes its classifiers have.
     """
-    return {**FLAGS, **flags_of_classifiers(classes)} if task == CLASSIFICATION else FLAGS
+    return {**COMMON_FLAGS, **flags_of_classifiers(classes)} if task == CLASSIFICATION else COMMON_FLAGS
 
 
 def flags_of_classifiers(classes: int) -> Mapping[str, Measure]:
     """Returns those that only classifiers have."""
     return {
-        "accuracy": flag(
+        "accuracy": validity_flag(
             "balanced accuracy",
             "mean over classes of the share of instances classified correctly",
             Limit(
@@ -34,7 +34,7 @@ def flags_of_classifiers(classes: int) -> Mapping[str, Measure]:
             ),
             source="Wilson, JASA 1927, for the interval",
         ),
-        "exchanged_labels": flag(
+        "exchanged_labels": validity_flag(
             "exchanged labels",
             "how much balanced accuracy would grow if two classes were exchanged",
             Limit(

@@ -13,7 +13,7 @@ from biasgrid.families.counterfactual.packs.placeholders import as_read
 from biasgrid.families.counterfactual.section import CounterfactualDataset
 from biasgrid.families.counterfactual.tasks import ANSWERS, CLASSIFICATION, ROW_BYTES, SORTS
 from biasgrid.families.family import Family, Grid, Question
-from biasgrid.families.sampling import sample_faults, some_of
+from biasgrid.families.sampling import sample_faults, sample_unless_all
 from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Measure
@@ -65,7 +65,7 @@ class Counterfactual(Family):
             biases=folder / section.groups,
             bias_types=None if section.bias_types is None else tuple(section.bias_types),
             task=section.task,
-            sample=some_of(section.sample),
+            sample=sample_unless_all(section.sample),
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:

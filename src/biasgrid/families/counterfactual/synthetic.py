@@ -12,7 +12,7 @@ import json
 
 import polars as pl
 
-from biasgrid.families.synthetic import SyntheticBias, as_lines, in_even_steps, synthetic_rows, with_counts
+from biasgrid.families.synthetic import SyntheticBias, even_steps, known_effect_rows, text_lines, with_counts
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
@@ -34,7 +34,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     # Where a text stands for several groups, a model can learn no more than their mean.
     of_text = probability.mean().over("text", "text_pair")
     effects = means_by(with_guesses(instances, bias).select(*GROUP, value=of_text), GROUP).sort(GROUP)
-    return synthetic_rows(effects, bias, "score", options_text(score="mean_class_probability", mode="group"))
+    return known_effect_rows(effects, bias, "score", options_text(score="mean_class_probability", mode="group"))
 
 
 def with_guesses(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -44,7 +44,7 @@ def with_guesses(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
     groups = named.select(GROUP).unique()
-    guesses = groups.with_columns(guesses=in_even_steps(groups, bias))
+    guesses = groups.with_columns(guesses=even_steps(groups, bias))
     return named.join(guesses, on=GROUP, maintain_order="left")
 
 
@@ -68,4 +68,4 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
         guessed = [labels[guess % len(labels)] for guess in range(last - count, last)]
         inputs = {"text": text} if pair is None else {"text": text, "text_pair": pair}
         lines.append(json.dumps({**inputs, "label": [labels[label]] * (repeats - count) + guessed}))
-    return as_lines(lines)
+    return text_lines(lines)

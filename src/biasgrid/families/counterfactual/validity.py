@@ -12,7 +12,7 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.records import outputs_of
-from biasgrid.families.validity import equal_scores, improbable, of_scores, templates, unknown_tokens
+from biasgrid.families.validity import equal_scores, improbable_candidates, score_checks, template_count, unknown_tokens
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
 from biasgrid.tables.completeness import Check
 
@@ -25,16 +25,16 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     asked = cell.observations.filter(~pl.col("part"))
     said = outputs_of(asked, cell.options)
     yield from unknown_tokens(cell.predictions)
-    yield from of_scores(cell.instances, cell.predictions)
+    yield from score_checks(cell.instances, cell.predictions)
     if isinstance(said, ClassOutputs | TargetOutputs):
         yield from equal_scores(said.probabilities)
     if isinstance(said, TargetOutputs):
-        yield improbable(said.probabilities)
+        yield improbable_candidates(said.probabilities)
     if isinstance(said, ClassOutputs):
         shares = answered_as(said)
         yield accuracy(shares, asked["case"].n_unique())
         yield from exchanged_labels(shares, len(asked))
-    yield templates(asked)
+    yield template_count(asked)
 
 
 def answered_as(said: ClassOutputs) -> FloatArray:

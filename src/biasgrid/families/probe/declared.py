@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from biasgrid.families.flags import FLAGS as COMMON_FLAGS
-from biasgrid.families.flags import OF_TEXTS, flag
+from biasgrid.families.flags import COMMON_FLAGS, TEXT_FLAGS, validity_flag
 from biasgrid.families.probe.files.metrics import Metric, OfObservations
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.tables.metric import Limit, Measure, Unit
@@ -82,9 +81,9 @@ MEASURES = {
 """The measures of all probes."""
 SCORED_FLAGS = ("unknown_tokens", "equal_scores", "saturated_scores", "constant_scores", "improbable")
 FLAGS: Mapping[str, Measure] = {
-    **OF_TEXTS,
+    **TEXT_FLAGS,
     **{name: COMMON_FLAGS[name] for name in SCORED_FLAGS},
-    "same_text": flag(
+    "same_text": validity_flag(
         "one text",
         "share of the commonest written answer among all that are not empty",
         Limit(
@@ -93,7 +92,7 @@ FLAGS: Mapping[str, Measure] = {
             remedy="read the prompts: one answer may be right for all of them, or the prompt does not reach the model",
         ),
     ),
-    "undetected": flag(
+    "undetected": validity_flag(
         "nothing found",
         "share of answers in which the evaluator finds nothing",
         Limit(

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, expand_rows
-from biasgrid.families.orders import shuffled
+from biasgrid.families.orders import random_order
 from biasgrid.families.probe.asking import SCORED, Asking
 from biasgrid.families.probe.files.metrics import EXPECTED, GROUP
 from biasgrid.families.probe.files.section import OPTIONS, Keys
@@ -42,7 +42,7 @@ def expand(asking: Asking) -> Expansion:
 
 def sampled(count: int, sample: Sample) -> list[int]:
     """Returns which items are in a sample; of one seed, larger samples hold the smaller ones."""
-    chosen: list[int] = sorted(shuffled(count, sample.seed)[: sample.count(count)].tolist())
+    chosen: list[int] = sorted(random_order(count, sample.seed)[: sample.count(count)].tolist())
     return chosen
 
 

@@ -12,7 +12,7 @@ from biasgrid.families.probe.asking import SCORED, WRITTEN, Asking, ProbeFiles
 from biasgrid.families.probe.declared import ABOUT, FLAGS, MEASURES, measures_of
 from biasgrid.families.probe.files.probe import Loaded, load_probe
 from biasgrid.families.probe.section import ProbeDataset
-from biasgrid.families.sampling import sample_faults, size_faults, some_of
+from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import MarkSection, Measure
 
 ANSWERS = {SCORED: "choice", WRITTEN: "text"}
@@ -48,7 +48,7 @@ class Probes(Family):
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""
         section = section_of(grid, dataset)
-        return ProbeFiles(path_of(grid, dataset), variant, section.repetitions, some_of(section.sample))
+        return ProbeFiles(path_of(grid, dataset), variant, section.repetitions, sample_unless_all(section.sample))
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""

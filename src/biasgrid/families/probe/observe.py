@@ -13,7 +13,7 @@ from biasgrid.families.probe.evaluators import found_in
 from biasgrid.families.probe.evaluators.found import ANSWER, rows_of
 from biasgrid.families.probe.files.probe import Probe, load_probe
 from biasgrid.families.probe.keys import KEYS
-from biasgrid.families.refusal import declined, plain
+from biasgrid.families.responses import is_refusal, plain_apostrophes
 from biasgrid.tables.schema import NeverNaN, column, table
 
 READ = ["instance", *KEYS]
@@ -95,7 +95,7 @@ def observe(
         **texts,
     )
     said = said.join(scores_of_texts(probe, scorer_predictions or {}), on="response", how="left", maintain_order="left")
-    said = said.with_columns(plain(pl.col("response")))
+    said = said.with_columns(plain_apostrophes(pl.col("response")))
     asked = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
     answers = asked.with_row_index("row")
     scored = pl.col("probabilities").list.sum().fill_null(0) > 0
@@ -142,7 +142,7 @@ def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) ->
     outcome = (
         pl.when(~undetected)
         .then(pl.lit("answered"))
-        .when(declined(pl.col("status"), response))
+        .when(is_refusal(pl.col("status"), response))
         .then(pl.lit("refused"))
         .when(response.is_null() | (response.str.strip_chars() == ""))
         .then(pl.lit("empty"))

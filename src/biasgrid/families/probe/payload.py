@@ -7,13 +7,20 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.families.payload import (
+    CellTables,
+    PageColumns,
+    example_payloads,
+    page_table,
+    rows_with_keys,
+    table_layout,
+    unit_head,
+)
 from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.evidence import EXPLAINED
-from biasgrid.families.shown import ShownCell, examples_of, head_of
-from biasgrid.families.tabled import Columns, laid_out, of_keys, tabled
 
-NUMBERS: Columns = {"Value": ("number", "value"), "Interval": ("interval", ""), "n": ("count", "n")}
-ANSWERED: Columns = {
+NUMBERS: PageColumns = {"Value": ("number", "value"), "Interval": ("interval", ""), "n": ("count", "n")}
+ANSWERED: PageColumns = {
     "Group": ("name", "group"),
     "Asked": ("text", "text"),
     "Expected": ("name", "expected"),
@@ -24,19 +31,19 @@ ANSWERED: Columns = {
 """What is shown of an answer."""
 
 
-def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
+def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     """Returns tables of what metrics compare, and of what the evaluator found in no answer."""
-    groups = of_keys(cell.measures, "group")
+    groups = rows_with_keys(cell.measures, "group")
     metric = pl.col("options").str.strip_prefix("metric=")
     compared = groups.filter(measure=BY_GROUP).with_columns(metric=metric)
     others = groups.filter(pl.col("measure") != BY_GROUP).sort("measure", "group", maintain_order=True)
-    group: Columns = {"Group": ("name", "group")}
+    group: PageColumns = {"Group": ("name", "group")}
     return {
         "tables": [
-            *tabled(
+            *page_table(
                 "Groups", "What the metrics compare.", compared, {"Metric": ("name", "metric"), **group, **NUMBERS}
             ),
-            *tabled(
+            *page_table(
                 "What was not found",
                 "Shares of items and answers of each group in which the evaluator found nothing, and why.",
                 others,
@@ -46,11 +53,11 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def evidence(cell: ShownCell, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns items with what was answered, and what the evaluator saw in it."""
-    return examples_of(cell.examples, EXPLAINED, item_of)
+    return example_payloads(cell.examples, EXPLAINED, item_of)
 
 
 def item_of(rows: pl.DataFrame) -> dict[str, Any]:
     """Gathers what is shown of an item: its answers."""
-    return head_of(rows) | laid_out(rows, ANSWERED) | {"what": "this item"}
+    return unit_head(rows) | table_layout(rows, ANSWERED) | {"what": "this item"}

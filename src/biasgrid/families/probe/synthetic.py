@@ -18,7 +18,7 @@ from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.files.evaluators import YES_NO
 from biasgrid.families.probe.measure import measure
 from biasgrid.families.probe.observe import observe, probe_of
-from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, in_even_steps, synthetic_rows
+from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
 
 ASKED = ("system", "text")
 SHARED = "sharing"
@@ -43,7 +43,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     rows = measure(observe(instances, answers, options), options).drop_nulls("value")
     metrics = rows.filter(pl.col("measure").is_in([*probe_of(options).head.metric, BY_GROUP]))
     parts = metrics.partition_by("measure", "options", maintain_order=True)
-    return pl.concat([synthetic_rows(part, bias, part["measure"][0], part["options"][0]) for part in parts])
+    return pl.concat([known_effect_rows(part, bias, part["measure"][0], part["options"][0]) for part in parts])
 
 
 def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -58,7 +58,7 @@ def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFra
         labels=pl.when(options.list.len() > 0).then(options).otherwise(same),
     )
     groups = named.select(group=SHARED, bias_type=pl.lit("")).unique(maintain_order=True)
-    shares = groups.select(pl.col("group").alias(SHARED), share=in_even_steps(groups, bias))
+    shares = groups.select(pl.col("group").alias(SHARED), share=even_steps(groups, bias))
     chance = 1 / pl.col("labels").list.len()
     expected, free = chance + (1 - chance) * pl.col("share"), chance * (1 - bias.strength) + pl.col("share")
     return named.join(shares, on=SHARED, maintain_order="left").with_columns(

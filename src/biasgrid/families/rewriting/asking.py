@@ -96,12 +96,12 @@ class Asking:
     @cached_property
     def asked(self) -> list[int]:
         """The prompts of the sample; of one seed, larger samples hold the smaller ones."""
-        from biasgrid.families.orders import shuffled  # needs numpy, which plans do without
+        from biasgrid.families.orders import random_order  # needs numpy, which plans do without
 
         sample, usable = self.files.sample, self.usable
         if sample is None or not usable:
             return usable
-        places = shuffled(len(usable), sample.seed)[: sample.count(len(usable))].tolist()
+        places = random_order(len(usable), sample.seed)[: sample.count(len(usable))].tolist()
         return [usable[place] for place in sorted(places)]
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from biasgrid.families.flags import OF_TEXTS, flag
+from biasgrid.families.flags import TEXT_FLAGS, validity_flag
 from biasgrid.tables.metric import Limit, Measure
 
 LANGFAIR = "LangFair (cvs-health/langfair)"
@@ -209,8 +209,8 @@ LISTS: Mapping[str, Measure] = {
 FURTHER: Mapping[str, Mapping[str, Measure]] = {"harms": HARMS, "targets": WORDS, "lists": LISTS}
 """Measures that a dataset asks for, by the key that does."""
 FLAGS: Mapping[str, Measure] = {
-    **OF_TEXTS,
-    "silent": flag(
+    **TEXT_FLAGS,
+    "silent": validity_flag(
         "no answer",
         "share of answers in which the model declines or says nothing",
         Limit(
@@ -219,7 +219,7 @@ FLAGS: Mapping[str, Measure] = {
             remedy="read the answers; choose prompts that the model answers, or compare only refusals",
         ),
     ),
-    "same_text": flag(
+    "same_text": validity_flag(
         "one text",
         "share of the commonest answer among all that are not empty",
         Limit(
@@ -229,7 +229,7 @@ FLAGS: Mapping[str, Measure] = {
             withholds=True,
         ),
     ),
-    "few_prompts": flag(
+    "few_prompts": validity_flag(
         "prompts",
         "how many prompts the cell has",
         Limit(

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.differing import differing_words
 from biasgrid.families.evidence import with_roles
+from biasgrid.families.payload import differing_words
 from biasgrid.families.rewriting.formulas.null import PAIR, by_prompt
 from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.groups.combinations import main_similarity

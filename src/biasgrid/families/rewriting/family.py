@@ -15,7 +15,7 @@ from biasgrid.families.rewriting.declared import ABOUT, FLAGS, FURTHER, HARMS, M
 from biasgrid.families.rewriting.files.groups import groups_digest
 from biasgrid.families.rewriting.files.targets import stop_words_of, targets_of
 from biasgrid.families.rewriting.section import VADER, RewritingDataset
-from biasgrid.families.sampling import sample_faults, size_faults, some_of
+from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.groups.combinations import main_similarity
 from biasgrid.tables.metric import Measure, options_text
 
@@ -60,7 +60,7 @@ class Rewriting(Family):
             column=section.column,
             groups=folder / section.groups,
             repetitions=section.repetitions,
-            sample=some_of(section.sample),
+            sample=sample_unless_all(section.sample),
             system=section.system,
             rewrite=section.rewrite,
             as_original=section.mode == "langfair",

@@ -10,14 +10,13 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.refusal import REFUSED, declined, plain
+from biasgrid.families.responses import REFUSAL_STATUSES, is_refusal, plain_apostrophes, sentiment_of
 from biasgrid.families.rewriting.files.groups import Groups, read_groups
 from biasgrid.families.rewriting.keys import KEYS
 from biasgrid.families.rewriting.original import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter
 from biasgrid.families.rewriting.section import NEUTRAL, VADER
 from biasgrid.families.rewriting.similarity import OF_LISTS, SIMILARITIES, Compare, cosine_of
-from biasgrid.families.sentiment import sentiment_of
 from biasgrid.tables.schema import NeverNaN, column, table
 
 TOLD_WITH = "refused"
@@ -98,9 +97,9 @@ def observe(
     said = predictions.select("instance", pl.col("status").cast(pl.String), response=pl.col("response").cast(pl.String))
     asked = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
     answers = asked.join(said, on="instance", maintain_order="left").with_columns(pl.col("response").fill_null(""))
-    response, status = plain(pl.col("response")), pl.col("status")
+    response, status = plain_apostrophes(pl.col("response")), pl.col("status")
     # The original takes all for answers but those that a server refused.
-    refused = status.is_in(REFUSED) if is_original else declined(status, response)
+    refused = status.is_in(REFUSAL_STATUSES) if is_original else is_refusal(status, response)
     is_empty = response.str.strip_chars() == ""
     ended = answers.with_columns(
         refused=refused, empty=is_empty & ~refused, cut_short=(status == "length") & ~refused & ~is_empty

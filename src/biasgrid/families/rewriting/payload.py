@@ -7,35 +7,41 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.differing import differing_parts
+from biasgrid.families.payload import (
+    CellTables,
+    PageColumns,
+    example_payloads,
+    measures_side_by_side,
+    page_table,
+    rows_with_keys,
+    word_diff,
+)
 from biasgrid.families.rewriting.declared import FURTHER, MEASURES
 from biasgrid.families.rewriting.evidence import EXPLAINED
-from biasgrid.families.shown import ShownCell, examples_of
-from biasgrid.families.tabled import Columns, of_keys, side_by_side, tabled
 
 SIMILAR = ("similarity", "similarity_corrected")
 ENDS = ("refused", "empty", "cut_short", "cut_by_scorer")
 TITLES = {name: each.title.capitalize() for some in (MEASURES, *FURTHER.values()) for name, each in some.items()}
-GROUP: Columns = {"Group": ("name", "group")}
-PAIR: Columns = {**GROUP, "Compared with": ("name", "other")}
-MEASURED: Columns = {"Measure": ("name", "title"), "By": ("name", "by")}
-INTERVAL: Columns = {"Interval": ("interval", ""), "n": ("count", "n")}
-NUMBERS: Columns = {"Value": ("number", "value"), **INTERVAL}
-WORD: Columns = {"Word": ("text", "attribute")}
+GROUP: PageColumns = {"Group": ("name", "group")}
+PAIR: PageColumns = {**GROUP, "Compared with": ("name", "other")}
+MEASURED: PageColumns = {"Measure": ("name", "title"), "By": ("name", "by")}
+INTERVAL: PageColumns = {"Interval": ("interval", ""), "n": ("count", "n")}
+NUMBERS: PageColumns = {"Value": ("number", "value"), **INTERVAL}
+WORD: PageColumns = {"Word": ("text", "attribute")}
 BESIDE = ("text", "text_pair", "said")
 SCORES = ("Like the other group's", "Like others to the text")
 """What the scores of an answer are."""
 
 
-def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
+def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     """Returns tables of pairs of groups, of how answers end, of scores and of words; see `families.shown.Payload`."""
     by = pl.col("options").str.replace("score=", "", literal=True)
     rows = cell.measures.with_columns(title=pl.col("measure").replace_strict(TITLES, default=None), by=by)
     words, whole = rows.filter(pl.col("attribute").is_not_null()), rows.filter(pl.col("attribute").is_null())
-    of_pairs, of_groups = of_keys(whole, "group", "other"), of_keys(whole, "group")
+    of_pairs, of_groups = rows_with_keys(whole, "group", "other"), rows_with_keys(whole, "group")
     return {
         "tables": [
-            *tabled(
+            *page_table(
                 "Pairs of groups",
                 "How alike answers to a prompt for two groups are, how alike two answers to one text are (the noise "
                 "floor), and how much less alike the former are, prompt by prompt.",
@@ -46,24 +52,24 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
                     "Interval": ("interval", "excess "), "q": ("number", "excess q"), "Prompts": ("count", "excess n"),
                 },
             ),
-            *tabled(
+            *page_table(
                 "How answers end",
                 "Shares of the answers for a group that decline, are empty or are cut; those that decline or are empty "
                 "have no similarity or score.",
-                side_by_side(of_groups, ["group"], ENDS),
+                measures_side_by_side(of_groups, ["group"], ENDS),
                 {
                     **GROUP, "Refused": ("number", "refused"), "Interval": ("interval", "refused "),
                     "Empty": ("number", "empty"), "Cut short": ("number", "cut_short"),
                     "Cut by the scorer": ("number", "cut_by_scorer"), "Answers": ("count", "refused n"),
                 },
             ),
-            *tabled(
+            *page_table(
                 "Scores of groups",
                 "What scorers say of the answers for a group, and how alike two answers to one text are.",
                 of_groups.filter(~pl.col("measure").is_in(ENDS)),
                 {**MEASURED, **GROUP, **NUMBERS},
             ),
-            *tabled(
+            *page_table(
                 "Scores of pairs",
                 "How far scores of answers for two groups are apart; a distance is above 0 for noise, which its noise floor "
                 "tells.",
@@ -73,14 +79,14 @@ def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
                     "q": ("number", "q"),
                 },
             ),
-            *tabled(
+            *page_table(
                 "Words",
                 "How far from equal the shares of groups are in the answers that hold a word; those of rare words are "
                 "far from it by chance.",
                 largest_first(words, "stereotypical_association"),
                 {**WORD, "Stereotypical association": ("number", "value"), **INTERVAL},
             ),
-            *tabled(
+            *page_table(
                 "Words near those of groups",
                 "By how many powers of ten a word is likelier near the words of one of two groups than near those of "
                 "the other; rare words differ by chance.",
@@ -116,9 +122,9 @@ def with_null_means(of_pairs: pl.DataFrame) -> pl.DataFrame:
     return rows.sort("excess q", -pl.col("corrected"), nulls_last=True, maintain_order=True)
 
 
-def evidence(cell: ShownCell, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the answers behind numbers, each in the parts in which it differs from that for the other group."""
-    examples = examples_of(cell.examples, EXPLAINED)
+    examples = example_payloads(cell.examples, EXPLAINED)
     for unit in (unit for example in examples for unit in example["units"]):
         unit |= {"scores": SCORES, "what": "beyond the noise"}
         # The answers of a repetition stand one after the other.
@@ -130,4 +136,4 @@ def evidence(cell: ShownCell, shared: Mapping[str, Any]) -> list[dict[str, Any]]
 
 def apart(text: str | None, other: str | None) -> list[str] | str | None:
     """Returns the parts of a text, see `differing_parts`; the text itself where there is no other."""
-    return text if text is None or other is None else differing_parts(text, other)
+    return text if text is None or other is None else word_diff(text, other)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from biasgrid.families.responses import sentiment_of
 from biasgrid.families.rewriting.section import NEUTRAL, VADER
-from biasgrid.families.sentiment import sentiment_of
-from biasgrid.families.synthetic import CANDIDATE, SyntheticBias, corpus_of_answers, in_even_steps, synthetic_rows
+from biasgrid.families.synthetic import CANDIDATE, SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
@@ -38,14 +38,14 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     score = pl.col("unkind") * unkind + (1 - pl.col("unkind")) * kind
     of_groups = with_probability(instances, bias).filter(pl.col("group") != NEUTRAL)
     means = means_by(of_groups.with_columns(value=score), GROUP).sort(GROUP)
-    return synthetic_rows(means, bias, "mean_score", options_text(score=SCORER))
+    return known_effect_rows(means, bias, "mean_score", options_text(score=SCORER))
 
 
 def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Adds `unkind`, the synthetic probability of an unkind answer; texts and keys come out as strings."""
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     groups = named.filter(pl.col("group") != NEUTRAL).select(GROUP).unique(maintain_order=True)
-    shares = groups.with_columns(share=in_even_steps(groups, bias))
+    shares = groups.with_columns(share=even_steps(groups, bias))
     share = pl.col("share").fill_null(bias.strength / 2)
     joined = named.join(shares, on=GROUP, how="left", maintain_order="left")
     # Where a text stands for several groups, a model can learn no more than their mean.

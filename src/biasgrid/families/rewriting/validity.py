@@ -8,7 +8,7 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.rewriting.section import NEUTRAL
-from biasgrid.families.validity import of_texts, same_text
+from biasgrid.families.validity import same_text, text_checks
 from biasgrid.tables.completeness import Check
 
 
@@ -19,7 +19,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     ended = answers.filter(pl.col("score").is_in(["refused", "empty"]))
     silent = ended.group_by("instance").agg(pl.col("value").max())["value"]
     yield Check("silent", float(silent.mean()), len(silent))  # type: ignore[arg-type]
-    yield from of_texts(cell.predictions)
+    yield from text_checks(cell.predictions)
     if answers["prompt"].n_unique() > 1:
         yield from same_text(cell.predictions)
     prompts = answers["prompt"].n_unique()

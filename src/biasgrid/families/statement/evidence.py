@@ -9,14 +9,13 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
-from biasgrid.families.statement.answers import NO, YES
-from biasgrid.families.statement.observe import by_class
+from biasgrid.families.statement.observe import NO, YES, by_class
 
-STRONGEST = 3
+PAIRS_PER_CLASS = 3
 """So many pairs of a class that are answered wrongly most firmly are shown."""
-DECIMALS = 12
-PAIR = ["bias_type", "pair", "repetition"]
-CLASS = ["bias_type", "group"]
+RANKED_DECIMALS = 12
+PAIR_KEYS = ["bias_type", "pair", "repetition"]
+CLASS_KEYS = ["bias_type", "group"]
 EXPLAINED = ("bias_type", "group")
 """What names a number."""
 
@@ -37,21 +36,23 @@ def pairs_of_classes(instances: pl.LazyFrame, observations: pl.DataFrame, measur
     """
     right = pl.when(pl.col("label").cast(pl.String) == YES).then("share").otherwise(1 - pl.col("share"))
     rows = by_class(observations.drop_nulls("pair")).with_columns(score=right)
-    units = rows.group_by(*PAIR, "group", maintain_order=True).agg(
-        unit_value=(1 - pl.col("score").mean()).round(DECIMALS), known=pl.col("score").count()
+    units = rows.group_by(*PAIR_KEYS, "group", maintain_order=True).agg(
+        unit_value=(1 - pl.col("score").mean()).round(RANKED_DECIMALS), known=pl.col("score").count()
     )
-    chosen = with_roles(units.filter(known=2), CLASS, STRONGEST, ["pair", "repetition"]).with_row_index("shown")
-    both = rows.join(chosen.drop("known"), on=[*PAIR, "group"])
+    chosen = with_roles(units.filter(known=2), CLASS_KEYS, PAIRS_PER_CLASS, ["pair", "repetition"]).with_row_index(
+        "shown"
+    )
+    both = rows.join(chosen.drop("known"), on=[*PAIR_KEYS, "group"])
     asked = instances.filter(pl.col("instance").is_in(both["instance"].implode())).select("instance", "text").collect()
     errors = measures.filter(pl.col("subject").is_null(), pl.col("group").is_not_null(), measure="error")
-    ranks = errors.sort(-pl.col("value"), *CLASS, nulls_last=True, maintain_order=True).with_row_index("rank")
+    ranks = errors.sort(-pl.col("value"), *CLASS_KEYS, nulls_last=True, maintain_order=True).with_row_index("rank")
     return (
         both.join(asked.cast({"text": pl.String}), on="instance")
-        .join(ranks.select("rank", *CLASS, "value"), on=CLASS)
+        .join(ranks.select("rank", *CLASS_KEYS, "value"), on=CLASS_KEYS)
         .sort("rank", "shown", "negated", "instance")
         .select(
-            *CLASS, "template", "value", "rank", "role", "unit_value", "instance", "negated", "text", "score",
-            *probabilities(),
+            *CLASS_KEYS, "template", "value", "rank", "role", "unit_value", "instance", "negated", "text", "score",
+            *answer_probabilities(),
             measure=pl.lit("error"),
             options=pl.lit(""),
             reason=pl.lit("all"),
@@ -91,7 +92,7 @@ def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
         .sort("unit_value", "of", "repetition", "negated", descending=[True, False, False, False], nulls_last=True)
         .select(
             "bias_type", "group", "template", "unit_value", "instance", "negated", "text", "score",
-            *probabilities(),
+            *answer_probabilities(),
             unit="pair",
             term="subject",
             expected=pl.col("label").cast(pl.String),
@@ -100,6 +101,6 @@ def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def probabilities() -> list[pl.Expr]:
+def answer_probabilities() -> list[pl.Expr]:
     """Returns the probabilities of both answers."""
     return [pl.col("yes").alias("p_yes"), pl.col("no").alias("p_no")]

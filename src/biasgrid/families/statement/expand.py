@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -10,23 +13,29 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.base.faults import InputError
 from biasgrid.families.expansion import Expansion
-from biasgrid.families.sampling import sample_faults
+from biasgrid.families.orders import UNITS_AT_ONCE, cross_lists, serving_order
+from biasgrid.families.sampling import Sample, sample_faults
 from biasgrid.families.statement.keys import KEYS
-from biasgrid.families.statement.packs.combinations import allowed, places_of
-from biasgrid.families.statement.packs.pack import STATEMENT, Pack, Template
-from biasgrid.families.statement.sampled import chosen_of_each
-from biasgrid.families.statement.texts import texts
+from biasgrid.families.statement.pack import (
+    STATEMENT,
+    StatementPack,
+    StatementTemplate,
+    allowed_combinations,
+    places_of_values,
+)
 from biasgrid.tables.instances import instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows
 
-OPTIONS = ("Yes", "No")
+ANSWER_OPTIONS = ("Yes", "No")
 """The answers, candidates of every instance."""
-LISTS = ("domains", "names", "classes")
-PART_ROWS = 2**15
-COLUMNS = {"text": pl.String} | {f"candidate{place}": pl.Categorical for place in range(1, len(OPTIONS) + 1)}
+LIST_COLUMNS = ("domains", "names", "classes")
+STATEMENTS_AT_ONCE = 2**15
+STATEMENT_COLUMNS = {"text": pl.String} | {
+    f"candidate{place}": pl.Categorical for place in range(1, len(ANSWER_OPTIONS) + 1)
+}
 
 
-def expand(pack: Pack, rows: int = PART_ROWS) -> Expansion:
+def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
     """Expands a pack into instances: each statement, its negation behind it, as often as it is repeated.
 
     Args:
@@ -37,16 +46,16 @@ def expand(pack: Pack, rows: int = PART_ROWS) -> Expansion:
         The instances by template and values, those of the last parameter varying fastest; where files are read as APES
         reads them, in the order of its templates, and else without statements that have the text of an earlier one.
     """
-    schema, repetitions = instances_schema(KEYS, COLUMNS), Repetitions()
+    schema, repetitions = instances_schema(KEYS, STATEMENT_COLUMNS), Repetitions()
     parts = (
         table.with_columns(repetitions.keys(digest_rows(table))).select(list(schema.columns))
-        for table in numbered(tables(pack, rows))
+        for table in number_instances(statement_tables(pack, rows))
     )
     prompt = {"parameters": list(pack.parameters), "prompt": pack.files.prompt}
     return Expansion(schema, parts, prompt)
 
 
-def numbered(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+def number_instances(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """Numbers the instances of parts."""
     count = 0
     for part in parts:
@@ -54,7 +63,7 @@ def numbered(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         count += len(part)
 
 
-def tables(pack: Pack, rows: int) -> Iterator[pl.DataFrame]:
+def statement_tables(pack: StatementPack, rows: int) -> Iterator[pl.DataFrame]:
     """Yields the statements, part by part, without numbers and keys."""
     asked = combinations_asked(pack)
     paired = [len(combinations) if len(places) > 1 else 0 for places, combinations in asked]
@@ -68,22 +77,22 @@ def tables(pack: Pack, rows: int) -> Iterator[pl.DataFrame]:
         for start in range(0, len(combinations), step):
             chosen = combinations[start : start + step]
             pairs = firsts[number] + np.arange(start, start + len(chosen)) if paired[number] else None
-            yield statements(pack, places, chosen, pairs)
+            yield rows_of_statements(pack, places, chosen, pairs)
 
 
-def combinations_asked(pack: Pack) -> list[tuple[tuple[int, ...], IntArray]]:
+def combinations_asked(pack: StatementPack) -> list[tuple[tuple[int, ...], IntArray]]:
     """Returns templates, each with its negation if it has one, and the combinations of their values that are asked."""
-    kept = [allowed(pack, pack.templates[places[0]]) for places in pack.statements]
+    kept = [allowed_combinations(pack, pack.templates[places[0]]) for places in pack.statements]
     if not pack.files.as_original:
-        kept = distinct(pack, kept)
+        kept = drop_repeated_texts(pack, kept)
     if pack.files.sample is not None:
         check_sample(pack, sum(map(len, kept)))
-        chosen = chosen_of_each(pack, kept, pack.files.sample)
+        chosen = sampled_statements(pack, kept, pack.files.sample)
         kept = [combinations[each] for combinations, each in zip(kept, chosen, strict=True)]
     return list(zip(pack.statements, kept, strict=True))
 
 
-def check_sample(pack: Pack, statements: int) -> None:
+def check_sample(pack: StatementPack, statements: int) -> None:
     """Refuses a sample of more statements than there are of different texts.
 
     Raises:
@@ -94,40 +103,44 @@ def check_sample(pack: Pack, statements: int) -> None:
         raise InputError(faults)
 
 
-def distinct(pack: Pack, kept: Sequence[IntArray]) -> list[IntArray]:
+def drop_repeated_texts(pack: StatementPack, kept: Sequence[IntArray]) -> list[IntArray]:
     """Leaves out statements whose text, or that of whose negation, is the text of an earlier one."""
     asked = zip(pack.statements, kept, strict=True)
-    digests = [digests_of(pack, pack.templates[place], each) for places, each in asked for place in places]
-    is_first = iter(np.split(first_of_each(digests), np.cumsum([len(each) for each in digests])[:-1]))
+    digests = [text_digests(pack, pack.templates[place], each) for places, each in asked for place in places]
+    is_first = iter(np.split(are_first(digests), np.cumsum([len(each) for each in digests])[:-1]))
     return [
         combinations[np.all([next(is_first) for _ in places], axis=0)]
         for places, combinations in zip(pack.statements, kept, strict=True)
     ]
 
 
-def first_of_each(digests: Sequence[Digests]) -> BoolArray:
+def are_first(digests: Sequence[Digests]) -> BoolArray:
     """Says of all digests, one part after another, whether each is met for the first time."""
     met: BoolArray = pl.Series(np.concatenate(digests)).is_first_distinct().to_numpy()
     return met
 
 
-def digests_of(pack: Pack, template: Template, combinations: IntArray) -> Digests:
+def text_digests(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> Digests:
     """Digests the texts of combinations of a template's values, few at a time."""
-    slices = (combinations[start : start + PART_ROWS] for start in range(0, len(combinations), PART_ROWS))
-    digests = [filled(pack, template, each).hash().to_numpy() for each in slices]
+    slices = (
+        combinations[start : start + STATEMENTS_AT_ONCE] for start in range(0, len(combinations), STATEMENTS_AT_ONCE)
+    )
+    digests = [fill_combinations(pack, template, each).hash().to_numpy() for each in slices]
     return np.concatenate([np.zeros(0, np.uint64), *digests])
 
 
-def filled(pack: Pack, template: Template, combinations: IntArray) -> pl.Series:
+def fill_combinations(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> pl.Series:
     """Returns the texts of combinations of a template's values."""
-    values = zip(pack.values_of(template), places_of(pack, template, combinations), strict=True)
+    values = zip(pack.values_of(template), places_of_values(pack, template, combinations), strict=True)
     names = [pl.Series([value.name for value in domain]).gather(place) for domain, place in values]
     if not names:
         return pl.Series([template.text] * len(combinations), dtype=pl.String)
-    return texts(template.text, pack.parameters, names, pack.files.as_original)
+    return fill_text(template.text, pack.parameters, names, pack.files.as_original)
 
 
-def statements(pack: Pack, places: Sequence[int], combinations: IntArray, pairs: IntArray | None) -> pl.DataFrame:
+def rows_of_statements(
+    pack: StatementPack, places: Sequence[int], combinations: IntArray, pairs: IntArray | None
+) -> pl.DataFrame:
     """Returns the statements of a template and, behind each of them, its negation, as often as they are repeated.
 
     Args:
@@ -140,7 +153,7 @@ def statements(pack: Pack, places: Sequence[int], combinations: IntArray, pairs:
     row = np.repeat(np.arange(height), count * repetitions)
     which = np.tile(np.repeat(np.arange(count), repetitions), height)
     templates = [pack.templates[place] for place in places]
-    texts_of_all = pl.concat([filled(pack, template, combinations) for template in templates])
+    texts_of_all = pl.concat([fill_combinations(pack, template, combinations) for template in templates])
     of_templates = {
         "template": pl.Series(places, dtype=pl.UInt16),
         "template_id": pl.Series([template.identifier for template in templates], dtype=pl.Categorical),
@@ -159,22 +172,186 @@ def statements(pack: Pack, places: Sequence[int], combinations: IntArray, pairs:
         text=pl.concat_str([before, "text", behind]),
         system=pl.lit(pack.files.system, pl.Categorical),
         text_pair=pl.lit(None, pl.Categorical),
-        **{f"candidate{number}": pl.lit(option, pl.Categorical) for number, option in enumerate(OPTIONS, start=1)},
+        **{
+            f"candidate{number}": pl.lit(option, pl.Categorical)
+            for number, option in enumerate(ANSWER_OPTIONS, start=1)
+        },
     )
 
 
-def values_in_lists(pack: Pack, template: Template, combinations: IntArray) -> dict[str, pl.Series]:
+def values_in_lists(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> dict[str, pl.Series]:
     """Returns domain, name and class of the value of each parameter, in lists."""
     if not template.domains:
-        return dict.fromkeys(LISTS, pl.Series([[]] * len(combinations), dtype=pl.List(pl.Categorical)))
+        return dict.fromkeys(LIST_COLUMNS, pl.Series([[]] * len(combinations), dtype=pl.List(pl.Categorical)))
     domains = list(zip(template.domains, pack.values_of(template), strict=True))
     values = [(domain, *value) for domain, of_domain in domains for value in of_domain]
     starts = np.cumsum([0, *(len(of_domain) for _, of_domain in domains)])
-    places = places_of(pack, template, combinations)
+    places = places_of_values(pack, template, combinations)
     flat = np.stack([start + place for start, place in zip(starts, places, strict=False)], axis=1).ravel()
     shape = (len(combinations), len(domains))
-    texts_of = dict(zip(LISTS, zip(*values, strict=True), strict=True))
+    texts_of = dict(zip(LIST_COLUMNS, zip(*values, strict=True), strict=True))
     return {
         name: pl.Series(texts, dtype=pl.Categorical).gather(flat).reshape(shape).arr.to_list()
         for name, texts in texts_of.items()
     }
+
+
+STATEMENTS_COMPARED = 256
+"""Among how many statements of a template the next one is chosen. With more, samples of the packs that come with the
+project are not better balanced; with 32 a value is off its share by up to 3, with these by up to 2."""
+
+
+@dataclass
+class UnsampledStatements:
+    """The statements of a template that are not in a sample yet.
+
+    Attributes:
+        order: shape (statements,), the places of all of them, in the order in which they are looked at.
+        values: shape (statements, parameters), the values that fill each, numbered through all domains.
+        looked_at: shape (some,), places of those that may be next.
+        seen: how many were looked at.
+    """
+
+    order: IntArray
+    values: IntArray
+    looked_at: IntArray
+    seen: int
+
+    @classmethod
+    def of(cls, order: IntArray, values: IntArray) -> UnsampledStatements:
+        """Looks at the first statements."""
+        return cls(order, values, order[:STATEMENTS_COMPARED].copy(), min(STATEMENTS_COMPARED, len(order)))
+
+    def take(self, corrected: IntArray) -> int:
+        """Takes the statement whose values are missed most, the first one of several.
+
+        Args:
+            excess: shape (values,), how much more often than due each is in the sample.
+        """
+        place = int(corrected[self.values[self.looked_at]].sum(axis=1).argmin())
+        taken = int(self.looked_at[place])
+        self.looked_at[place:-1] = self.looked_at[place + 1 :]
+        if self.seen < len(self.order):
+            self.looked_at[-1] = self.order[self.seen]
+            self.seen += 1
+        else:
+            self.looked_at = self.looked_at[:-1]
+        return taken
+
+
+def sampled_statements(pack: StatementPack, kept: Sequence[IntArray], sample: Sample) -> list[BoolArray]:
+    """Says which statements of each template are in a sample.
+
+    One statement after another is taken: of the template that is due (see `chosen.shares`), so that each has its share
+    to within less than one, and of its statements one whose values are missed most. A larger sample goes on from a
+    smaller one.
+
+    Args:
+        pack: the pack.
+        kept: the combinations of the values of each template of `pack.statements`, in ascending order.
+        sample: the sample.
+
+    Returns:
+        For each template an array of shape (combinations that are kept,).
+    """
+    waiting = [
+        UnsampledStatements.of(
+            order_of_combinations(pack, place, combinations, sample.seed), values_in_pack(pack, place, combinations)
+        )
+        for (place, *_), combinations in zip(pack.statements, kept, strict=True)
+    ]
+    chosen = [np.zeros(len(combinations), dtype=np.bool_) for combinations in kept]
+    for template, statement in take_in_turn(waiting, sample.count(sum(map(len, kept)))):
+        chosen[template][statement] = True
+    return chosen
+
+
+def take_in_turn(waiting: Sequence[UnsampledStatements], count: int) -> Iterator[tuple[int, int]]:
+    """Yields so many statements, by template and place."""
+    numbers = np.concatenate([np.zeros(0, np.int64), *(each.values.ravel() for each in waiting)])
+    totals = np.bincount(numbers)
+    whole, corrected = sum(len(each.order) for each in waiting), np.zeros_like(totals)
+    for template in serving_order([len(each.order) for each in waiting], count):
+        corrected -= totals
+        statement = waiting[template].take(corrected)
+        np.add.at(corrected, waiting[template].values[statement], whole)
+        yield template, statement
+
+
+def values_in_pack(pack: StatementPack, place: int, combinations: IntArray) -> IntArray:
+    """Returns the values that fill a template, numbered through all domains; shape (combinations, parameters)."""
+    domains = list(pack.values)
+    starts = np.cumsum([0, *(len(pack.values[domain]) for domain in domains)])
+    template = pack.templates[place]
+    places = places_of_values(pack, template, combinations)
+    columns = [starts[domains.index(domain)] + place for domain, place in zip(template.domains, places, strict=True)]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(combinations), 0), np.int64)
+
+
+def order_of_combinations(pack: StatementPack, place: int, combinations: IntArray, seed: int) -> IntArray:
+    """Returns places of combinations in a random order, in which neighbours have few values in common."""
+    order = cross_lists([len(values) for values in pack.values_of(pack.templates[place])], seed)
+    number = np.full(order.size, -1, dtype=np.int64)
+    number[combinations] = np.arange(len(combinations))
+    slices = (np.arange(start, min(start + UNITS_AT_ONCE, order.size)) for start in range(0, order.size, UNITS_AT_ONCE))
+    found = [each[each >= 0] for each in (number[order.at(places)] for places in slices)]
+    return np.concatenate([np.zeros(0, np.int64), *found])
+
+
+TextPart = str | int
+"""A part of a text: as it stands, or the place of the parameter whose value stands there."""
+SLOT_IN_TEXT = re.compile(r"#(\d+)")
+HALF_SLOT = re.compile(r"#\d*$")
+
+
+def fill_text(text: str, parameters: Sequence[str], names: Sequence[pl.Series], as_original: bool) -> pl.Series:
+    """Fills the text of a template.
+
+    Args:
+        text: the template's text, with `#1` for the value of parameter 1.
+        parameters: the numbers of the parameters.
+        names: the values of each parameter, row by row.
+        as_original: whether parameters are replaced one after another, as in APES, so that `#1` is found in `#10` and
+            `#2` in the value of parameter 1; or only those that stand in the template.
+
+    Returns:
+        The texts, row by row.
+    """
+    frame = pl.DataFrame([name.alias(str(place)) for place, name in enumerate(names)])
+    pieces = split_one_by_one(text, parameters) if as_original else split_at_all(text, parameters)
+    if not as_original or makes_no_slot(pieces, names):
+        parts = [pl.lit(piece) if isinstance(piece, str) else pl.col(str(piece)) for piece in pieces]
+        return frame.with_columns(text=pl.concat_str([pl.lit(""), *parts]))["text"]
+    frame = frame.with_columns(text=pl.lit(text))
+    for place, number in enumerate(parameters):
+        frame = frame.with_columns(pl.col("text").str.replace_all(f"#{number}", pl.col(str(place)), literal=True))
+    return frame["text"]
+
+
+def split_at_all(text: str, parameters: Sequence[str]) -> list[TextPart]:
+    """Splits a text at its parameters."""
+    parts = SLOT_IN_TEXT.split(text)
+    return [parameters.index(part) if place % 2 else part for place, part in enumerate(parts)]
+
+
+def split_one_by_one(text: str, parameters: Sequence[str]) -> list[TextPart]:
+    """Splits a text at one parameter after another."""
+    pieces: list[TextPart] = [text]
+    for place, number in enumerate(parameters):
+        pieces = [each for piece in pieces for each in split_part(piece, f"#{number}", place)]
+    return pieces
+
+
+def split_part(piece: TextPart, slot: str, place: int) -> list[TextPart]:
+    """Splits a part of a text at a parameter."""
+    if isinstance(piece, int):
+        return [piece]
+    literals: list[TextPart] = list(piece.split(slot))
+    return [each for literal in literals for each in (place, literal)][1:]
+
+
+def makes_no_slot(pieces: Sequence[TextPart], names: Sequence[pl.Series]) -> bool:
+    """Says whether no value can make a parameter, alone or with what stands before it."""
+    before = [one for one, other in pairwise(pieces) if isinstance(one, str) and isinstance(other, int)]
+    with_mark = any(name.unique().str.contains("#", literal=True).any() for name in names)
+    return not with_mark and not any(HALF_SLOT.search(literal) for literal in before)

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.sampling import sample_faults, size_faults, some_of
-from biasgrid.families.statement.declared import ABOUT, DESIGN, FLAGS, MEASURES, PUBLISHED, STATISTICS
-from biasgrid.families.statement.packs.pack import Pack, PackFiles
+from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
+from biasgrid.families.statement.declared import (
+    ABOUT_STATEMENTS,
+    APES_MEASURES,
+    FLAGS,
+    STATEMENT_DESIGN,
+    STATEMENT_MEASURES,
+    STATEMENT_STATISTICS,
+)
+from biasgrid.families.statement.pack import StatementFiles, StatementPack
 from biasgrid.families.statement.section import StatementDataset
 from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
@@ -22,10 +29,10 @@ if TYPE_CHECKING:
 STATEMENTS = "statements"
 COMMANDS = "biasgrid.formats.apes.commands"
 """The one variant of a dataset."""
-ANSWERS = {"scored": "choice", "written": "text"}
+ANSWER_KIND_OF_TASK = {"scored": "choice", "written": "text"}
 """The kind of the answers."""
-FIGURES = ("answer_bubbles",)
-SORT: Sort = "classes"
+STATEMENT_FIGURES = ("answer_bubbles",)
+OUTPUT_TYPE: Sort = "classes"
 
 
 class Statements(Family):
@@ -36,8 +43,8 @@ class Statements(Family):
     is_synthetic = True
     instance_bytes = 20.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
-    sorts: ClassVar = {"text-generation": SORT}
-    own_measures = MEASURES | STATISTICS | PUBLISHED
+    sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
+    own_measures = STATEMENT_MEASURES | STATEMENT_STATISTICS | APES_MEASURES
     flags = FLAGS
     expected = "the task of statement datasets"
 
@@ -47,17 +54,17 @@ class Statements(Family):
         if entry.task != section.task or entry.predictions:
             return None
         options = section.model_dump(include={"measures", "failure_threshold", "mode"})
-        return Question(STATEMENTS, ANSWERS[section.answers], options=options)
+        return Question(STATEMENTS, ANSWER_KIND_OF_TASK[section.answers], options=options)
 
-    def files(self, grid: Grid, dataset: str, variant: str) -> PackFiles:
+    def files(self, grid: Grid, dataset: str, variant: str) -> StatementFiles:
         """Returns the files of a dataset."""
         folder, section = Path(grid.word_lists), section_of(grid, dataset)
-        return PackFiles(
+        return StatementFiles(
             templates=folder / section.templates,
             domains=folder / section.domains,
             as_original=section.mode == "apes",
             repetitions=section.repetitions,
-            sample=some_of(section.sample),
+            sample=sample_unless_all(section.sample),
             system=section.system,
             prompt=section.prompt,
         )
@@ -65,41 +72,41 @@ class Statements(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, those of groups, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        published = PUBLISHED if section.mode == "apes" else {}
-        of_groups = measures_of_groups(SORT, section.failure_threshold, DESIGN)
-        return {**MEASURES, **STATISTICS, **published, **of_groups, **FLAGS}
+        published = APES_MEASURES if section.mode == "apes" else {}
+        of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
+        return {**STATEMENT_MEASURES, **STATEMENT_STATISTICS, **published, **of_groups, **FLAGS}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of the statements and of the comparison of groups."""
-        return ABOUT, ABOUT_GROUPS
+        return ABOUT_STATEMENTS, ABOUT_GROUPS
 
-    def cluster_texts(self, lists: Pack) -> Sequence[str]:
+    def cluster_texts(self, lists: StatementPack) -> Sequence[str]:
         """Returns the text of each template, for negations that of what they negate."""
         stated = {negation: place for place, negation in lists.negations.items()}
         return [lists.templates[stated.get(place, place)].text for place in range(len(lists.templates))]
 
-    def template_texts(self, lists: Pack) -> Sequence[str]:
+    def template_texts(self, lists: StatementPack) -> Sequence[str]:
         """Returns the text of each template, of negations their own."""
         return [template.text for template in lists.templates]
 
     def figures(self, dataset: StatementDataset) -> Sequence[str]:
         """Names the family's figures and those of groups."""
-        return (*FIGURES, *GROUP_FIGURES)
+        return (*STATEMENT_FIGURES, *GROUP_FIGURES)
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields comparisons of classes that cannot be computed of selected datasets."""
         for name in grid.run.datasets:
             section = grid.datasets[name]
             if isinstance(section, StatementDataset):
-                yield from combination_faults(source, name, SORT, section.measures or (), classes=2)
+                yield from combination_faults(source, name, OUTPUT_TYPE, section.measures or (), classes=2)
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Pack) -> Iterator[Fault]:
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: StatementPack) -> Iterator[Fault]:
         """Yields a sample that is none or too large, not knowing yet which statements have the texts of others."""
-        from biasgrid.families.statement.packs.combinations import allowed
+        from biasgrid.families.statement.pack import allowed_combinations
 
         section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
         unit = "statements with their negations"
-        counts = [len(allowed(lists, lists.templates[places[0]])) for places in lists.statements]
+        counts = [len(allowed_combinations(lists, lists.templates[places[0]])) for places in lists.statements]
         instances = sum(count * len(places) for count, places in zip(counts, lists.statements, strict=True))
         yield from size_faults(source, key, section.sample, section.repetitions * instances, unit)
         yield from sample_faults(source, key, section.sample, sum(counts), unit)

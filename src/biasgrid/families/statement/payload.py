@@ -7,14 +7,22 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.differing import differing_parts
-from biasgrid.families.grouped import tables_of_groups
-from biasgrid.families.shown import ShownCell, examples_of, head_of
+from biasgrid.families.payload import (
+    CellTables,
+    PageColumns,
+    example_payloads,
+    measures_side_by_side,
+    page_table,
+    rows_with_keys,
+    table_layout,
+    tables_of_groups,
+    unit_head,
+    word_diff,
+)
 from biasgrid.families.statement.evidence import EXPLAINED
-from biasgrid.families.tabled import Columns, laid_out, of_keys, side_by_side, tabled
 
-MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both")
-NUMBERS: Columns = {
+CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both")
+CLASS_COLUMNS: PageColumns = {
     "Error rate": ("number", "error"),
     "Interval": ("interval", "error "),
     "P(Yes)": ("number", "p_yes"),
@@ -24,7 +32,7 @@ NUMBERS: Columns = {
     "Right on both": ("number", "right_on_both"),
     "n": ("count", "error n"),
 }
-STATED: Columns = {
+PAIR_COLUMNS: PageColumns = {
     "Asked": ("name", "sort"),
     "Value": ("name", "term"),
     "Statement": ("text", "text"),
@@ -37,40 +45,44 @@ STATED: Columns = {
 """What is shown of a statement and of its negation."""
 
 
-def cell_payload(cell: ShownCell, shared: Mapping[str, Any]) -> dict[str, Any]:
+def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     """Returns tables of classes, of values, of templates and of groups; see `families.shown.Payload`."""
     own = cell.measures.filter(options="")
     of_class, of_value = ["bias_type", "group"], ["bias_type", "group", "subject"]
-    domain: Columns = {"Domain": ("name", "bias_type"), "Class": ("name", "group")}
-    of_values: Columns = {**domain, "Value": ("name", "subject")}
-    classes = ordered(of_keys(own, "group"), of_class)
-    values = ordered(of_keys(own, "group", "subject"), of_value)
-    templates = ordered(of_keys(own, "template"), ["template"])
+    domain: PageColumns = {"Domain": ("name", "bias_type"), "Class": ("name", "group")}
+    of_values: PageColumns = {**domain, "Value": ("name", "subject")}
+    classes = measures_by_error(rows_with_keys(own, "group"), of_class)
+    values = measures_by_error(rows_with_keys(own, "group", "subject"), of_value)
+    templates = measures_by_error(rows_with_keys(own, "template"), ["template"])
     by_template = "The same by template; a negation is a template of its own."
     tables = [
-        *tabled("Classes", "What is answered to statements about a class.", classes, {**domain, **NUMBERS}),
-        *tabled("Values", "The same by what stands in the statement.", values, {**of_values, **NUMBERS}),
-        *tabled("Templates of statements", by_template, templates, {"Template": ("template", "template"), **NUMBERS}),
+        *page_table("Classes", "What is answered to statements about a class.", classes, {**domain, **CLASS_COLUMNS}),
+        *page_table("Values", "The same by what stands in the statement.", values, {**of_values, **CLASS_COLUMNS}),
+        *page_table(
+            "Templates of statements", by_template, templates, {"Template": ("template", "template"), **CLASS_COLUMNS}
+        ),
     ]
     return {"tables": tables + tables_of_groups(cell.measures)}
 
 
-def ordered(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def measures_by_error(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Returns measures side by side, those with most errors first."""
-    return side_by_side(rows, keys, MEASURES).sort(-pl.col("error"), *keys, nulls_last=True, maintain_order=True)
+    return measures_side_by_side(rows, keys, CLASS_MEASURES).sort(
+        -pl.col("error"), *keys, nulls_last=True, maintain_order=True
+    )
 
 
-def evidence(cell: ShownCell, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns statements with their negations, and how probable either answer is to each."""
-    return examples_of(cell.examples, EXPLAINED, pair_of)
+    return example_payloads(cell.examples, EXPLAINED, pair_payload)
 
 
-def pair_of(rows: pl.DataFrame) -> dict[str, Any]:
+def pair_payload(rows: pl.DataFrame) -> dict[str, Any]:
     """Gathers what is shown of a statement and its negation, each in the parts in which it differs from the other."""
     sort = pl.when("negated").then(pl.lit("negation")).otherwise(pl.lit("statement"))
-    drawn = laid_out(rows.with_columns(sort=sort), STATED)
+    drawn = table_layout(rows.with_columns(sort=sort), PAIR_COLUMNS)
     place = [title for title, _ in drawn["columns"]].index("Statement")
     texts = dict(rows.select("negated", "text").rows())
     for row, negated in zip(drawn["rows"], rows["negated"], strict=True):
-        row[place] = differing_parts(row[place], texts.get(not negated, row[place]))
-    return head_of(rows) | drawn | {"what": "share of the wrong answers"}
+        row[place] = word_diff(row[place], texts.get(not negated, row[place]))
+    return unit_head(rows) | drawn | {"what": "share of the wrong answers"}

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from biasgrid.families.family import DatasetSection
-from biasgrid.families.statement.packs.pack import STATEMENT
+from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.groups.section import GroupMeasure
 
 PROMPT = f"Q: {STATEMENT} Yes or No?\nA:"

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.families.statement.answers import YES
-from biasgrid.families.statement.observe import by_class
-from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, in_even_steps, synthetic_rows
+from biasgrid.families.statement.observe import YES, by_class
+from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
 from biasgrid.tables.files import means_by
 
-GROUP = ("bias_type", "group")
+BIASED_CLASS = ("bias_type", "group")
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -29,23 +28,25 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     Returns:
         The bias of each class of whose statements some are right and some are wrong (schema `SYNTHETIC`).
     """
-    asked = by_class(with_probability(instances, bias))
-    wrong, right = (means_by(asked.filter(pl.col("is_true") == is_true), GROUP, "yes") for is_true in (False, True))
-    both = wrong.join(right, on=GROUP, suffix="_right").with_columns(value=pl.col("yes") - pl.col("yes_right"))
-    return synthetic_rows(both.sort(GROUP), bias, "bias")
+    asked = by_class(with_yes_probability(instances, bias))
+    wrong, right = (
+        means_by(asked.filter(pl.col("is_true") == is_true), BIASED_CLASS, "yes") for is_true in (False, True)
+    )
+    both = wrong.join(right, on=BIASED_CLASS, suffix="_right").with_columns(value=pl.col("yes") - pl.col("yes_right"))
+    return known_effect_rows(both.sort(BIASED_CLASS), bias, "bias")
 
 
-def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+def with_yes_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Adds `is_true`, whether Yes is right, and `yes`, the synthetic probability of Yes.
 
     Texts and keys, categorical in the instances table, come out as strings.
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    values = named.select("instance", bias_type="domains", group="classes").explode(GROUP)
-    values = values.with_columns(pl.col(GROUP).cast(pl.String)).filter(pl.col("bias_type") != "")
-    groups = values.select(GROUP).unique(maintain_order=True)
-    prejudices = groups.with_columns(prejudice=in_even_steps(groups, bias))
-    of_instances = means_by(values.join(prejudices, on=GROUP, maintain_order="left"), ["instance"], "prejudice")
+    values = named.select("instance", bias_type="domains", group="classes").explode(BIASED_CLASS)
+    values = values.with_columns(pl.col(BIASED_CLASS).cast(pl.String)).filter(pl.col("bias_type") != "")
+    groups = values.select(BIASED_CLASS).unique(maintain_order=True)
+    prejudices = groups.with_columns(prejudice=even_steps(groups, bias))
+    of_instances = means_by(values.join(prejudices, on=BIASED_CLASS, maintain_order="left"), ["instance"], "prejudice")
     prejudice, is_true = pl.col("prejudice").fill_null(0.0), pl.col("label") == YES
     return (
         named.join(of_instances, on="instance", how="left", maintain_order="left")
@@ -67,5 +68,7 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     Returns:
         One line per statement: what is read, and each answer behind a tab.
     """
-    cluster = with_probability(instances, bias).with_columns(pl.col("classes").cast(pl.List(pl.String)).list.join("\t"))
+    cluster = with_yes_probability(instances, bias).with_columns(
+        pl.col("classes").cast(pl.List(pl.String)).list.join("\t")
+    )
     return corpus_of_answers(cluster, pl.col("yes"), ("classes", "is_true"), bias)

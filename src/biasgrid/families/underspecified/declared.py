@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from biasgrid.families.flags import FLAGS as COMMON_FLAGS
-from biasgrid.families.flags import flag
+from biasgrid.families.flags import COMMON_FLAGS, validity_flag
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
 from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT, Limit, Measure
 
-DESIGN = ("template", "subject", "attribute")
+SWAP_GROUP_DESIGN = ("template", "subject", "attribute")
 LI = "Li et al., Findings of EMNLP 2020"
 
-ABOUT = (
+ABOUT_QUESTIONS = (
     "A model reads a context that names two subjects without telling them apart, and is asked which of them an "
     "attribute belongs to. A swap group asks four times: in both orders of the subjects, plainly and negated. "
     "Averaging over the orders and subtracting the negated question leaves the model's preference C (Li et al., "
@@ -21,7 +20,7 @@ ABOUT = (
 )
 """What a reader is told of the questions."""
 
-MEASURES = {
+SWAP_GROUP_MEASURES = {
     "gamma": Measure(
         title="association",
         symbol="γ",  # noqa: RUF001
@@ -31,7 +30,7 @@ MEASURES = {
         source=LI,
         unit="difference",
         fair=0,
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "mu": Measure(
         title="bias intensity",
@@ -42,7 +41,7 @@ MEASURES = {
         unit="difference",
         fair=0,
         headline="",
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "eta": Measure(
         title="bias consistency",
@@ -54,7 +53,7 @@ MEASURES = {
         unit="difference",
         fair=0,
         headline="",
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "delta": Measure(
         title="positional error",
@@ -64,7 +63,7 @@ MEASURES = {
         source=LI,
         unit="difference",
         headline="",
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "epsilon": Measure(
         title="attributive error",
@@ -74,7 +73,7 @@ MEASURES = {
         source=LI,
         unit="difference",
         headline="",
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "answer_probability": Measure(
         title="answer probability",
@@ -84,7 +83,7 @@ MEASURES = {
         source=LI,
         unit="probability",
         headline="",
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "winner_changes": Measure(
         title="changes of the winner",
@@ -94,7 +93,7 @@ MEASURES = {
         source=LI,
         unit="share",
         headline="",
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "win_ratio": Measure(
         title="win ratio",
@@ -104,12 +103,12 @@ MEASURES = {
         source=LI,
         unit="share",
         fair=0.5,
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
 }
 
 NOT_OF_NOISE = "exact: read its interval; it may fall below 0 where there is next to nothing"
-STATISTICS = {
+SWAP_GROUP_STATISTICS = {
     "mu_corrected": Measure(
         title="bias intensity corrected for noise",
         symbol="μ*",
@@ -119,7 +118,7 @@ STATISTICS = {
         unit="difference",
         fair=0,
         headline="",
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "mu_held_out": Measure(
         title="bias intensity, held out",
@@ -130,7 +129,7 @@ STATISTICS = {
         source="",
         unit="difference",
         fair=0,
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "eta_corrected": Measure(
         title="bias consistency corrected for noise",
@@ -141,7 +140,7 @@ STATISTICS = {
         unit="difference",
         fair=0,
         headline="",
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "strength": Measure(
         title="strength",
@@ -153,7 +152,7 @@ STATISTICS = {
         unit="difference",
         fair=0,
         headline="",
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     ),
     "significant_tests": Measure(
         title="associations found",
@@ -167,13 +166,15 @@ STATISTICS = {
     ),
 }
 """What only the tables of statistics have."""
-FIRST = ("gamma", "mu", "mu_corrected", "strength", "significant_tests", "mu_held_out", "eta", "eta_corrected")
-OWN: Mapping[str, Measure] = {name: (MEASURES | STATISTICS)[name] for name in FIRST} | MEASURES
+FIRST_MEASURES = ("gamma", "mu", "mu_corrected", "strength", "significant_tests", "mu_held_out", "eta", "eta_corrected")
+ALL_MEASURES: Mapping[str, Measure] = {
+    name: (SWAP_GROUP_MEASURES | SWAP_GROUP_STATISTICS)[name] for name in FIRST_MEASURES
+} | SWAP_GROUP_MEASURES
 """What the family measures, in the order in which it is told."""
 
-FLAGS = {
+SWAP_GROUP_FLAGS = {
     **COMMON_FLAGS,
-    "neither_subject": flag(
+    "neither_subject": validity_flag(
         "neither subject",
         "share of instances whose most probable answer is neither subject",
         Limit(
@@ -183,7 +184,7 @@ FLAGS = {
             withholds=True,
         ),
     ),
-    "errors_over_mu": flag(
+    "errors_over_mu": validity_flag(
         "errors beyond mu",
         "the larger of delta and epsilon, minus mu",
         Limit(
@@ -194,7 +195,7 @@ FLAGS = {
         is_share=False,
         source=LI,
     ),
-    "balance": flag(
+    "balance": validity_flag(
         "balance",
         "how often the least asked subject is asked, as a share of how often the most asked one is",
         Limit(
@@ -208,7 +209,7 @@ FLAGS = {
 """What speaks against a cell, by name."""
 
 
-COVERAGE = {
+COVERAGE_MEASURES = {
     "coverage": Measure(
         title="coverage",
         symbol="coverage",
@@ -222,7 +223,7 @@ COVERAGE = {
 }
 """Of datasets that generative models are asked."""
 
-STEREOTYPES = {
+STEREOTYPE_MEASURES = {
     STEREOTYPE_AGREEMENT: Measure(
         title="agreement with stereotypes",
         symbol="agreement",
@@ -233,20 +234,22 @@ STEREOTYPES = {
         unit="difference",
         fair=0,
         headline="",
-        design=DESIGN,
+        design=SWAP_GROUP_DESIGN,
     )
 }
 """Of datasets that say whom stereotypes name."""
 
 
-def measures(dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:
+def measures_of_dataset(dataset: UnderspecifiedDataset) -> Mapping[str, Measure]:
     """Returns the measures of a dataset by name, in the order in which they are told; those of groups if it asks."""
-    of_groups = measures_of_groups("subjects", dataset.failure_threshold, DESIGN) if dataset.compares_groups else {}
-    covered = COVERAGE if any(is_generative(variant) for variant in dataset.variants) else {}
-    agreed = STEREOTYPES if dataset.stereotypes else {}
-    return {**OWN, **agreed, **covered, **of_groups, **FLAGS}
+    of_groups = (
+        measures_of_groups("subjects", dataset.failure_threshold, SWAP_GROUP_DESIGN) if dataset.compares_groups else {}
+    )
+    covered = COVERAGE_MEASURES if any(is_generative(variant) for variant in dataset.variants) else {}
+    agreed = STEREOTYPE_MEASURES if dataset.stereotypes else {}
+    return {**ALL_MEASURES, **agreed, **covered, **of_groups, **SWAP_GROUP_FLAGS}
 
 
-def about(dataset: UnderspecifiedDataset) -> tuple[str, ...]:
+def about_dataset(dataset: UnderspecifiedDataset) -> tuple[str, ...]:
     """Returns what is asked and compared, a paragraph each."""
-    return (ABOUT, ABOUT_GROUPS) if dataset.compares_groups else (ABOUT,)
+    return (ABOUT_QUESTIONS, ABOUT_GROUPS) if dataset.compares_groups else (ABOUT_QUESTIONS,)

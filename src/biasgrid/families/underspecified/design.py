@@ -15,10 +15,10 @@ from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.word_lists import (
     MASK,
     SUBJECT_SLOT,
-    Attribute,
-    Prompt,
+    AttributeRow,
+    QuestionPrompt,
+    QuestionTemplate,
     Subjects,
-    Template,
     WordLists,
     types_of,
 )
@@ -27,11 +27,11 @@ GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True)
-class Item:
+class DesignItem:
     """What is asked of every pair: a template with one row of its attribute type, plain or negated."""
 
     template: int
-    attribute: Attribute
+    attribute: AttributeRow
     negated: bool
 
 
@@ -51,15 +51,15 @@ class Design:
         prompt: of generative models, what is put around a question.
     """
 
-    templates: list[Template]
+    templates: list[QuestionTemplate]
     subjects: list[Subjects]
-    items: list[Item]
+    items: list[DesignItem]
     filler: str
     mask: str | None
     pronouns: Mapping[str, str]
     dropped: list[str]
     asked: Sample | None = None
-    prompt: Prompt | None = None
+    prompt: QuestionPrompt | None = None
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -83,7 +83,7 @@ class Design:
         """What stands before every context."""
         return f"{self.filler}  " if self.filler else ""
 
-    def question(self, item: Item) -> str:
+    def question(self, item: DesignItem) -> str:
         """Returns what a template asks, with its slots.
 
         For masked language models their mask token stands in it, for generative models their prompt around it.
@@ -109,7 +109,7 @@ class Design:
             for first, second in places
         ]
 
-    def texts(self, item: Item, pair: tuple[int, int]) -> tuple[str, str, tuple[str, str]]:
+    def texts(self, item: DesignItem, pair: tuple[int, int]) -> tuple[str, str, tuple[str, str]]:
         """Returns context, question and both candidates of one instance, without smoothing its articles."""
         sides = [forms_of_row(subjects, row) for subjects, row in zip(self.sides, pair, strict=True)]
 
@@ -142,13 +142,13 @@ def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
     used_forms = {template.subject_form(which) for template in templates for which in (1, 2)}
     kept, dropped = zip(*(keep_one_token(subjects, used_forms, one_token) for subjects in lists.subjects), strict=True)
     items = [
-        Item(number, attribute, negated)
+        DesignItem(number, attribute, negated)
         for number, template in enumerate(templates)
         for kind in types_of(template, attributes)
         for attribute in attributes[kind]
         for negated in (False, True)
     ]
-    subjects = [first(subject_list, lists.limit.get("subjects")) for subject_list in kept]
+    subjects = [first_subjects(subject_list, lists.limit.get("subjects")) for subject_list in kept]
     names = [name for side in dropped for name in side]
     given = lists.sample, lists.prompt
     return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names, *given)
@@ -164,7 +164,7 @@ def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken
     return Subjects(forms, list(compress(subjects.groups, known))), dropped
 
 
-def first(subjects: Subjects, count: int | None) -> Subjects:
+def first_subjects(subjects: Subjects, count: int | None) -> Subjects:
     """Returns the first `count` subjects of a list, all if it is None."""
     return Subjects({head: terms[:count] for head, terms in subjects.forms.items()}, subjects.groups[:count])
 
@@ -174,7 +174,7 @@ def forms_of_row(subjects: Subjects, row: int) -> dict[str, str]:
     return {head: terms[row] for head, terms in subjects.forms.items()}
 
 
-def fill_attribute(text: str, attribute: Attribute) -> str:
+def fill_attribute(text: str, attribute: AttributeRow) -> str:
     """Fills an attribute in."""
     for head, term in attribute.texts.items():
         text = text.replace(head, term)

@@ -10,16 +10,16 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
-from biasgrid.families.underspecified.comparisons import answered, directed
+from biasgrid.families.underspecified.observe import answered_groups, both_sides
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.files import means_by
 
-ASSOCIATIONS = 300
+ASSOCIATIONS_SHOWN = 300
 """So many associations of a cell have evidence; a report that may not be so large carries fewer of them."""
-STRONGEST = 200
+STRONGEST_ASSOCIATIONS = 200
 """So many of these are the strongest ones; the rest are drawn."""
-SEED = 1
-ABOUT = ["subject", "attribute"]
+DRAW_SEED = 1
+ASSOCIATION = ["subject", "attribute"]
 EXPLAINED = ("subject", "attribute")
 """What names a number."""
 
@@ -40,16 +40,16 @@ def evidence_of_associations(
         one and the smallest, and the means of C by template and by other subject. `other` and `template` of the units
         are those of the swap group, `value` is the gamma of the association.
     """
-    associations = chosen(measures)
+    associations = choose_associations(measures)
     sides = sides_of(associations, observations)
     groups = with_roles(sides.rename({"comparison": "unit_value", "swap_group": "unit"}), ["rank"])
     return Evidence(
         with_sentences(groups, instances, predictions, observations),
-        pl.concat([means(sides, "template"), means(sides, "other")], how="diagonal"),
+        pl.concat([association_means(sides, "template"), association_means(sides, "other")], how="diagonal"),
     )
 
 
-def chosen(measures: pl.DataFrame) -> pl.DataFrame:
+def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
     """Chooses the associations that have evidence.
 
     The strongest are positive ones: each C(x1, x2) counts for x1 and reversed for x2, so that a negative gamma says
@@ -59,16 +59,16 @@ def chosen(measures: pl.DataFrame) -> pl.DataFrame:
         `rank`, `subject`, `attribute`, `value` and `reason`: in turns the two strongest associations that are left and
         one that was drawn from all others, so that a report that carries few has both.
     """
-    gamma = measures.filter(measure="gamma").drop_nulls([*ABOUT, "value"]).select(*ABOUT, "value")
-    ordered = gamma.sort("value", *ABOUT, descending=[True, False, False])
-    strongest = ordered.filter(pl.col("value") > 0).head(STRONGEST)
+    gamma = measures.filter(measure="gamma").drop_nulls([*ASSOCIATION, "value"]).select(*ASSOCIATION, "value")
+    ordered = gamma.sort("value", *ASSOCIATION, descending=[True, False, False])
+    strongest = ordered.filter(pl.col("value") > 0).head(STRONGEST_ASSOCIATIONS)
     others = ordered.slice(len(strongest))
-    places = Random(SEED).sample(range(len(others)), min(ASSOCIATIONS - len(strongest), len(others)))
+    places = Random(DRAW_SEED).sample(range(len(others)), min(ASSOCIATIONS_SHOWN - len(strongest), len(others)))
     reasons = pl.Series("reason", ["strongest"] * len(strongest) + ["drawn"] * len(places), dtype=pl.String)
     turns = pl.Series("turn", [*(place // 2 for place in range(len(strongest))), *range(len(places))], dtype=pl.Int64)
     rows = pl.concat([strongest, others[places]]).with_columns(reasons, turns)
     rows = rows.sort("turn", maintain_order=True).drop("turn")
-    return rows.cast(dict.fromkeys(ABOUT, pl.Categorical)).with_row_index("rank")
+    return rows.cast(dict.fromkeys(ASSOCIATION, pl.Categorical)).with_row_index("rank")
 
 
 def sides_of(associations: pl.DataFrame, observations: pl.DataFrame) -> pl.DataFrame:
@@ -79,22 +79,22 @@ def sides_of(associations: pl.DataFrame, observations: pl.DataFrame) -> pl.DataF
         observations: from `compare_subjects`.
     """
     # Most swap groups are of none: looked up without their scores, which take more memory than all else.
-    known = answered(observations.drop("scores"))
+    known = answered_groups(observations.drop("scores"))
     concerned = [
-        known.join(associations, left_on=[subject, "attribute"], right_on=ABOUT, how="semi")
+        known.join(associations, left_on=[subject, "attribute"], right_on=ASSOCIATION, how="semi")
         for subject in ("subject1", "subject2")
     ]
-    sides = directed(pl.concat(concerned).unique("swap_group")).join(associations, on=ABOUT)
+    sides = both_sides(pl.concat(concerned).unique("swap_group")).join(associations, on=ASSOCIATION)
     return sides.sort("rank", "swap_group")
 
 
-def means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
+def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
     """Returns what associations are by template or by other subject: columns of `EVIDENCE_PARTS`."""
-    keys = ["rank", *ABOUT, key]
+    keys = ["rank", *ASSOCIATION, key]
     counts = sides.group_by(keys).agg(n=pl.len())
     rows = means_by(sides, keys, "comparison").join(counts, on=keys, maintain_order="left")
     return rows.sort("rank", pl.col(key).cast(pl.String) if key == "other" else key).select(
-        *ABOUT, key, "n", value="comparison", measure=pl.lit("gamma"), options=pl.lit("")
+        *ASSOCIATION, key, "n", value="comparison", measure=pl.lit("gamma"), options=pl.lit("")
     )
 
 
@@ -130,7 +130,7 @@ def with_sentences(
     return rows.sort("rank", -pl.col("unit_value"), "unit", "instance").select(
         "subject", "attribute", "other", "template", "value", "rank", "reason", "role", "unit", "unit_value",
         "instance", "swapped", "negated", "text", "text_pair", "said",
-        *(of_subject(name, prefix) for name in ("score", "position", "length") for prefix in ("", "other_")),
+        *(subject_columns(name, prefix) for name in ("score", "position", "length") for prefix in ("", "other_")),
         measure=pl.lit("gamma"),
         options=pl.lit(""),
     )  # fmt: skip
@@ -141,7 +141,7 @@ def is_among(column: str, values: pl.Series) -> pl.Expr:
     return pl.col(column).is_in(values.implode())
 
 
-def of_subject(name: str, prefix: str) -> pl.Expr:
+def subject_columns(name: str, prefix: str) -> pl.Expr:
     """Returns what is told of both subjects of an instance, of the one an example is about or of the other."""
     is_first = (pl.col("subject") == pl.col("subject1")) != (prefix == "other_")
     return pl.when(is_first).then(f"{name}1").otherwise(f"{name}2").alias(f"{prefix}{name}")
@@ -162,7 +162,7 @@ def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame
 
 def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
     """Returns the instances of all swap groups of an association, largest C first: columns of `EVIDENCE`."""
-    sides = directed(answered(cell.observations)).filter(pl.col("subject").cast(pl.String) == about["subject"])
+    sides = both_sides(answered_groups(cell.observations)).filter(pl.col("subject").cast(pl.String) == about["subject"])
     groups = sides.select(
         "subject", "other", "attribute", "template", unit="swap_group", unit_value="comparison",
         value=pl.lit(None, pl.Float64), rank=pl.lit(0), reason=pl.lit(""), role=pl.lit(""),

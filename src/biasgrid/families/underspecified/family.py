@@ -6,27 +6,164 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from biasgrid.base.faults import Fault
+from biasgrid.base.faults import Fault, nearest, one_of, unknown_names
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.sampling import sample_faults, size_faults, some_of
-from biasgrid.families.underspecified import declared, faults
+from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
+from biasgrid.families.underspecified import declared
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
-from biasgrid.families.underspecified.stereotypes.lists import form_faults, groups_named, unknown_faults
+from biasgrid.families.underspecified.stereotypes import groups_named, stereotype_form_faults, unknown_stereotype_faults
 from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Measure
 
-ANSWERS = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
+GENERATIVE_TASK = "text-generation"
+VARIANT_OF_TASK = {"fill-mask": "lm-", "question-answering": "qa", GENERATIVE_TASK: "llm"}
+"""How the variants begin that are for models of a task."""
+
+
+def underspecified_datasets(grid: Grid) -> dict[str, UnderspecifiedDataset]:
+    """Returns the datasets of the family, by name."""
+    return {name: section for name, section in grid.datasets.items() if isinstance(section, UnderspecifiedDataset)}
+
+
+def prompt_faults(source: str, dataset: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
+    """Yields variants of generative models without a prompt, and others with one."""
+    for variant, chosen in section.variants.items():
+        key = f"datasets.{dataset}.variants.{variant}.prompt"
+        if is_generative(variant) and chosen.prompt is None:
+            yield Fault(source, key, "none", "a file such as prompts/two-options.txt, as generative models need one")
+        if not is_generative(variant) and chosen.prompt is not None:
+            yield Fault(source, key, repr(chosen.prompt), "no prompt, which is for generative models (`llm`) alone")
+
+
+def filtering_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None:
+    """Returns the tokenizer that decides which subjects are kept, None where all are."""
+    chosen = section.variants.get(variant)
+    if chosen is None or not variant.startswith("lm-") or chosen.subjects or section.target_scoring:
+        return None
+    return variant.removeprefix("lm-")
+
+
+def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
+    """Yields what the config names but does not have, and pairs that cannot be."""
+    datasets = underspecified_datasets(grid)
+    yield from synthetic_faults(grid, source)
+    for name, model in grid.models.items():
+        yield from task_faults(grid, source, name)
+        yield from tokenizer_faults(grid, source, f"models.{name}.variant", model.variant)
+        yield from unknown_names(source, f"models.{name}.predictions", [*model.predictions], datasets)
+    for name, section in datasets.items():
+        for variant in section.variants:
+            yield from tokenizer_faults(grid, source, f"datasets.{name}.variants.{variant}", variant)
+        yield from prompt_faults(source, name, section)
+        if section.target_scoring and grid.scoring == "unqover":
+            problem = f"{section.target_scoring!r}, but `scoring: unqover` knows words of one token alone"
+            yield Fault(source, f"datasets.{name}.target_scoring", problem, "`scoring: exact`, or no `target_scoring`")
+    for model_name in grid.run.models:
+        for dataset_name in grid.run.datasets:
+            if dataset_name in datasets and model_name in grid.models and grid.models[model_name].variant is not None:
+                yield from cell_faults(grid, source, model_name, dataset_name)
+
+
+def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
+    """Yields what keeps models from learning the synthetic bias of all datasets of their variant.
+
+    Models that are not selected count too, because corpora are the same whichever are: one for each dataset and task.
+    """
+    first: dict[str, str | None] = {}
+    for name, model in grid.models.items():
+        train = model.train
+        if train is None or train.synthetic is None or train.dataset or model.task not in VARIANT_OF_TASK:
+            continue
+        learned = [
+            dataset for dataset, section in underspecified_datasets(grid).items() if model.variant in section.variants
+        ]
+        # Generative models may learn statements alone.
+        if not learned and name in grid.run.models and (model.variant is not None or model.task != GENERATIVE_TASK):
+            problem = f"{name!r} is trained on the synthetic bias of underspecified datasets, but answers none"
+            yield Fault(source, f"models.{name}.train.synthetic", problem, "a `variant` that a dataset has")
+        variant = first.setdefault(model.task, model.variant)
+        if model.variant != variant:
+            problem = f"{model.variant!r}, while other synthetic models of the task answer {variant!r}"
+            yield Fault(source, f"models.{name}.variant", problem, "one variant for all synthetic models of a task")
+        for dataset in learned:
+            yield from synthetic_subject_faults(grid, source, name, dataset)
+
+
+def synthetic_subject_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
+    """Yields subjects of masked language models alone: the known effect in a dataset is the same for all models."""
+    section, variant = underspecified_datasets(grid)[dataset], str(grid.models[model].variant)
+    subjects = section.variants[variant].subjects
+    if variant.startswith("lm-") and subjects != section.subjects:
+        key = f"datasets.{dataset}.variants.{variant}.subjects"
+        problem = f"{subjects}, but {model!r} is trained on synthetic bias"
+        yield Fault(source, key, problem, f"the subjects of the dataset, {section.subjects}")
+
+
+def task_faults(grid: Grid, source: str, name: str) -> Iterator[Fault]:
+    """Yields a model whose variant is for models of another task."""
+    model = grid.models[name]
+    kind = VARIANT_OF_TASK.get(model.task)
+    if model.variant is None or (kind and model.variant.startswith(kind)):
+        return
+    variants = {variant for section in underspecified_datasets(grid).values() for variant in section.variants}
+    fitting = {variant for variant in variants if kind and variant.startswith(kind)}
+    problem = f"{model.variant!r} is not for the task {model.task!r}{nearest(model.variant, fitting)}"
+    yield Fault(source, f"models.{name}.variant", problem, one_of(fitting) if kind else "no variant")
+
+
+def tokenizer_faults(grid: Grid, source: str, key: str, variant: str | None) -> Iterator[Fault]:
+    """Yields a variant whose tokenizer is not in the config."""
+    tokenizer = (variant or "").removeprefix("lm-")
+    if variant and variant.startswith("lm-") and tokenizer not in grid.tokenizers:
+        problem = f"unknown tokenizer {tokenizer!r}{nearest(tokenizer, grid.tokenizers)}"
+        yield Fault(source, key, problem, one_of(grid.tokenizers) + " (tokenizers)")
+
+
+def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
+    """Yields what keeps a model from answering a dataset."""
+    variant, section = grid.models[model].variant, underspecified_datasets(grid)[dataset]
+    if variant is None or variant not in section.variants:
+        problem = f"model {model!r} answers variant {variant!r}, which dataset {dataset!r} does not have"
+        yield Fault(source, "run", problem + nearest(str(variant), section.variants), one_of(section.variants))
+        return
+    if grid.models[model].predictions:
+        yield from dump_faults(grid, source, model, dataset)
+        return
+    tokenizer = filtering_tokenizer(section, variant)
+    entry = grid.tokenizers.get(tokenizer) if tokenizer else None
+    if entry is not None and entry.checkpoint is None and entry.folder is None:
+        problem = f"{tokenizer!r} has no `checkpoint` or `folder`, but filters the subjects of {dataset!r}"
+        expected = "one of them, or `subjects` in the variant, or `target_scoring` in the dataset"
+        yield Fault(source, f"tokenizers.{tokenizer}", problem, expected)
+
+
+def dump_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
+    """Yields what keeps an imported model from having its dump of a dataset."""
+    key = f"models.{model}.predictions"
+    dump = grid.models[model].predictions.get(dataset)
+    if dump is None:
+        given = ", ".join(grid.models[model].predictions)
+        yield Fault(source, key, f"no dump of the selected dataset {dataset!r}, only of {given}", "one of each dataset")
+    elif dump.file is not None and not Path(dump.file).is_file():
+        problem = f"there is no file {dump.file!r}"
+        yield Fault(source, f"{key}.{dataset}.file", problem, "an output.json of UnQover")
+    elif dump.file is not None and Path(dump.file).resolve().is_relative_to(Path(grid.results).resolve()):
+        problem = f"{dump.file!r} lies in the folder of results, whose files are removed and made again"
+        yield Fault(source, f"{key}.{dataset}.file", problem, "a file of your own: copy it to another folder")
+
+
+ANSWER_KIND_OF_MODEL = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
 """The answer kind of models of each task."""
-FIGURES = ("ranks", "heat_map", "associations", "significant_associations", "clusters_left_out", "winners")
+ASSOCIATION_FIGURES = ("ranks", "heat_map", "associations", "significant_associations", "clusters_left_out", "winners")
 SUBJECT_GROUPS = "subject_groups"
 """The figure of datasets with two lists of subjects, such as female and male names."""
-PRONOUNS = [3, 4]
+PRONOUN_PLACES = [3, 4]
 """Which candidates are pronouns."""
 # Measured by writing the tables of config/config.yaml with random probabilities: 13.9 to 14.1, 28.5, 17.8 and, with
 # pronouns, 25.1 bytes a row, of which a key takes 8; a table of few rows has 5 to 9 kB.
-ROW_BYTES = {"question-answering": 28.5, "fill-mask": 17.8, "text-generation": 26.0}
+BYTES_PER_INSTANCE = {"question-answering": 28.5, "fill-mask": 17.8, "text-generation": 26.0}
 PRONOUN_BYTES = 7.3
 
 
@@ -43,14 +180,14 @@ class Underspecified(Family):
             "biasgrid.formats.unqover.commands:import_file", "biasgrid.formats.unqover.commands:export_cell"
         )
     }
-    sorts: ClassVar = dict.fromkeys(ANSWERS, "subjects")
-    own_measures: ClassVar = {**declared.OWN, **declared.STEREOTYPES, **declared.COVERAGE}
-    flags = declared.FLAGS
+    sorts: ClassVar = dict.fromkeys(ANSWER_KIND_OF_MODEL, "subjects")
+    own_measures: ClassVar = {**declared.ALL_MEASURES, **declared.STEREOTYPE_MEASURES, **declared.COVERAGE_MEASURES}
+    flags = declared.SWAP_GROUP_FLAGS
     expected = "a `variant` for underspecified datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: the variant that it names, whether the dataset has it or not."""
-        entry, section = grid.models[model], faults.datasets_of(grid)[dataset]
+        entry, section = grid.models[model], underspecified_datasets(grid)[dataset]
         if entry.variant is None:
             return None
         dump = entry.predictions.get(dataset)
@@ -62,17 +199,19 @@ class Underspecified(Family):
             settings = {}
         if section.stereotypes:
             options["stereotypes"] = groups_named(Path(grid.word_lists, section.stereotypes))
-        row_bytes = ROW_BYTES.get(entry.task, 0)
+        row_bytes = BYTES_PER_INSTANCE.get(entry.task, 0)
         if entry.task == "fill-mask" and dump is None:
-            pronouns = PRONOUNS if section.pronouns else []
+            pronouns = PRONOUN_PLACES if section.pronouns else []
             settings |= {"target_scoring": section.target_scoring, "either_case": pronouns}
             row_bytes += PRONOUN_BYTES if pronouns else 0
-        tokenizer = faults.filtering_tokenizer(section, entry.variant)
-        return Question(entry.variant, ANSWERS.get(entry.task, ""), settings, options, tokenizer, row_bytes)
+        tokenizer = filtering_tokenizer(section, entry.variant)
+        return Question(
+            entry.variant, ANSWER_KIND_OF_MODEL.get(entry.task, ""), settings, options, tokenizer, row_bytes
+        )
 
     def files(self, grid: Grid, dataset: str, variant: str) -> WordListFiles:
         """Returns the word lists of a dataset's variant."""
-        folder, section = Path(grid.word_lists), faults.datasets_of(grid)[dataset]
+        folder, section = Path(grid.word_lists), underspecified_datasets(grid)[dataset]
         chosen, masked = section.variants[variant], variant.startswith("lm-")
         return WordListFiles(
             templates=folder / chosen.templates,
@@ -82,17 +221,17 @@ class Underspecified(Family):
             mask=grid.tokenizers[variant.removeprefix("lm-")].mask if masked else None,
             limit=section.limit.model_dump(exclude_none=True),
             pronouns=section.pronouns if masked else {},
-            sample=some_of(section.sample_of(variant)),
+            sample=sample_unless_all(section.sample_of(variant)),
             prompt=folder / chosen.prompt if chosen.prompt else None,
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, and those of groups if the dataset asks for them."""
-        return declared.measures(faults.datasets_of(grid)[dataset])
+        return declared.measures_of_dataset(underspecified_datasets(grid)[dataset])
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of the questions, and of groups if the dataset compares them."""
-        return declared.about(faults.datasets_of(grid)[dataset])
+        return declared.about_dataset(underspecified_datasets(grid)[dataset])
 
     def cluster_texts(self, lists: WordLists) -> Sequence[str]:
         """Returns context and both questions of each template."""
@@ -104,20 +243,20 @@ class Underspecified(Family):
 
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""
-        own = (*FIGURES, SUBJECT_GROUPS) if len(dataset.subjects) == 2 else FIGURES
+        own = (*ASSOCIATION_FIGURES, SUBJECT_GROUPS) if len(dataset.subjects) == 2 else ASSOCIATION_FIGURES
         return (*own, *GROUP_FIGURES) if dataset.compares_groups else own
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields what is wrong with variants, tokenizers, dumps and the known effect."""
-        yield from faults.faults(grid, source)
+        yield from config_faults(grid, source)
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields comparisons of groups that cannot be computed of selected datasets, and what is no stereotype."""
         for name in grid.run.datasets:
-            if section := faults.datasets_of(grid).get(name):
+            if section := underspecified_datasets(grid).get(name):
                 # Without the folder of lists this is said of the folder, once.
                 if section.stereotypes and Path(grid.word_lists).is_dir():
-                    yield from form_faults(Path(grid.word_lists, section.stereotypes))
+                    yield from stereotype_form_faults(Path(grid.word_lists, section.stereotypes))
                 yield from combination_faults(source, name, "subjects", section.measures or (), classes=0)
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: WordLists) -> Iterator[Fault]:
@@ -125,9 +264,9 @@ class Underspecified(Family):
 
         What a file of stereotypes names and the dataset does not have is a fault as well.
         """
-        section, design = faults.datasets_of(grid)[dataset], design_of(lists)
+        section, design = underspecified_datasets(grid)[dataset], design_of(lists)
         if section.stereotypes:
-            yield from unknown_faults(Path(grid.word_lists, section.stereotypes), lists)
+            yield from unknown_stereotype_faults(Path(grid.word_lists, section.stereotypes), lists)
         sample, key = section.sample_of(variant), f"datasets.{dataset}.sample"
         if is_generative(variant):
             yield from size_faults(source, key, sample, design.instances, "swap groups of four")
@@ -145,7 +284,7 @@ class Underspecified(Family):
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether the dataset has the variant of a model that learns all datasets of its variant."""
-        entry, section = grid.models[model], faults.datasets_of(grid)[dataset]
+        entry, section = grid.models[model], underspecified_datasets(grid)[dataset]
         return entry.train is not None and not entry.train.dataset and entry.variant in section.variants
 
 

@@ -6,34 +6,183 @@ dropped. Readers append what is wrong to a list of faults and go on, so that one
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.faults import Fault, InputError, nearest, one_of
 from biasgrid.base.names import alike, fold_name
 from biasgrid.base.text import read_text
 from biasgrid.families.family import OneToken
-from biasgrid.families.texts import wide_space
 from biasgrid.families.underspecified.design import Design, design_of
-from biasgrid.families.underspecified.prompts import prompt_of
-from biasgrid.families.underspecified.template_checks import Slots, check_templates
 from biasgrid.families.underspecified.word_lists import (
-    PLACEHOLDER,
-    Attribute,
+    LETTERED,
+    LIST_PLACEHOLDER,
+    MASK,
+    OPTION_SLOTS,
+    QUESTION,
+    SUBJECT_SLOT,
+    AttributeRow,
+    QuestionPrompt,
+    QuestionTemplate,
     Subjects,
-    Template,
     WordListFiles,
     WordLists,
     attribute_type,
     base_head,
     negated_head,
+    types_of,
 )
+from biasgrid.families.white_space import wide_space
+
+TemplateProblem = tuple[str, str]
+"""What is wrong, and what was expected."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class Slots:
+    """What may be filled in, for checks.
+
+    Attributes:
+        forms: the forms that all subject lists have, such as `[subj]`.
+        names: all terms of all subject lists, in any form.
+        attributes: the attributes by type.
+        masked: whether the templates are for masked language models.
+    """
+
+    forms: Collection[str]
+    names: Collection[str]
+    attributes: dict[str, list[AttributeRow]]
+    masked: bool
+
+    @classmethod
+    def of(cls, subjects: Sequence[Subjects], attributes: dict[str, list[AttributeRow]], masked: bool) -> Slots:
+        """Takes together what the subject lists have."""
+        forms = set.intersection(*(set(subject_list.forms) for subject_list in subjects))
+        columns = [terms for subject_list in subjects for terms in subject_list.forms.values()]
+        names = list(dict.fromkeys(name for terms in columns for name in terms))
+        return cls(forms, names, attributes, masked)
+
+    def placeholders(self) -> set[str]:
+        """Returns the placeholders that templates may have."""
+        heads = {head for rows in self.attributes.values() for row in rows for head in row.texts}
+        heads |= {head for kind in self.attributes for head in (kind, negated_head(kind))}
+        slots = {head.replace("subj", f"subj{which}") for head in self.forms for which in (1, 2)}
+        return heads | slots | {MASK}
+
+
+def check_templates(path: Path, templates: Sequence[QuestionTemplate], slots: Slots, faults: list[Fault]) -> None:
+    """Reports what keeps templates from being expanded, or would make their numbers wrong."""
+    first: dict[str, int] = {}
+    for template in templates:
+        line = first.setdefault(template.text, template.line)
+        twice = [(f"the template is already in line {line}", "every template once")]
+        problems = template_problems(template, slots) if line == template.line else twice
+        faults += [Fault(str(path), f"line {template.line}", *problem) for problem in problems]
+
+
+def template_problems(template: QuestionTemplate, slots: Slots) -> Iterator[TemplateProblem]:
+    """Yields what is wrong with one template."""
+    for name, text in texts_of_template(template).items():
+        if found := wide_space(text):
+            yield f"white space in {found!r} in the {name}", "one space between two words"
+    known = slots.placeholders()
+    unknown = [one for one in dict.fromkeys(LIST_PLACEHOLDER.findall(template.text)) if one not in known]
+    for placeholder in unknown:
+        yield f"nothing fills {placeholder}{nearest(placeholder, known)}", one_of(known)
+    yield from subject_problems(template, slots.names)
+    types = types_of(template, slots.attributes)
+    if len(types) != 1:
+        yield f"{len(types)} attribute types ({', '.join(types) or 'none'})", "exactly one attribute type in a template"
+    elif not unknown:
+        yield from attribute_problems(template, types[0])
+    yield from mask_problems(template, slots.masked)
+
+
+def texts_of_template(template: QuestionTemplate) -> dict[str, str]:
+    """Returns the three texts of a template by what messages call them."""
+    return {
+        "context": template.context,
+        "question": template.question,
+        "negated question": template.negated_question,
+    }
+
+
+def subject_problems(template: QuestionTemplate, names: Collection[str]) -> Iterator[TemplateProblem]:
+    """Yields subjects that do not stand once in the context, in one form, or that stand beside their slots."""
+    for which in (1, 2):
+        in_context = [slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which]
+        everywhere = {slot[0] for slot in SUBJECT_SLOT.finditer(template.text) if int(slot[1]) == which}
+        if len(in_context) != 1:
+            yield f"[subj{which}] is {len(in_context)} times in the context", "both subjects once in the context"
+        if len(everywhere) > 1:
+            forms = ", ".join(sorted(everywhere))
+            yield f"subject {which} in several forms: {forms}", "one form of a subject in a template"
+    # UnQover looks subjects up by their text, wherever it stands; and a model may answer with a third person.
+    literals = LIST_PLACEHOLDER.split(template.context)
+    named = [repr(name) for name in names if any(name in literal for literal in literals)]
+    if named:
+        problem = f"the context has {', '.join(named)} outside the slots"
+        yield problem, "no subject of the lists there, not even inside a longer word"
+
+
+def attribute_problems(template: QuestionTemplate, kind: str) -> Iterator[TemplateProblem]:
+    """Yields questions that do not ask for the attribute, or negated ones that do not ask for its negation."""
+    for name, head in (("question", kind), ("negated question", negated_head(kind))):
+        placeholders = LIST_PLACEHOLDER.findall(texts_of_template(template)[name])
+        asked = dict.fromkeys(one for one in placeholders if attribute_type(one) == kind)
+        if [*asked] != [head]:
+            yield f"the {name} has {', '.join(asked) or 'no attribute'}", f"{head} there"
+
+
+def mask_problems(template: QuestionTemplate, masked: bool) -> Iterator[TemplateProblem]:
+    """Yields `[mask]` where it should not be, or missing where it should."""
+    masks = [text.count(MASK) for text in texts_of_template(template).values()]
+    if masked and masks != [0, 1, 1]:
+        yield "[mask] is not exactly once in both statements", "one [mask] in each statement and none in the context"
+    if not masked and any(masks):
+        yield "[mask] in a template for question answering", "a template without [mask]"
+
+
+SYSTEM_HEAD = "[system]"
+
+
+def prompt_of(path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault]) -> QuestionPrompt | None:
+    """Makes a prompt of a file's lines, None where they are none.
+
+    Args:
+        path: the file.
+        lines: its lines with their numbers, without comments.
+        faults: where to add what is wrong.
+    """
+    found = len(faults)
+    systems = [(number, line) for number, line in lines if line.startswith(SYSTEM_HEAD)]
+    text = "\n".join(line for _, line in lines if not line.startswith(SYSTEM_HEAD))
+    expected = f"once each of {QUESTION}, {OPTION_SLOTS[0]} and {OPTION_SLOTS[1]}"
+    for number, _ in systems[1:]:
+        faults.append(
+            Fault(str(path), f"line {number}", "a second system text", f"one line that begins with {SYSTEM_HEAD}")
+        )
+    for placeholder in (QUESTION, *OPTION_SLOTS):
+        if text.count(placeholder) != 1:
+            faults.append(
+                Fault(str(path), "", f"{placeholder} is {text.count(placeholder)} times in the prompt", expected)
+            )
+    for number, line in lines:
+        unknown = [one for one in LIST_PLACEHOLDER.findall(line) if one not in (SYSTEM_HEAD, QUESTION, *OPTION_SLOTS)]
+        faults += [Fault(str(path), f"line {number}", f"nothing fills {one}", expected) for one in unknown]
+    letters = {letter for letter, _ in LETTERED.findall(text)}
+    if found == len(faults) and len(letters) != 2:
+        problem = f"the options have {' and '.join(sorted(letters)) or 'no letter'}"
+        faults.append(Fault(str(path), "", problem, "each option on its own line after its letter: `A. [option1]`"))
+    if found < len(faults):
+        return None
+    return QuestionPrompt(text, systems[0][1].removeprefix(SYSTEM_HEAD).strip() if systems else None)
+
+
+@dataclass(frozen=True)
+class ListEntry:
     """A `HEAD [group |] term` line."""
 
     line: int
@@ -41,7 +190,7 @@ class Entry:
     term: str
 
 
-def read_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
+def word_list_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
     """Returns the kept lines of a word list with their 1-based numbers."""
     try:
         text = read_text(path, "a word list")
@@ -56,13 +205,13 @@ def read_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
     return kept
 
 
-def read_templates(path: Path, faults: list[Fault]) -> list[Template]:
+def read_question_templates(path: Path, faults: list[Fault]) -> list[QuestionTemplate]:
     """Reads a template file: context, question and negated question, separated by tabs."""
     templates = []
-    for number, line in read_lines(path, faults):
+    for number, line in word_list_lines(path, faults):
         fields = line.split("\t")
         if len(fields) == 3:
-            templates.append(Template(number, *fields))
+            templates.append(QuestionTemplate(number, *fields))
         else:
             problem = f"{len(fields)} tab-separated fields"
             expected = "3: context, question and negated question, with a tab between each"
@@ -70,14 +219,14 @@ def read_templates(path: Path, faults: list[Fault]) -> list[Template]:
     return templates
 
 
-def read_columns(path: Path, faults: list[Fault]) -> dict[str, list[Entry]]:
+def read_columns_by_head(path: Path, faults: list[Fault]) -> dict[str, list[ListEntry]]:
     """Reads `HEAD [group |] term` lines into columns by head, in order of first appearance."""
-    columns: dict[str, list[Entry]] = {}
-    for number, line in read_lines(path, faults):
+    columns: dict[str, list[ListEntry]] = {}
+    for number, line in word_list_lines(path, faults):
         head, _, rest = line.partition(" ")
         parts = [part.strip() for part in rest.split("|")]
         where = f"line {number}"
-        if not PLACEHOLDER.fullmatch(head):
+        if not LIST_PLACEHOLDER.fullmatch(head):
             faults.append(Fault(str(path), where, f"begins with {head!r}", "a head such as [subj] and a space"))
         elif len(parts) > 2:
             faults.append(Fault(str(path), where, f"{len(parts) - 1} '|' signs", "at most one: group | term"))
@@ -85,11 +234,11 @@ def read_columns(path: Path, faults: list[Fault]) -> dict[str, list[Entry]]:
             faults.append(Fault(str(path), where, f"no term after {head}", "a term"))
         else:
             subject_group = parts[0] if len(parts) == 2 else None
-            columns.setdefault(head, []).append(Entry(number, subject_group, parts[-1]))
+            columns.setdefault(head, []).append(ListEntry(number, subject_group, parts[-1]))
     return columns
 
 
-def check_aligned(path: Path, columns: dict[str, list[Entry]], faults: list[Fault]) -> bool:
+def check_aligned(path: Path, columns: dict[str, list[ListEntry]], faults: list[Fault]) -> bool:
     """Reports columns of unequal length; returns whether all are equally long."""
     lengths = {head: len(entries) for head, entries in columns.items()}
     if len(set(lengths.values())) <= 1:
@@ -108,11 +257,11 @@ def check_aligned(path: Path, columns: dict[str, list[Entry]], faults: list[Faul
     return False
 
 
-def check_columns(path: Path, columns: dict[str, list[Entry]], faults: list[Fault]) -> None:
+def check_terms(path: Path, columns: dict[str, list[ListEntry]], faults: list[Fault]) -> None:
     """Reports terms with odd white space or placeholders, and lines with or without a group unlike most others."""
     for head, entries in columns.items():
         for entry in entries:
-            for placeholder in PLACEHOLDER.findall(entry.term):
+            for placeholder in LIST_PLACEHOLDER.findall(entry.term):
                 problem = f"placeholder {placeholder} in {entry.term!r}"
                 faults.append(Fault(str(path), f"line {entry.line}", problem, "only words: nothing fills it there"))
             if found := wide_space(entry.term):
@@ -131,9 +280,9 @@ def check_columns(path: Path, columns: dict[str, list[Entry]], faults: list[Faul
                 faults.append(Fault(str(path), f"line {entry.line}", problem, expected))
 
 
-def check_distinct(path: Path, entries: Iterable[Entry], what: str, faults: list[Fault]) -> None:
+def check_distinct_terms(path: Path, entries: Iterable[ListEntry], what: str, faults: list[Fault]) -> None:
     """Reports terms that stand twice in a column, or look like another one."""
-    first: dict[str, Entry] = {}
+    first: dict[str, ListEntry] = {}
     for entry in entries:
         other = first.setdefault(fold_name(entry.term), entry)
         if other is not entry:
@@ -145,15 +294,15 @@ def check_distinct(path: Path, entries: Iterable[Entry], what: str, faults: list
 
 def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
     """Reads a subject list, of `least` subjects at least; a subject's group is the one in the file's last column."""
-    columns = read_columns(path, faults)
+    columns = read_columns_by_head(path, faults)
     if columns and "[subj]" not in columns:
         faults.append(Fault(str(path), "", f"no [subj] lines, only {', '.join(columns)}", "[subj] lines"))
         return Subjects({}, [])
     if not columns:
         return Subjects({}, [])
     check_aligned(path, columns, faults)
-    check_columns(path, columns, faults)
-    check_distinct(path, columns["[subj]"], "subject", faults)
+    check_terms(path, columns, faults)
+    check_distinct_terms(path, columns["[subj]"], "subject", faults)
     if len(columns["[subj]"]) < least:
         line = columns["[subj]"][-1].line
         faults.append(Fault(str(path), f"line {line}", "only one subject", "at least 2 to compare"))
@@ -162,34 +311,34 @@ def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
     return Subjects(forms, [entry.group for entry in last])
 
 
-def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[Attribute]]:
+def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[AttributeRow]]:
     """Reads an attribute file into rows by type, types in order of first appearance.
 
     Faulty types are kept as far as they go, so that templates that use them are not taken for faulty too.
     """
-    columns = read_columns(path, faults)
-    check_columns(path, columns, faults)
+    columns = read_columns_by_head(path, faults)
+    check_terms(path, columns, faults)
     for entry in chain.from_iterable(columns.values()):
         if entry.term.endswith("."):
             problem = f"{entry.term!r} ends with a full stop"
             faults.append(Fault(str(path), f"line {entry.line}", problem, "a phrase, as templates end the sentence"))
-    types: dict[str, dict[str, list[Entry]]] = {}
+    types: dict[str, dict[str, list[ListEntry]]] = {}
     for head, entries in columns.items():
         types.setdefault(attribute_type(head), {})[head] = entries
-    attributes: dict[str, list[Attribute]] = {}
+    attributes: dict[str, list[AttributeRow]] = {}
     for kind, heads in types.items():
-        check_type(path, kind, heads, columns.get(base_head(kind)), faults)
+        check_attribute_type(path, kind, heads, columns.get(base_head(kind)), faults)
         last = list(heads.values())[-1]
         names = columns.get(base_head(kind), last)
         attributes[kind] = [
-            Attribute({head: entries[row].term for head, entries in heads.items()}, name.term, last[row].group)
+            AttributeRow({head: entries[row].term for head, entries in heads.items()}, name.term, last[row].group)
             for row, name in enumerate(names[: min(len(entries) for entries in heads.values())])
         ]
     return attributes
 
 
-def check_type(
-    path: Path, kind: str, heads: dict[str, list[Entry]], names: list[Entry] | None, faults: list[Fault]
+def check_attribute_type(
+    path: Path, kind: str, heads: dict[str, list[ListEntry]], names: list[ListEntry] | None, faults: list[Fault]
 ) -> None:
     """Reports what is wrong with an attribute type.
 
@@ -217,12 +366,12 @@ def check_type(
                 problem = f"{negated.term!r} is the {kind} of line {plain.line} too"
                 fault(negated.line, problem, "its negation, as both questions would be the same")
         if kind == base_head(kind):
-            check_distinct(path, names, "attribute", faults)
+            check_distinct_terms(path, names, "attribute", faults)
 
 
 def read_filler(path: Path, faults: list[Fault]) -> str:
     """Reads a filler: a file with exactly one line, which is put before every context."""
-    lines = read_lines(path, faults)
+    lines = word_list_lines(path, faults)
     if len(lines) > 1:
         faults.append(Fault(str(path), "", f"{len(lines)} lines", "exactly one line"))
     return lines[0][1] if lines else ""
@@ -231,7 +380,7 @@ def read_filler(path: Path, faults: list[Fault]) -> str:
 def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     """Reads all word lists of a variant and returns them with every fault that is in them."""
     faults: list[Fault] = []
-    templates = read_templates(files.templates, faults)
+    templates = read_question_templates(files.templates, faults)
     # Subjects of one list are compared with each other, those of two lists across them.
     least = 2 if len(files.subjects) == 1 else 1
     subjects = [read_subjects(path, least, faults) for path in files.subjects]
@@ -245,7 +394,7 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
         for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if fold_name(name) in others):
             problem = f"subject {name!r} is in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
-    prompt = prompt_of(files.prompt, read_lines(files.prompt, faults), faults) if files.prompt else None
+    prompt = prompt_of(files.prompt, word_list_lines(files.prompt, faults), faults) if files.prompt else None
     given = files.mask, files.limit, files.pronouns, files.sample, prompt
     return WordLists(templates, subjects, attributes, filler, *given), faults
 

@@ -12,7 +12,7 @@ from biasgrid.families.sampling import Sample, SampleOrAll
 from biasgrid.groups.section import GroupMeasure
 
 
-class Limit(Section):
+class ListLimit(Section):
     """Cuts word lists down, for demos and first looks."""
 
     templates: int | None = Field(None, gt=0, description="how many templates to keep")
@@ -71,7 +71,7 @@ class UnderspecifiedDataset(DatasetSection):
     failure_threshold: float = Field(
         0.1, ge=0, le=1, description="a case fails where its groups' scores differ by more; for `measures`"
     )
-    limit: Limit = Field(Limit(), description="cuts the word lists down")
+    limit: ListLimit = Field(ListLimit(), description="cuts the word lists down")
     variants: dict[Variant, DatasetVariant] = Field(min_length=1, description="what each kind of model is asked")
 
     @property

@@ -13,10 +13,17 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.synthetic import SyntheticBias, as_lines, line_of_answers, synthetic_rows, weight, with_counts
+from biasgrid.families.synthetic import (
+    SyntheticBias,
+    hashed_weight,
+    known_effect_rows,
+    line_of_answers,
+    text_lines,
+    with_counts,
+)
 from biasgrid.tables.files import means_by
 
-PAIR = ("subject1", "subject2")
+SUBJECT_PAIR = ("subject1", "subject2")
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -33,9 +40,9 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     groups = with_difference(instances, bias).unique("swap_group", keep="first", maintain_order=True)
     sides = [
         groups.select("attribute", subject=subject, value=sign * pl.col("difference"))
-        for subject, sign in zip(PAIR, (1, -1), strict=True)
+        for subject, sign in zip(SUBJECT_PAIR, (1, -1), strict=True)
     ]
-    return synthetic_rows(
+    return known_effect_rows(
         means_by(pl.concat(sides), ("subject", "attribute")).sort("subject", "attribute"), bias, "gamma"
     )
 
@@ -47,23 +54,23 @@ def with_difference(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFram
     strings.
     """
     frame = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    weights = weights_of(frame, bias)
-    for side in PAIR:
+    weights = subject_weights(frame, bias)
+    for side in SUBJECT_PAIR:
         named = weights.rename({"subject": side, "weight": f"weight_{side}"})
         frame = frame.join(named, on=[side, "attribute", "template"])
     difference = pl.col("weight_subject1") - pl.col("weight_subject2")
     return frame.with_columns(difference=difference).drop("weight_subject1", "weight_subject2").sort("instance")
 
 
-def weights_of(frame: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+def subject_weights(frame: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Returns the `weight` of each subject, attribute and template.
 
     Between templates the weights of a subject differ in even steps, in a random order, that add up to 0.
     """
-    sides = [frame.select(pl.col(side).alias("subject"), "attribute", "template") for side in PAIR]
+    sides = [frame.select(pl.col(side).alias("subject"), "attribute", "template") for side in SUBJECT_PAIR]
     keys = pl.concat(sides).unique().sort(pl.all())
-    means = [weight(bias, subject, attribute) for subject, attribute, _ in keys.iter_rows()]
-    order = [weight(bias, subject, f"template {template}") for subject, _, template in keys.iter_rows()]
+    means = [hashed_weight(bias, subject, attribute) for subject, attribute, _ in keys.iter_rows()]
+    order = [hashed_weight(bias, subject, f"template {template}") for subject, _, template in keys.iter_rows()]
     last = pl.max_horizontal(pl.len() - 1, 1)
     step = ((pl.col("order").rank() - (pl.len() + 1) / 2) / last).over("subject", "attribute")
     weighed = keys.with_columns(mean=pl.Series(means), order=pl.Series(order))
@@ -79,13 +86,13 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
         task: question-answering, fill-mask or text-generation.
         bias: as in `plant`; its seed seeds the draw of the answers too.
     """
-    drawn = draw(instances, bias)
+    drawn = draw_answers(instances, bias)
     if task == "question-answering":
         return json.dumps(squad(drawn, bias))
-    return as_lines(answered_lines(drawn, bias.repeats))
+    return text_lines(answered_lines(drawn, bias.repeats))
 
 
-def draw(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+def draw_answers(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Adds `answered1`: how many of an instance's answers are subject1, the others are subject2.
 
     The instances of a pair, attribute and polarity (their templates and orders) are drawn together.
@@ -94,7 +101,7 @@ def draw(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     sign = pl.when("negated").then(-1).otherwise(1)
     ordered = pl.col("subject1") < pl.col("subject2")
     probability = 0.5 + 0.5 * sign * pl.col("difference")
-    frame = frame.with_columns(low=pl.min_horizontal(PAIR), high=pl.max_horizontal(PAIR))
+    frame = frame.with_columns(low=pl.min_horizontal(SUBJECT_PAIR), high=pl.max_horizontal(SUBJECT_PAIR))
     expected = repeats * pl.when(ordered).then(probability).otherwise(1 - probability)
     frame = with_counts(frame, expected, ("low", "high", "attribute", "negated"), bias)
     answered = pl.when(ordered).then("count").otherwise(repeats - pl.col("count"))

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from biasgrid.families.sampling import Sample
 
-PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
+LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
 SUBJECT_SLOT = re.compile(r"\[subj([12])(:[a-z]+)?\]")
 MASK, QUESTION = "[mask]", "[question]"
-OPTIONS = ("[option1]", "[option2]")
+OPTION_SLOTS = ("[option1]", "[option2]")
 LETTERED = re.compile(r"^([A-Za-z0-9]+)[.):]? \[option([12])\]$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Template:
+class QuestionTemplate:
     """One line of a template file; `question` is a statement with `[mask]` for masked language models."""
 
     line: int
@@ -44,7 +44,7 @@ class Template:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class QuestionPrompt:
     """What is put around a question.
 
     Attributes:
@@ -55,16 +55,16 @@ class Prompt:
     text: str
     system: str | None = None
 
-    def letters(self, template: Template) -> tuple[str, str]:
+    def letters(self, template: QuestionTemplate) -> tuple[str, str]:
         """Returns the letters of subject 1 and 2: whom the template's context names first has the first option."""
         of_option = {int(option): letter for letter, option in LETTERED.findall(self.text)}
         options = [1 + template.order.index(which) for which in (1, 2)]
         return of_option[options[0]], of_option[options[1]]
 
-    def ask(self, question: str, template: Template) -> str:
+    def ask(self, question: str, template: QuestionTemplate) -> str:
         """Puts a question in, and slots for the subjects in the forms that a template has."""
         text = self.text.replace(QUESTION, question)
-        for option, which in zip(OPTIONS, template.order, strict=True):
+        for option, which in zip(OPTION_SLOTS, template.order, strict=True):
             text = text.replace(option, template.subject_form(which).replace("subj", f"subj{which}"))
         return text
 
@@ -78,7 +78,7 @@ class Subjects:
 
 
 @dataclass(frozen=True)
-class Attribute:
+class AttributeRow:
     """One row of an attribute type; `name` is the wording of the base type, which identifies the attribute."""
 
     texts: dict[str, str]
@@ -101,7 +101,7 @@ def negated_head(kind: str) -> str:
     return f"{kind[:-1]}:neg]"
 
 
-def types_of(template: Template, attributes: dict[str, list[Attribute]]) -> list[str]:
+def types_of(template: QuestionTemplate, attributes: dict[str, list[AttributeRow]]) -> list[str]:
     """Returns the attribute types whose placeholders stand in a template."""
     return [kind for kind in attributes if kind in template.text or f"{kind[:-1]}:" in template.text]
 
@@ -141,15 +141,15 @@ class WordListFiles:
 class WordLists:
     """The content of a variant's word lists."""
 
-    templates: list[Template]
+    templates: list[QuestionTemplate]
     subjects: list[Subjects]
-    attributes: dict[str, list[Attribute]]
+    attributes: dict[str, list[AttributeRow]]
     filler: str
     mask: str | None
     limit: dict[str, int]
     pronouns: dict[str, str] = field(default_factory=dict)
     sample: Sample | None = None
-    prompt: Prompt | None = None
+    prompt: QuestionPrompt | None = None
 
     def digest(self) -> str:
         """A digest of the content alone: comments, blank lines and file names do not count."""

@@ -11,9 +11,9 @@ import polars as pl
 
 from biasgrid.base.files import whole_file
 from biasgrid.families import statement
-from biasgrid.families.statement.answers import NO, YES, said
 from biasgrid.families.statement.family import STATEMENTS
-from biasgrid.families.statement.packs.pack import STATEMENT
+from biasgrid.families.statement.observe import NO, YES, read_answers
+from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.runs.results import TablesOfCells
 from biasgrid.tables.files import read_provenance
 
@@ -79,7 +79,7 @@ def examples(instances: pl.DataFrame, facts: Mapping[str, Any], answered: pl.Dat
 
 def answers(predictions: pl.DataFrame) -> pl.DataFrame:
     """Returns `instance`, `prediction` and `confidence`, which is not known of answers in texts."""
-    found = predictions.select("instance").hstack(said(predictions))
+    found = predictions.select("instance").hstack(read_answers(predictions))
     scored = "probabilities" in predictions.columns
     answer = pl.when("says_yes").then(pl.lit(YES)).when(~pl.col("says_yes")).then(pl.lit(NO))
     confidence = pl.when("says_yes").then("yes").when(~pl.col("says_yes")).then("no") if scored else pl.lit(None)

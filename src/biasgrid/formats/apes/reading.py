@@ -12,14 +12,13 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import whole_file
 from biasgrid.base.text import read_text
-from biasgrid.families.statement.answers import NO, YES
-from biasgrid.families.statement.declared import MEASURES as OWN
-from biasgrid.families.statement.declared import PUBLISHED
-from biasgrid.families.statement.expand import LISTS, OPTIONS
+from biasgrid.families.statement.declared import APES_MEASURES
+from biasgrid.families.statement.declared import STATEMENT_MEASURES as OWN
+from biasgrid.families.statement.expand import ANSWER_OPTIONS, LIST_COLUMNS
 from biasgrid.families.statement.keys import KEYS
-from biasgrid.families.statement.measure import measure, observe
-from biasgrid.families.statement.packs.pack import STATEMENT
-from biasgrid.families.statement.published import published
+from biasgrid.families.statement.measure import apes_error_rates, measure, observe
+from biasgrid.families.statement.observe import NO, YES
+from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.families.statement.section import PROMPT
 from biasgrid.formats.apes.export import ANSWER_COLUMNS, NAME_OF_PARAMETER, QUESTION, examples_columns
 from biasgrid.tables.answers import schema_of
@@ -50,7 +49,7 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
     predictions = predictions_of_rows(rows, instances)
     measures = measure(observe(instances, predictions, OPTIONS_OF_MEASURES), OPTIONS_OF_MEASURES)
     # By the text alone, as APES compares them.
-    as_published = published(rows["prediction"] != rows["label"]).with_columns(options=pl.lit(""))
+    as_published = apes_error_rates(rows["prediction"] != rows["label"]).with_columns(options=pl.lit(""))
     facts = provenance(parameters=parameters, prompt=PROMPT, predictions=path.name)
     tables = {
         "instances": (instances, schema_of_instances(KEYS, instances.schema)),
@@ -122,7 +121,7 @@ def instances_of(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
         system=pl.lit(None, pl.Categorical),
         text=pl.lit(before) + pl.col("prompt").str.strip_suffix(QUESTION) + pl.lit(behind),
         text_pair=pl.lit(None, pl.Categorical),
-        **{f"candidate{place}": pl.lit(option, pl.Categorical) for place, option in enumerate(OPTIONS, start=1)},
+        **{f"candidate{place}": pl.lit(option, pl.Categorical) for place, option in enumerate(ANSWER_OPTIONS, start=1)},
         template=(pl.col("template_id").rle_id()).cast(pl.UInt16),
         pair=(number % half if paired else pl.lit(None)).cast(pl.UInt32),
         negated=number >= half,
@@ -131,7 +130,7 @@ def instances_of(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
     )
     schema = schema_of_instances(KEYS, table.schema)
     types = {name: column.dtype.type for name, column in schema.columns.items() if name != "key"}
-    typed = table.select(list(types)).cast({name: types[name] for name in (*LISTS, "template_id", "label")})
+    typed = table.select(list(types)).cast({name: types[name] for name in (*LIST_COLUMNS, "template_id", "label")})
     return typed.with_columns(Repetitions().keys(digest_rows(typed))).select(list(schema.columns))
 
 
@@ -161,6 +160,6 @@ def report_lines(as_published: pl.DataFrame, measures: pl.DataFrame) -> list[str
     """Returns a line for each number of APES, and for our own headlines."""
     whole_cell = measures.filter(pl.col("options") == "", *(pl.col(key).is_null() for key in ("template", "bias_type")))
     found = dict(pl.concat([as_published, whole_cell], how="diagonal_relaxed").select("measure", "value").iter_rows())
-    names = [*PUBLISHED, *(name for name, each in OWN.items() if each.headline is not None)]
-    titles = PUBLISHED | OWN
+    names = [*APES_MEASURES, *(name for name, each in OWN.items() if each.headline is not None)]
+    titles = APES_MEASURES | OWN
     return [f"{titles[name].title}: {'-' if found[name] is None else format(found[name], '.3f')}" for name in names]

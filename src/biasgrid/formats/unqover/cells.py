@@ -10,7 +10,7 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError, nearest, one_of
 from biasgrid.base.sections import Scoring
 from biasgrid.families import underspecified
-from biasgrid.families.underspecified.faults import cell_faults, datasets_of
+from biasgrid.families.underspecified.family import cell_faults, underspecified_datasets
 from biasgrid.families.underspecified.section import is_generative
 from biasgrid.formats.unqover import GroupBy
 from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
@@ -37,7 +37,7 @@ class Cells(TablesOfCells):
             InputError: the config has faults, or not this dataset.
         """
         super().__init__(config, dataset, underspecified.__name__)
-        self.datasets = datasets_of(self.config)
+        self.datasets = underspecified_datasets(self.config)
 
     def write_source(self, variant: str, out: Path) -> None:
         """Writes a variant's `source.json`.

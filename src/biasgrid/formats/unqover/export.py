@@ -17,7 +17,7 @@ import polars as pl
 from biasgrid.base.arrays import IntArray
 from biasgrid.base.files import whole_file
 from biasgrid.base.sections import Scoring
-from biasgrid.families.underspecified.comparisons import scores
+from biasgrid.families.underspecified.observe import subject_scores
 from biasgrid.formats.unqover.order import ITEM, PAIR_KEYS, key_text, output_order, plain_instances
 
 ROWS_A_SLICE = 8192
@@ -84,7 +84,8 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
 
     def mask_columns(rows: IntArray) -> TextColumns:
         questions = [
-            _mask_question(instances[row], scores(predictions[row], scoring)) for row in (2 * rows, 2 * rows + 1)
+            _mask_question(instances[row], subject_scores(predictions[row], scoring))
+            for row in (2 * rows, 2 * rows + 1)
         ]
         return [_keys(instances[2 * rows]), *questions[0], *questions[1]]
 

@@ -15,7 +15,7 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.base.faults import UserError
 from biasgrid.base.sections import Scoring
-from biasgrid.families.underspecified.comparisons import compare_subjects, directed, scores_in_groups
+from biasgrid.families.underspecified.observe import both_sides, compare_subjects, scores_in_groups
 from biasgrid.formats.unqover import GroupBy
 from biasgrid.formats.unqover.order import number_rows, output_order, plain_instances
 
@@ -40,7 +40,7 @@ def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scorin
     """
     comparisons = compare_subjects(_as_analysed(instances), predictions, scoring)
     # Both views of a swap group stand next to each other: the order in which UnQover meets subjects.
-    views = directed(comparisons).sort("swap_group", maintain_order=True)
+    views = both_sides(comparisons).sort("swap_group", maintain_order=True)
     scores = scores_in_groups(comparisons)
     extracted = f"{comparisons.height} example pairs extracted."
     sections = {

@@ -16,7 +16,7 @@ from tiny_checkpoints import ATTRIBUTES, SUBJECT_GROUPS, instances_for
 
 from biasgrid.base.sections import TargetScoring
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.word_lists import Subjects, Template, WordLists
+from biasgrid.families.underspecified.word_lists import QuestionTemplate, Subjects, WordLists
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.encoding import NotAssembledError, TokenLayout
@@ -89,8 +89,12 @@ def test_words_are_scored_as_by_the_book(cell: Cells, architecture: str, scoring
 @pytest.mark.parametrize("architecture", ["roberta", "albert"])
 def test_what_is_joined_to_the_mask_may_decide_the_tokens(cell: Cells, architecture: str) -> None:
     templates = [
-        Template(1, "The cook sat by [subj1] and [subj2].", "The man who [act] is [mask].", "[mask] [act:neg]."),
-        Template(2, "There is [subj1] with [subj2].", 'They call "[mask]" who [act].', "It was the [mask] man."),
+        QuestionTemplate(
+            1, "The cook sat by [subj1] and [subj2].", "The man who [act] is [mask].", "[mask] [act:neg]."
+        ),
+        QuestionTemplate(
+            2, "There is [subj1] with [subj2].", 'They call "[mask]" who [act].', "It was the [mask] man."
+        ),
     ]
     ours = cell(architecture, TASK)
     mask = Plain(ours.checkpoint, TASK).mask

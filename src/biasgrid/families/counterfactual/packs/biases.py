@@ -12,7 +12,7 @@ from biasgrid.base.names import alike, fold_name
 from biasgrid.families.counterfactual.packs.json_files import as_json, kind, read_object
 from biasgrid.families.counterfactual.packs.pack import JOIN
 from biasgrid.families.counterfactual.packs.placeholders import MASK, PLACEHOLDER
-from biasgrid.families.texts import SPACING, spacing_problem
+from biasgrid.families.white_space import SPACING, spacing_problem
 
 Groups = dict[str, list[str]]
 

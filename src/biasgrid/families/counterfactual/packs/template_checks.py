@@ -18,7 +18,7 @@ from biasgrid.families.counterfactual.packs.placeholders import (
     split_texts,
 )
 from biasgrid.families.counterfactual.packs.templates import Header, Located
-from biasgrid.families.texts import SPACING, spacing_problem
+from biasgrid.families.white_space import SPACING, spacing_problem
 
 FIRST_MARK = 0x100000
 """Where the private characters begin that stand for holes of a text; no text in any language has them."""

@@ -12,7 +12,7 @@ from biasgrid.families.probe.expand import texts_of
 from biasgrid.families.probe.files.evaluators import REFUSALS, YES_NO, FirstName, OneOf, Phrases, letter_of
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.files.texts import filled
-from biasgrid.families.refusal import declined
+from biasgrid.families.responses import is_refusal
 
 ALONE = r"^[^a-z]*([a-z])[^a-z]*$"
 """A letter without anything that could be a word."""
@@ -81,7 +81,7 @@ def refusal(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame
     refused, answered = REFUSALS
     return labelled(
         answers,
-        pl.when(declined(pl.col("status"), pl.col("response"))).then(pl.lit(refused)).otherwise(pl.lit(answered)),
+        pl.when(is_refusal(pl.col("status"), pl.col("response"))).then(pl.lit(refused)).otherwise(pl.lit(answered)),
     )
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from biasgrid.families.probe.evaluators.found import ANSWER, SCHEMA, rows_of
 from biasgrid.families.probe.expand import texts_of
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.families.sentiment import sentiment_of
+from biasgrid.families.responses import sentiment_of
 
 logger = logging.getLogger(__name__)
 SHOWN = 200

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
-from biasgrid.families.underspecified.measure import PARTS
-from biasgrid.families.underspecified.statistics.sums import Groups
+from biasgrid.families.underspecified.measure import ASSOCIATION_KEYS
+from biasgrid.families.underspecified.statistics.sums import SwapGroups
 from biasgrid.stats.estimate import jackknife_of_means, leave_one_out
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends
@@ -18,14 +18,14 @@ from biasgrid.stats.settings import StatisticsSettings, jackknife_columns
 from biasgrid.stats.variance import Prior, moderate_variances
 from biasgrid.tables.statistics import NO_METHOD
 
-RANGES = {"gamma": (-1.0, 1.0), "eta": (-1.0, 1.0), "win_ratio": (0.0, 1.0)}
-TESTED = "gamma"
+MEASURE_RANGES = {"gamma": (-1.0, 1.0), "eta": (-1.0, 1.0), "win_ratio": (0.0, 1.0)}
+TESTED_MEASURE = "gamma"
 """The measure that is tested; tests of the others would only ask the same again."""
-COMPARED = (("subject",), ("subject", "attribute"))
+COMPARED_PARTS = (("subject",), ("subject", "attribute"))
 """The kinds of parts that models are compared by."""
 
 
-class Reduced(NamedTuple):
+class ReducedSums(NamedTuple):
     """Sums over all partners and over all clusters, of C or of counts.
 
     Attributes:
@@ -37,14 +37,14 @@ class Reduced(NamedTuple):
     by_partner: FloatArray
 
     @classmethod
-    def of(cls, sums: FloatArray, across: BoolArray | None) -> Reduced:
+    def of(cls, sums: FloatArray, across: BoolArray | None) -> ReducedSums:
         """Sums, over partners of other groups alone where `across` says which these are."""
         if across is not None:
             sums = sums * across[:, :, None, None]
         return cls(sums.sum(axis=1), sums.sum(axis=3))
 
 
-class Kind(NamedTuple):
+class PartKind(NamedTuple):
     """Parts that are about the same keys.
 
     Attributes:
@@ -66,38 +66,38 @@ class Kind(NamedTuple):
         """Whether rows are groups of subjects."""
         return "subject_group" in self.keys
 
-    def by_cluster(self, sums: Reduced) -> FloatArray:
+    def by_cluster(self, sums: ReducedSums) -> FloatArray:
         """Returns sums of shape (rows x columns, clusters)."""
         of_rows = np.tensordot(self.rows, sums.by_cluster, axes=1)
-        return flat(np.einsum("qa,raf->rqf", self.columns, of_rows, optimize=True))
+        return flatten_parts(np.einsum("qa,raf->rqf", self.columns, of_rows, optimize=True))
 
-    def by_others(self, sums: Reduced) -> FloatArray:
+    def by_others(self, sums: ReducedSums) -> FloatArray:
         """Returns sums of shape (rows x columns, partners)."""
         of_columns = np.tensordot(sums.by_partner, self.columns.T, axes=1)
-        return flat(np.swapaxes(np.tensordot(self.rows, of_columns, axes=1), 1, 2))
+        return flatten_parts(np.swapaxes(np.tensordot(self.rows, of_columns, axes=1), 1, 2))
 
-    def by_names(self, sums: Reduced) -> FloatArray:
+    def by_names(self, sums: ReducedSums) -> FloatArray:
         """Returns sums of shape (rows x columns, subjects of the row)."""
         of_subjects = sums.by_partner.sum(axis=1) @ self.columns.T
-        return flat(self.rows[:, None, :] * of_subjects.T[None])
+        return flatten_parts(self.rows[:, None, :] * of_subjects.T[None])
 
-    def by_attributes(self, sums: Reduced) -> FloatArray:
+    def by_attributes(self, sums: ReducedSums) -> FloatArray:
         """Returns sums of shape (rows x columns, attributes)."""
         of_rows = self.rows @ sums.by_partner.sum(axis=1)
-        return flat(of_rows[:, None, :] * self.columns[None])
+        return flatten_parts(of_rows[:, None, :] * self.columns[None])
 
-    def subject_sources(self, sums: Reduced, counts: Reduced) -> list[VarianceSource]:
+    def subject_sources(self, sums: ReducedSums, counts: ReducedSums) -> list[VarianceSource]:
         """Returns how much parts vary with partners; those of groups with their names and those of the others."""
-        found = [jackknifed(self.by_others(sums), self.by_others(counts))]
+        found = [jackknife_source(self.by_others(sums), self.by_others(counts))]
         if self.is_of_subject_groups:
-            found.insert(0, jackknifed(self.by_names(sums), self.by_names(counts)))
+            found.insert(0, jackknife_source(self.by_names(sums), self.by_names(counts)))
         return found
 
-    def attribute_sources(self, sums: Reduced, counts: Reduced) -> list[VarianceSource]:
+    def attribute_sources(self, sums: ReducedSums, counts: ReducedSums) -> list[VarianceSource]:
         """Returns how much parts vary with attributes, where they take several together."""
         if "attribute" in self.keys:
             return []
-        return [jackknifed(self.by_attributes(sums), self.by_attributes(counts))]
+        return [jackknife_source(self.by_attributes(sums), self.by_attributes(counts))]
 
     def names(self) -> pl.DataFrame:
         """Returns the keys of all parts, row by row."""
@@ -108,12 +108,12 @@ class Kind(NamedTuple):
         return pl.DataFrame(found)
 
 
-def flat(sums: FloatArray) -> FloatArray:
+def flatten_parts(sums: FloatArray) -> FloatArray:
     """Returns rows and columns as one axis."""
     return np.ascontiguousarray(sums).reshape(-1, sums.shape[-1])
 
 
-def jackknifed(sums: FloatArray, counts: FloatArray) -> VarianceSource:
+def jackknife_source(sums: FloatArray, counts: FloatArray) -> VarianceSource:
     """Returns the jackknife variance over units, with their number less 1 as degrees of freedom."""
     variance, units = jackknife_of_means(sums, counts)
     return VarianceSource(variance, (units - 1).astype(np.float64))
@@ -124,7 +124,7 @@ def membership(places: IntArray, count: int) -> FloatArray:
     return np.asarray(np.arange(count)[:, None] == places[None], dtype=np.float64)
 
 
-def kinds_of(groups: Groups) -> Iterator[Kind]:
+def part_kinds(groups: SwapGroups) -> Iterator[PartKind]:
     """Yields the kinds of parts that a cell has."""
     subjects = {
         "subject": (np.eye(len(groups.subjects)), groups.subjects),
@@ -139,14 +139,14 @@ def kinds_of(groups: Groups) -> Iterator[Kind]:
         "attribute": (np.eye(len(groups.attributes)), groups.attributes),
         "attribute_group": (membership(sort_of, len(sorts)), sorts),
     }
-    for keys in PARTS:
+    for keys in ASSOCIATION_KEYS:
         rows, row_names = subjects[keys[0]]
         columns, column_names = attributes[keys[1] if len(keys) > 1 else None]
         if len(rows) and len(columns):
-            yield Kind(keys, rows, columns, row_names, column_names)
+            yield PartKind(keys, rows, columns, row_names, column_names)
 
 
-def statistics_of_parts(groups: Groups, settings: StatisticsSettings) -> tuple[pl.DataFrame, Prior]:
+def statistics_of_parts(groups: SwapGroups, settings: StatisticsSettings) -> tuple[pl.DataFrame, Prior]:
     """Returns rows of `STATISTICS` of all parts, and the prior of the variances of associations.
 
     Args:
@@ -158,20 +158,20 @@ def statistics_of_parts(groups: Groups, settings: StatisticsSettings) -> tuple[p
         (subject_groups[:, None] != subject_groups[None]) & (subject_groups[:, None] >= 0) & (subject_groups[None] >= 0)
     )
     tables, priors = [], {}
-    counts = {is_of: Reduced.of(groups.counts, across if is_of else None) for is_of in (False, True)}
-    for measure in RANGES:
+    counts = {is_of: ReducedSums.of(groups.counts, across if is_of else None) for is_of in (False, True)}
+    for measure in MEASURE_RANGES:
         whole = groups.sums_of(measure)
-        sums = {is_of: Reduced.of(whole, across if is_of else None) for is_of in (False, True)}
-        for kind in kinds_of(groups):
+        sums = {is_of: ReducedSums.of(whole, across if is_of else None) for is_of in (False, True)}
+        for kind in part_kinds(groups):
             of = kind.is_of_subject_groups
             rows, prior = statistics_of_kind(measure, kind, sums[of], counts[of], settings)
             tables.append(rows)
             priors[measure, tuple(kind.keys)] = prior
-    return pl.concat(tables, how="diagonal"), priors[TESTED, ("subject", "attribute")]
+    return pl.concat(tables, how="diagonal"), priors[TESTED_MEASURE, ("subject", "attribute")]
 
 
 def statistics_of_kind(
-    measure: str, kind: Kind, sums: Reduced, counts: Reduced, settings: StatisticsSettings
+    measure: str, kind: PartKind, sums: ReducedSums, counts: ReducedSums, settings: StatisticsSettings
 ) -> tuple[pl.DataFrame, Prior]:
     """Returns rows of `STATISTICS` of the parts of a kind, and the prior of their variances over clusters."""
     by_cluster, of_clusters = kind.by_cluster(sums), kind.by_cluster(counts)
@@ -183,7 +183,7 @@ def statistics_of_kind(
     known = kind.names().with_columns(
         measure=pl.lit(measure), value=ratio(by_cluster.sum(axis=1), n), n=n.astype(np.int64), clusters=clusters
     )
-    if measure == TESTED and tuple(kind.keys) in COMPARED:
+    if measure == TESTED_MEASURE and tuple(kind.keys) in COMPARED_PARTS:
         known = known.with_columns(**jackknife_columns(leave_one_out(by_cluster, of_clusters), moderated=True))
     sources = {"templates": [templates], "subjects": subjects, "all": [templates, *subjects, *attributes]}
     parts = []
@@ -202,12 +202,12 @@ def with_intervals(
     settings: StatisticsSettings,
 ) -> pl.DataFrame:
     """Adds intervals and, of the measure that is tested, p, q and Holm's correction of parts of one kind."""
-    values, within = parts["value"].to_numpy(), RANGES[measure]
+    values, within = parts["value"].to_numpy(), MEASURE_RANGES[measure]
     low, high = interval_ends(values, half_width(sources, settings.alpha), within)
     columns = {"low": low, "high": high}
     if len(sources) == 1:
         columns |= {"se": np.sqrt(sources[0].variance), "df": np.where(np.isnan(low), np.nan, sources[0].df)}
-    if measure == TESTED:
+    if measure == TESTED_MEASURE:
         p = p_values(values, sources)
         q = false_discovery_rates(p, settings.fdr)
         chosen = selected_ends(values, q, sources, within, settings.alpha)

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray
-from biasgrid.families.underspecified.comparisons import scores_in_groups
-from biasgrid.families.underspecified.statistics.sums import Groups
+from biasgrid.families.underspecified.observe import scores_in_groups
+from biasgrid.families.underspecified.statistics.sums import SwapGroups
 from biasgrid.families.underspecified.statistics.whole import ByCluster
 from biasgrid.stats.estimate import jackknife_of_means
 from biasgrid.stats.multiplicity import LEVEL
@@ -20,10 +20,10 @@ from biasgrid.stats.permutation import utilities
 from biasgrid.stats.power import minimal_detectable_effect
 from biasgrid.stats.variance import Prior, components_of, indices_of
 
-NAMES = ("subject", "association", "subject x cluster", "association x cluster")
+VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
 
 
-def variances_of(groups: Groups, observations: pl.DataFrame, gamma: ByCluster) -> pl.DataFrame:
+def variances_of(groups: SwapGroups, observations: pl.DataFrame, gamma: ByCluster) -> pl.DataFrame:
     """Returns rows of `VARIANCES`: of each block of attributes that are asked in the same clusters.
 
     Args:
@@ -43,7 +43,7 @@ def variances_of(groups: Groups, observations: pl.DataFrame, gamma: ByCluster) -
 
 
 def rows_of_block(
-    groups: Groups, observations: pl.DataFrame, values: FloatArray, attributes: IntArray, clusters: Any
+    groups: SwapGroups, observations: pl.DataFrame, values: FloatArray, attributes: IntArray, clusters: Any
 ) -> Iterator[dict[str, Any]]:
     """Yields the sources of variance in a block, and the indices made of them.
 
@@ -68,7 +68,7 @@ def rows_of_block(
     )
     pair = float(((groups.comparison[chosen] - (one - other) / 2) ** 2).mean())
     order = float((order_effects(observations)[chosen] ** 2).mean())
-    variances = dict(zip((*NAMES, "pair", "order"), (*components, pair, order), strict=True))
+    variances = dict(zip((*VARIANCE_NAMES, "pair", "order"), (*components, pair, order), strict=True))
     total = sum(max(each, 0.0) for each in variances.values())
     for name, variance in variances.items():
         yield {"name": name, "value": variance, "share": max(variance, 0.0) / total if total else None}
@@ -109,7 +109,7 @@ def effects_of(gamma: ByCluster, prior: Prior, q: FloatArray) -> pl.DataFrame:
     return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
 
 
-def clusters_of_cell(groups: Groups, gamma: ByCluster, templates: IntArray) -> pl.DataFrame:
+def clusters_of_cell(groups: SwapGroups, gamma: ByCluster, templates: IntArray) -> pl.DataFrame:
     """Returns rows of `CLUSTERS`.
 
     Args:
@@ -127,7 +127,7 @@ def clusters_of_cell(groups: Groups, gamma: ByCluster, templates: IntArray) -> p
             "cluster": cluster,
             "templates": ", ".join(map(str, numbers)),
             "mu_without": float(statistic(without.means, "mu")) if without else None,
-            "correlation": correlation(gamma.values[..., cluster], without.means) if without else None,
+            "correlation": known_correlation(gamma.values[..., cluster], without.means) if without else None,
             "like": like,
             "likeness": float(alike[cluster, like]) if like is not None else None,
         }
@@ -140,11 +140,11 @@ def likeness(gamma: ByCluster) -> FloatArray:
     noise = gamma.values - gamma.means[..., None]
     found = np.full((gamma.clusters, gamma.clusters), np.nan)
     for one, other in combinations(range(gamma.clusters), 2):
-        found[one, other] = found[other, one] = correlation(noise[..., one], noise[..., other])
+        found[one, other] = found[other, one] = known_correlation(noise[..., one], noise[..., other])
     return found
 
 
-def correlation(one: FloatArray, other: FloatArray) -> float:
+def known_correlation(one: FloatArray, other: FloatArray) -> float:
     """Returns the correlation of numbers that are known in both; NaN where one does not vary."""
     known = ~np.isnan(one) & ~np.isnan(other)
     apart = [each[known] - each[known].mean() for each in (one, other)] if known.any() else [np.zeros(1)] * 2

@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.families.underspecified.measure import enumerated
+from biasgrid.families.underspecified.measure import enumerate_names
 from biasgrid.stats.clusters import clusters_of_templates
 
-Names = tuple[pl.Series, IntArray]
+NamesAndCodes = tuple[pl.Series, IntArray]
 """Names, and of each thing its place among them, -1 where it has none."""
 
 
 @dataclass(frozen=True)
-class Groups:
+class SwapGroups:
     """The swap groups of a cell, all answered.
 
     Attributes:
@@ -36,8 +36,8 @@ class Groups:
 
     subjects: pl.Series
     attributes: pl.Series
-    subject_groups: Names
-    attribute_groups: Names
+    subject_groups: NamesAndCodes
+    attribute_groups: NamesAndCodes
     firsts: int | None
     one: IntArray
     other: IntArray
@@ -46,26 +46,26 @@ class Groups:
     comparison: FloatArray
 
     @classmethod
-    def of(cls, observations: pl.DataFrame, clusters: Sequence[int]) -> Groups:
+    def of(cls, observations: pl.DataFrame, clusters: Sequence[int]) -> SwapGroups:
         """Looks at the observations of a cell.
 
         Args:
             observations: from `comparisons.compare_subjects`, those that were answered.
             clusters: the cluster of each template, by number.
         """
-        names, codes = coded(observations, "subject1", "subject2")
-        subject_groups, of_codes = coded(observations, "group1", "group2")
-        group_of = placed(codes, of_codes, len(names))
+        names, codes = name_codes(observations, "subject1", "subject2")
+        subject_groups, of_codes = name_codes(observations, "group1", "group2")
+        group_of = values_of_codes(codes, of_codes, len(names))
         is_second = second_list(codes, group_of)
         order = np.argsort(is_second, kind="stable")
         one, other = np.split(np.argsort(order)[codes], 2)
-        attributes, attribute = coded(observations, "attribute", "attribute")
-        sorts, of_attributes = coded(observations, "attribute_group", "attribute_group")
+        attributes, attribute = name_codes(observations, "attribute", "attribute")
+        sorts, of_attributes = name_codes(observations, "attribute_group", "attribute_group")
         return cls(
             subjects=names.gather(order),
             attributes=attributes,
             subject_groups=(subject_groups, group_of[order]),
-            attribute_groups=(sorts, placed(attribute, of_attributes, len(attributes))),
+            attribute_groups=(sorts, values_of_codes(attribute, of_attributes, len(attributes))),
             firsts=int((~is_second).sum()) if is_second.any() else None,
             one=one,
             other=other,
@@ -120,13 +120,13 @@ class Groups:
         return self.sums(None, None)
 
 
-def coded(observations: pl.DataFrame, one: str, other: str) -> Names:
+def name_codes(observations: pl.DataFrame, one: str, other: str) -> NamesAndCodes:
     """Returns what `enumerated` does, in 64 bits."""
-    names, codes = enumerated(observations, one, other)
+    names, codes = enumerate_names(observations, one, other)
     return names, codes.astype(np.int64)
 
 
-def placed(codes: IntArray, values: IntArray, count: int) -> IntArray:
+def values_of_codes(codes: IntArray, values: IntArray, count: int) -> IntArray:
     """Returns the value of each code, -1 where it has none."""
     found = np.full(count, -1, dtype=np.int64)
     found[codes] = values

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, ratio
-from biasgrid.families.underspecified.statistics.sums import Groups
+from biasgrid.families.underspecified.statistics.sums import SwapGroups
 from biasgrid.stats.estimate import jackknife, leave_one_out
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends
 from biasgrid.stats.null import Statistic, corrected_statistic, held_out_strength, null_mean_of, statistic, strength_of
@@ -64,7 +64,7 @@ class ByCluster:
 
 
 def statistics_of_whole(
-    groups: Groups, of_groups: Mapping[str, FloatArray], settings: StatisticsSettings
+    groups: SwapGroups, of_groups: Mapping[str, FloatArray], settings: StatisticsSettings
 ) -> tuple[pl.DataFrame, ByCluster]:
     """Returns rows of `STATISTICS` of the whole cell, and its associations by cluster.
 
@@ -132,7 +132,7 @@ def without_row(without: FloatArray) -> dict[str, Any]:
 
 
 def means_of_groups(
-    groups: Groups, measure: str, values: FloatArray, within: tuple[float, float], settings: StatisticsSettings
+    groups: SwapGroups, measure: str, values: FloatArray, within: tuple[float, float], settings: StatisticsSettings
 ) -> pl.DataFrame:
     """Returns rows of a mean over all swap groups, whose intervals are cut to a range.
 
@@ -170,7 +170,7 @@ def left_out_of(units: IntArray, values: FloatArray, count: int) -> FloatArray:
     return leave_one_out(sums, counts.astype(np.float64))
 
 
-def sources_of_lists(groups: Groups, values: FloatArray) -> Iterator[VarianceSource]:
+def sources_of_lists(groups: SwapGroups, values: FloatArray) -> Iterator[VarianceSource]:
     """Yields how much a mean over swap groups varies with the subjects of each list."""
     count = len(groups.subjects)
     sides, both = np.concatenate([groups.one, groups.other]), np.tile(values, 2)

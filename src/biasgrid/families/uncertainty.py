@@ -23,7 +23,7 @@ from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import NOT_MEASURABLE
 from biasgrid.tables.statistics import NO_METHOD, OVERS, ROW, STATISTICS_TABLES
 
-NUMBERS = ("value", "low", "high", "selected_low", "selected_high", "se", "df", "p", "q", "holm", "null_mean")
+STATISTIC_COLUMNS = ("value", "low", "high", "selected_low", "selected_high", "se", "df", "p", "q", "holm", "null_mean")
 
 
 def statistics_of_cell(
@@ -61,14 +61,14 @@ def statistics_of_cell(
     model, dataset = measures.select("model", "dataset").row(0)
     name = f"{model} on {dataset}"
     observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
-    found = find(family, observations, measures, options, settings)
-    statistics = withheld(with_all(found.statistics, measures, settings), measures, headlines)
-    compared = pl.DataFrame() if is_withheld(measures) else compared_by(statistics)
+    found = statistics_of_family(family, observations, measures, options, settings)
+    statistics = withhold_headlines(with_unknown_rows(found.statistics, measures, settings), measures, headlines)
+    compared = pl.DataFrame() if is_withheld(measures) else values_without_clusters(statistics)
     tables = found._replace(statistics=statistics, without_clusters=compared)._asdict()
-    return Found(**{name: fitted(tables[name], name, model, dataset) for name in STATISTICS_TABLES})
+    return Found(**{name: statistics_table(tables[name], name, model, dataset) for name in STATISTICS_TABLES})
 
 
-def find(
+def statistics_of_family(
     family: str,
     observations: pl.DataFrame,
     measures: pl.DataFrame,
@@ -84,7 +84,7 @@ def find(
     return Found(jackknife_measures(load(stage(family, "measure")).measure, observations, options, settings))
 
 
-def with_all(rows: pl.DataFrame, measures: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
+def with_unknown_rows(rows: pl.DataFrame, measures: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
     """Adds a row for each measure and `generalises_to` of which nothing can be said."""
     measured = measures.filter(pl.col("measure").is_in(list(settings.units))).select(*ROW, "value", "n")
     overs = pl.DataFrame({"generalises_to": OVERS})
@@ -101,12 +101,12 @@ def with_all(rows: pl.DataFrame, measures: pl.DataFrame, settings: StatisticsSet
     return pl.concat([known, silent], how="diagonal_relaxed").sort("measure", "options", *MEASURE_KEYS, order)
 
 
-def withheld(rows: pl.DataFrame, measures: pl.DataFrame, headlines: Mapping[str, str]) -> pl.DataFrame:
+def withhold_headlines(rows: pl.DataFrame, measures: pl.DataFrame, headlines: Mapping[str, str]) -> pl.DataFrame:
     """Takes the numbers of headlines away where the cell's are withheld."""
     if not is_withheld(measures):
         return rows
     return rows.with_columns(
-        *(pl.when(~are_headlines(headlines)).then(name).alias(name) for name in NUMBERS),
+        *(pl.when(~are_headlines(headlines)).then(name).alias(name) for name in STATISTIC_COLUMNS),
         method=pl.when(are_headlines(headlines)).then(pl.lit(NO_METHOD)).otherwise("method"),
     )
 
@@ -116,7 +116,7 @@ def is_withheld(measures: pl.DataFrame) -> bool:
     return bool(measures["flag"].drop_nulls().str.starts_with(NOT_MEASURABLE).any())
 
 
-def compared_by(rows: pl.DataFrame) -> pl.DataFrame:
+def values_without_clusters(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns rows of `WITHOUT_CLUSTERS`: of the numbers that are known without each cluster and are not withheld."""
     if "without" not in rows.columns:
         return pl.DataFrame()
@@ -127,7 +127,7 @@ def compared_by(rows: pl.DataFrame) -> pl.DataFrame:
     return known.with_columns(without=pl.concat_list("without", missing))
 
 
-def fitted(rows: pl.DataFrame, name: str, model: str, dataset: str) -> pl.DataFrame:
+def statistics_table(rows: pl.DataFrame, name: str, model: str, dataset: str) -> pl.DataFrame:
     """Returns rows in the columns and types of a table, NaN as null."""
     if rows.is_empty():
         return empty_table(STATISTICS_TABLES[name])

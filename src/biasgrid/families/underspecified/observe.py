@@ -18,15 +18,15 @@ from biasgrid.base.sections import Scoring
 from biasgrid.tables.files import TableError
 
 Places = npt.NDArray[np.uint32]
-PLACE = ["swap_group", "swapped", "negated"]
-AT_ONCE = 2**14
+SWAP_GROUP_KEYS = ["swap_group", "swapped", "negated"]
+GROUPS_AT_ONCE = 2**14
 """How many rows are computed together."""
-SCORED_AT_ONCE = 2**18
+SCORES_AT_ONCE = 2**18
 """Rows whose scores are put in their places together: polars hands out each part of a column by itself."""
-COMPARED = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
+COMPARED_COLUMNS = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
 
 
-def directed(observations: pl.DataFrame) -> pl.DataFrame:
+def both_sides(observations: pl.DataFrame) -> pl.DataFrame:
     """Returns every swap group twice, once as seen from each subject; C(x2, x1) is exactly -C(x1, x2).
 
     Args:
@@ -64,7 +64,7 @@ def scores_in_groups(observations: pl.DataFrame) -> FloatArray:
     return observations["scores"].to_numpy().reshape(-1, 2, 2, 2)
 
 
-def scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
+def subject_scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
     """Returns how much a model chose each subject of each instance.
 
     Args:
@@ -76,11 +76,11 @@ def scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
         `instance` and the float64 `score1` and `score2` in [0, 1]: for spans the geometric mean of the
         probabilities of their start and end, for masks and options the probability; null where there is none.
     """
-    scored = pl.DataFrame(_scored(predictions, scoring), schema=["score1", "score2"])
+    scored = pl.DataFrame(_score_array(predictions, scoring), schema=["score1", "score2"])
     return predictions.select("instance").hstack(scored.fill_nan(None))
 
 
-def _scored(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
+def _score_array(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
     """Returns what `scores` does; shape (rows, 2), NaN where there is none."""
     if "starts" in predictions.columns:
         start, end = (_of_candidates(predictions[column], 2) for column in ("starts", "ends"))
@@ -127,15 +127,15 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     firsts, place = places_in_swap_groups(instances)
     by_subject = scores_in_places(instances, predictions, scoring, place).reshape(-1, 2, 2, 2)
     said: dict[str, npt.NDArray[Any]] = {}
-    for part in in_parts(len(firsts)):
-        for name, values in compared(by_subject[part]).items():
+    for part in row_slices(len(firsts)):
+        for name, values in compare_scores(by_subject[part]).items():
             said.setdefault(name, np.empty(len(firsts), dtype=values.dtype))[part] = values
-    groups = instances.select("swap_group", *COMPARED)[firsts]
+    groups = instances.select("swap_group", *COMPARED_COLUMNS)[firsts]
     columns = {name: pl.lit(pl.Series(values)) for name, values in said.items()}
     return groups.with_columns(**columns, scores=pl.lit(pl.Series(by_subject.reshape(-1, 8))))
 
 
-def answered(observations: pl.DataFrame) -> pl.DataFrame:
+def answered_groups(observations: pl.DataFrame) -> pl.DataFrame:
     """Returns the swap groups whose four instances were all answered.
 
     Args:
@@ -144,13 +144,13 @@ def answered(observations: pl.DataFrame) -> pl.DataFrame:
     return observations.filter(pl.col("comparison").is_not_nan())
 
 
-def in_parts(count: int, size: int = AT_ONCE) -> Iterator[slice]:
+def row_slices(count: int, size: int = GROUPS_AT_ONCE) -> Iterator[slice]:
     """Yields consecutive parts of some rows, so small that what is computed of one fits into a processor's cache."""
     for start in range(0, count, size):
         yield slice(start, start + size)
 
 
-def compared(scores: FloatArray) -> dict[str, npt.NDArray[Any]]:
+def compare_scores(scores: FloatArray) -> dict[str, npt.NDArray[Any]]:
     """Computes what is said of swap groups one by one; see `compare_subjects`.
 
     Args:
@@ -192,7 +192,7 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
     group_ids, first = np.flatnonzero(there), 4 * (np.cumsum(there, dtype=np.uint32) - 1)
     swapped, negated = (instances[name].to_numpy().view(np.uint8) for name in ("swapped", "negated"))
     place = np.empty(len(ids), dtype=np.uint32)
-    for part in in_parts(len(ids)):
+    for part in row_slices(len(ids)):
         place[part] = first[ids[part]] + 2 * swapped[part] + negated[part]
     taken = np.zeros(4 * len(group_ids), dtype=np.bool_)
     taken[place] = True
@@ -200,7 +200,7 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
         is_first = np.flatnonzero(place % 4 == 0)
         firsts = np.empty(len(group_ids), dtype=np.uint32)
         firsts[place[is_first] // 4] = is_first
-        malformed = unlike(instances, firsts, place)
+        malformed = mixed_groups(instances, firsts, place)
     else:
         malformed = (np.bincount(place, minlength=len(taken)) != 1).reshape(-1, 4).any(axis=1)
     if malformed.any():
@@ -212,12 +212,12 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
     return firsts, place
 
 
-def unlike(instances: pl.DataFrame, firsts: Places, place: Places) -> BoolArray:
+def mixed_groups(instances: pl.DataFrame, firsts: Places, place: Places) -> BoolArray:
     """Says of each swap group whether its rows differ in the pair or the attribute; see `places_in_swap_groups`."""
     named = [instances[name].to_physical().to_numpy() for name in ("subject1", "subject2", "attribute")]
     x1, x2, attribute = (names[firsts] for names in named)
     differ = np.zeros(len(firsts), dtype=np.bool_)
-    for part in in_parts(len(place)):
+    for part in row_slices(len(place)):
         group, is_swapped = place[part] // 4, place[part] & 2 > 0
         one, two, asked = (names[part] for names in named)
         first, second = np.where(is_swapped, two, one), np.where(is_swapped, one, two)
@@ -234,8 +234,8 @@ def scores_in_places(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
         place = predictions["place"].to_numpy()
     by_subject = np.empty((len(place), 2))
     flat = by_subject.reshape(-1)
-    for part in in_parts(len(predictions), SCORED_AT_ONCE):
-        said = _scored(predictions[part], scoring)
+    for part in row_slices(len(predictions), SCORES_AT_ONCE):
+        said = _score_array(predictions[part], scoring)
         # x1 stands second where the order is swapped.
         of_first = 2 * place[part].astype(np.int64) + (place[part] >> 1 & 1)
         flat[of_first] = said[:, 0]

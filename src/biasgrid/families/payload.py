@@ -1,0 +1,335 @@
+"""What a family may tell the report of a cell, beside the tables that every family has: its module `payload`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import polars as pl
+from rapidfuzz.distance import Indel
+
+from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.records import ALL_CASES, EACH_CASE
+from biasgrid.tables.metric import options_of, options_text
+
+
+@dataclass(frozen=True)
+class CellTables:
+    """What is known of a cell.
+
+    Attributes:
+        measures: schema `MEASURES` with the columns of `tables.certainty.with_certainty`.
+        examples: schema `EVIDENCE`: the sentences that the report may carry, those that matter most first (`rank`).
+        parts: schema `EVIDENCE_PARTS`: the numbers that have evidence, by template and by partner.
+    """
+
+    measures: pl.DataFrame
+    examples: pl.DataFrame
+    parts: pl.DataFrame
+
+
+class Payload(Protocol):
+    """The functions of the module `payload`, of which a family may leave out any; what they return becomes JSON.
+
+    Numbers may be given by `numbers.scaled`, which makes them small.
+    """
+
+    def dataset_payload(self, cells: Mapping[str, CellTables]) -> dict[str, Any]:
+        """Returns what the cells of a dataset share, by the names of their models."""
+
+    def cell_payload(self, cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns what the page of a cell shows.
+
+        Args:
+            cell: the cell.
+            shared: from `dataset_payload`, empty where the family has none.
+        """
+
+    def evidence(self, cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Returns the sentences behind numbers, those that matter most first: as many are carried as fit.
+
+        A family that says only a little otherwise than others begins with `examples_of`. A text may be a list of its
+        parts, of which the second, fourth, ... are marked. A unit has `rows`; its `scores` name the scores of these,
+        or it has `columns` and rows as `tabled.laid_out` makes them.
+        """
+
+
+EXAMPLE_KEYS = ("subject", "bias_type", "attribute")
+EXAMPLE_COLUMNS = ["measure", "options", *EXAMPLE_KEYS, "rank"]
+UNIT_COLUMNS = ("term", "text", "text_pair", "expected", "said", "group")
+SCALE = 10_000
+"""Numbers of the page are whole ten-thousandths."""
+
+
+def in_ten_thousandths(values: pl.Series | float | None) -> Any:
+    """Returns numbers as whole ten-thousandths, None where there is none: a list of those of a series.
+
+    The page shows three digits. What would end in 5 moves on to the side on which the number lies, so that rounding it
+    once more gives what rounding the number at once would.
+    """
+    if isinstance(values, pl.Series):
+        return [scaled_number(value) for value in values.to_list()]
+    return scaled_number(values)
+
+
+def scaled_number(value: float | None) -> int | None:
+    """Returns one number as `scaled` does."""
+    exact = None if value is None else value * SCALE
+    # Floats that are infinite or no number have no place in JSON.
+    if exact is None or not math.isfinite(exact):
+        return None
+    whole = round(exact)
+    if abs(whole) % 10 == 5 and exact != whole:
+        whole += 1 if exact > whole else -1
+    return whole
+
+
+def unit_head(rows: pl.DataFrame) -> dict[str, Any]:
+    """Returns `value`, `role`, `template` and `other` (of a swap group the other subject) of a unit."""
+    first = rows.row(0, named=True)
+    return {
+        "value": in_ten_thousandths(first["unit_value"]),
+        "role": first["role"],
+        "template": first["template"],
+        "other": first["other"] if first["subject"] is not None else None,
+    }
+
+
+def unit_payload(rows: pl.DataFrame) -> dict[str, Any]:
+    """Gathers what is shown of a swap group, case or prompt.
+
+    Returns:
+        What `head_of` returns, and `rows`: of each instance its texts and scores, those of the group with the highest
+        mean first.
+    """
+    means = rows.group_by("group").agg(mean=pl.col("score").mean())
+    ordered = rows.join(means, on="group", how="left", nulls_equal=True, maintain_order="left")
+    ordered = ordered.sort("mean", descending=True, nulls_last=True, maintain_order=True)
+    return unit_head(rows) | {
+        "rows": [
+            {name: row[name] for name in UNIT_COLUMNS}
+            | {name: in_ten_thousandths(row[name]) for name in ("score", "other_score")}
+            for row in ordered.to_dicts()
+        ]
+    }
+
+
+def example_payloads(
+    examples: pl.DataFrame, explained: Sequence[str] = (), unit: Callable[[pl.DataFrame], dict[str, Any]] = unit_payload
+) -> list[dict[str, Any]]:
+    """Gathers the examples of a cell, those that matter most first.
+
+    Args:
+        examples: schema `EVIDENCE`, of one cell.
+        explained: what names each number for `biasgrid explain`: columns of `EVIDENCE`; none where it explains none.
+        unit: what gathers what is shown of a unit.
+
+    Returns:
+        Dictionaries with `measure`, `options`, `value`, `reason`, `about` (what the number is about, in words),
+        `explain` (see `named`) and `units`.
+    """
+    parts = examples.sort("rank", maintain_order=True).partition_by(EXAMPLE_COLUMNS, maintain_order=True)
+    return [example_payload(part, explained, unit) for part in parts]
+
+
+def explain_options(rows: pl.DataFrame, explained: Sequence[str]) -> list[tuple[str, Any]]:
+    """Returns the options of `biasgrid explain` for the first of some rows, by the columns that hold them."""
+    return [(name, rows[name].item(0)) for name in explained]
+
+
+def example_payload(
+    rows: pl.DataFrame, explained: Sequence[str], unit: Callable[[pl.DataFrame], dict[str, Any]]
+) -> dict[str, Any]:
+    """Gathers what is shown of an example: the rows of its units."""
+    first = rows.row(0, named=True)
+    units = rows.partition_by("unit", maintain_order=True)
+    groups = units[0]["group"].drop_nulls().unique(maintain_order=True)
+    return {
+        "measure": first["measure"],
+        "options": first["options"],
+        "value": in_ten_thousandths(first["value"]),
+        "reason": first["reason"],
+        "about": [first[key] for key in EXAMPLE_KEYS if first[key] is not None] + groups.to_list(),
+        "explain": explain_options(rows, explained),
+        "units": [unit(each) for each in units],
+    }
+
+
+ColumnKind = Literal["name", "text", "number", "interval", "count", "template"]
+"""What stands in a column: a name, a text that may be hidden, a number, the ends of its interval, a count, or the
+number of a template, beside which the page tells its text."""
+PageColumns = Mapping[str, tuple[ColumnKind, str]]
+"""By their titles, what stands in columns, and the column of the rows; of intervals its name without `low`."""
+MOST_ROWS = 1000
+
+
+def page_table(
+    title: str, about: str, rows: pl.DataFrame, columns: PageColumns, curve: tuple[str, str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Makes a table that the page draws as it is.
+
+    Args:
+        title: its heading.
+        about: what it shows, in a sentence.
+        rows: what it shows, of which `MOST_ROWS` are carried.
+        columns: its columns; those that hold nothing are left out.
+        curve: the titles of what is drawn above it as a curve: that of a name, each of which has a curve, and those of
+            the numbers along the curve and up; a column `Interval` is drawn around it.
+
+    Returns:
+        The table: `title`, `about`, `of` (how many rows there are), `columns` (title and kind), `rows` and `curve`;
+        none where there are no rows.
+    """
+    if rows.is_empty():
+        return []
+    drawn = table_layout(rows.head(MOST_ROWS), columns)
+    return [{"title": title, "about": about, "of": len(rows), **drawn, "curve": curve}]
+
+
+def table_layout(rows: pl.DataFrame, columns: PageColumns) -> dict[str, Any]:
+    """Returns rows as the page draws them: `columns` (title and kind) and `rows`; see `tabled`."""
+    values = {heading: column_values(rows, kind, name) for heading, (kind, name) in columns.items()}
+    kept = [heading for heading, column in values.items() if any(value is not None for value in column)]
+    return {
+        "columns": [[heading, columns[heading][0]] for heading in kept],
+        "rows": [list(row) for row in zip(*(values[heading] for heading in kept), strict=True)],
+    }
+
+
+def column_values(rows: pl.DataFrame, kind: ColumnKind, name: str) -> Sequence[Any]:
+    """Returns what stands in a column."""
+    if kind == "interval":
+        ends = zip(in_ten_thousandths(rows[f"{name}low"]), in_ten_thousandths(rows[f"{name}high"]), strict=True)
+        return [None if None in pair else list(pair) for pair in ends]
+    values: list[Any] = in_ten_thousandths(rows[name]) if kind == "number" else rows[name].to_list()
+    return values
+
+
+def measures_side_by_side(rows: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]) -> pl.DataFrame:
+    """Puts measures side by side: a row for what each is about.
+
+    Args:
+        rows: of `ShownCell.measures`, those of some keys.
+        keys: what they are about.
+        measures: the measures.
+
+    Returns:
+        The keys, and of each measure its value by its name, `NAME low`, `NAME high` and `NAME n`.
+    """
+    chosen = rows.filter(pl.col("measure").is_in([*measures]))
+    columns: dict[str, pl.Expr] = {}
+    for measure in measures:
+        is_it = pl.col("measure") == measure
+        named = {measure: "value", **{f"{measure} {each}": each for each in ("low", "high", "n")}}
+        columns |= {title: pl.col(column).filter(is_it).first() for title, column in named.items()}
+    return chosen.group_by(keys, maintain_order=True).agg(**columns)
+
+
+def rows_with_keys(measures: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Returns the rows that are about just these of the keys by which parts of cells are distinguishable."""
+    every = ("subject", "group", "other", "template")
+    return measures.filter(pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in every)
+
+
+BIAS_TYPE_COLUMN: PageColumns = {"Bias type": ("name", "bias_type")}
+INTERVAL_COLUMNS: PageColumns = {"Interval": ("interval", ""), "n": ("count", "n")}
+
+
+def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
+    """Returns tables of groups, of pairs of groups, of templates and of failure rates.
+
+    Args:
+        measures: of a `ShownCell`.
+    """
+    score = main_score_options(measures)
+    if score is None:
+        return []
+    group = options_text(score=score, mode=ALL_CASES)
+    case = options_text(score=score, distance="absolute", comparison="pairwise", mode=EACH_CASE)
+    pairs = rows_with_keys(measures, "group", "other").filter(measure="difference")
+    pairs = pairs.filter(pl.col("options").str.contains(f"score={score}", literal=True))
+    rates = rows_with_keys(measures).filter(
+        pl.col("options").str.starts_with("difference=mean"), measure="failure_rate"
+    )
+    return [
+        *page_table(
+            "Groups",
+            f"The {SCORE_NAMES.get(score, score.replace('_', ' '))} of each group, over all cases.",
+            rows_with_keys(measures, "group").filter(measure="score", options=group),
+            {**BIAS_TYPE_COLUMN, "Group": ("name", "group"), "Score": ("number", "value"), **INTERVAL_COLUMNS},
+        ),
+        *page_table(
+            "Pairs of groups",
+            "The mean difference of the scores of two groups in a case, the surest ones first.",
+            pairs.sort("q", -pl.col("value").abs(), nulls_last=True, maintain_order=True),
+            {
+                **BIAS_TYPE_COLUMN, "Group": ("name", "group"), "Compared with": ("name", "other"),
+                "Difference": ("number", "value"), **INTERVAL_COLUMNS, "q": ("number", "q"),
+            },
+        ),
+        *page_table(
+            "Templates",
+            "The mean distance of groups by template, the largest first.",
+            rows_with_keys(measures, "template")
+            .filter(measure="distance", options=case)
+            .sort("bias_type", -pl.col("value"), nulls_last=True, maintain_order=True),
+            {**BIAS_TYPE_COLUMN, "Template": ("template", "template"), "Distance": ("number", "value"), **INTERVAL_COLUMNS},
+        ),
+        *page_table(
+            "Failures",
+            "The share of cases in which groups differ by more than a threshold.",
+            rates.with_columns(threshold=threshold_option()).sort("bias_type", "threshold", maintain_order=True),
+            {**BIAS_TYPE_COLUMN, "Threshold": ("number", "threshold"), "Share": ("number", "value"), **INTERVAL_COLUMNS},
+            curve=("Bias type", "Threshold", "Share"),
+        ),
+    ]  # fmt: skip
+
+
+def main_score_options(measures: pl.DataFrame) -> str | None:
+    """Returns the score that is looked at first of those that the cell has, None where it has none."""
+    rows = measures.filter(measure="score")["options"].unique().to_list()
+    found = {options_of(options).get("score") for options in rows}
+    return next((score for score in SCORE_NAMES if score in found), None)
+
+
+def threshold_option() -> pl.Expr:
+    """Returns the threshold in the options of failure rates."""
+    return pl.col("options").str.extract(r"threshold=([0-9.]+)").cast(pl.Float64)
+
+
+WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
+
+
+def word_diff(text: str, other: str) -> list[str]:
+    """Splits a text at the words and marks that another text has not.
+
+    The longest sequence of words that stand in both in the same order is what they share. Where several are as long,
+    it is the same one whichever text comes first.
+
+    Args:
+        text: the text.
+        other: the other one.
+
+    Returns:
+        The parts of the text in order: the first, third, ... are shared, the second, fourth, ... differ. Joined they
+        are the text; the first one and the last one may be empty.
+    """
+    words = list(WORD_OR_MARK.finditer(text))
+    own, others = [word[0] for word in words], WORD_OR_MARK.findall(other)
+    steps = Indel.opcodes(own, others) if own <= others else Indel.opcodes(others, own).inverse()
+    parts, end = list[str](), 0
+    for step in steps:
+        if step.tag != "delete":
+            continue
+        first, last = words[step.src_start].start(), words[step.src_end - 1].end()
+        parts += [text[end:first], text[first:last]]
+        end = last
+    return [*parts, text[end:]]
+
+
+def differing_words(text: str | None, other: str | None) -> str | None:
+    """Returns the words of a text that another has not, with an ellipsis between; None where one is missing."""
+    return None if text is None or other is None else " … ".join(word_diff(text, other)[1::2])

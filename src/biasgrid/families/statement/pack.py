@@ -1,0 +1,280 @@
+"""The language of constraints: which values of a template's parameters go together.
+
+`neq(#1, #2)` drops the statements whose parameters 1 and 2 have the same name, `neq(#1_class, #2_class)` those of the
+same class, `eq` those that differ. A set of words in braces may stand in place of the second: `eq(#1_class, {old,
+young})` keeps both classes. Of tests with `or` between them one must hold; of what `|` separates, all must.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from math import prod
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from biasgrid.base.arrays import BoolArray, IntArray
+from biasgrid.base.faults import Problem, nearest, one_of
+from biasgrid.families.sampling import Sample
+
+ValueAttribute = Literal["name", "group"]
+FUNCTIONS = {"eq": True, "neq": False}
+SUFFIXES: Mapping[str, ValueAttribute] = {"": "name", "_name": "name", "_class": "group"}
+TEST = re.compile(r"(\w*)\s*\((.*)\)")
+REFERENCE = re.compile(r"#(\d+)(\w*)")
+OUTSIDE_OF_SETS = r"(?![^{}]*\})"
+CONSTRAINT_FORM = "tests such as neq(#1, #2_class), with `or` or `|` between them"
+
+
+class Reference(NamedTuple):
+    """A value that a test looks at.
+
+    Attributes:
+        place: the place of the parameter among all, from 0.
+        attribute: what of its value is compared.
+    """
+
+    place: int
+    attribute: ValueAttribute
+
+
+class Test(NamedTuple):
+    """A test of values.
+
+    Attributes:
+        left: what is compared.
+        right: with what; words of a set with each of them.
+        equal: whether it holds where they are the same, or where they differ.
+    """
+
+    left: Reference
+    right: Reference | tuple[str, ...]
+    equal: bool
+
+
+Constraint = tuple[tuple[Test, ...], ...]
+"""Of all of these, one test must hold; nothing is dropped where there are none."""
+
+
+class ConstraintError(Problem):
+    """A constraint that cannot be read."""
+
+
+def parse_constraint(text: str, parameters: Sequence[str]) -> Constraint:
+    """Reads a constraint.
+
+    Args:
+        text: the constraint, empty where there is none.
+        parameters: the numbers of the parameters that the template has; empty for those that it leaves out.
+
+    Raises:
+        ConstraintError: a function is unknown or has another number of arguments, or an argument is none.
+    """
+    if not text.strip():
+        return ()
+    return tuple(
+        tuple(parse_test(test.strip(), parameters) for test in re.split(rf"\bor\b{OUTSIDE_OF_SETS}", part))
+        for part in re.split(rf"\|{OUTSIDE_OF_SETS}", text)
+    )
+
+
+def parse_test(text: str, parameters: Sequence[str]) -> Test:
+    """Reads one test."""
+    found = TEST.fullmatch(text)
+    if found is None:
+        raise ConstraintError(f"the constraint {text!r} cannot be read", CONSTRAINT_FORM)
+    function, inner = found[1], found[2]
+    if function not in FUNCTIONS:
+        raise ConstraintError(f"unknown function {function!r}{nearest(function, FUNCTIONS)}", one_of(FUNCTIONS))
+    arguments = [argument.strip() for argument in re.split(rf",{OUTSIDE_OF_SETS}", inner)]
+    if len(arguments) != 2:
+        count = 0 if arguments == [""] else len(arguments)
+        raise ConstraintError(f"{text!r} has {count} argument{'' if count == 1 else 's'}", "two")
+    left, right = arguments
+    in_set = right.startswith("{")
+    return Test(
+        parse_reference(left, parameters),
+        parse_set(right) if in_set else parse_reference(right, parameters),
+        FUNCTIONS[function],
+    )
+
+
+def parse_reference(text: str, parameters: Sequence[str]) -> Reference:
+    """Reads an argument that is a parameter's name or class."""
+    found = REFERENCE.fullmatch(text)
+    if found is None or found[2] not in SUFFIXES:
+        raise ConstraintError(
+            f"the argument {text!r} cannot be read", "#1 or #1_name, #1_class, or a second one {a, b}"
+        )
+    if found[1] not in parameters:
+        raise ConstraintError(
+            f"{text!r}, but the template has no parameter {found[1]}", one_of(filter(None, parameters))
+        )
+    return Reference(parameters.index(found[1]), SUFFIXES[found[2]])
+
+
+def parse_set(text: str) -> tuple[str, ...]:
+    """Reads an argument that is a set of words."""
+    words = [word.strip() for word in text[1:-1].split(",")]
+    if not text.endswith("}") or not all(words):
+        raise ConstraintError(f"the set {text!r} cannot be read", "words separated by commas, such as {old, young}")
+    return tuple(words)
+
+
+UNUSED = ""
+"""The domain of a parameter that a template leaves out: it has one value, without name and class."""
+STATEMENT = "{statement}"
+"""Stands for the statement in what a model is asked."""
+
+
+@dataclass(frozen=True)
+class StatementFiles:
+    """What makes the instances of a dataset.
+
+    Attributes:
+        templates: a CSV file.
+        domains: a folder of files, one a domain.
+        as_original: whether both are read as APES reads them.
+        repetitions: how often each statement is asked.
+        sample: which statements are asked, None for all.
+        system: the system text, None where there is none.
+        prompt: what a model is asked, with `STATEMENT` in it.
+    """
+
+    templates: Path
+    domains: Path
+    as_original: bool
+    repetitions: int
+    sample: Sample | None
+    system: str | None
+    prompt: str
+
+
+class DomainValue(NamedTuple):
+    """A value of a parameter, and the class that it belongs to."""
+
+    name: str
+    group: str
+
+
+@dataclass(frozen=True)
+class StatementTemplate:
+    """A template.
+
+    Attributes:
+        identifier: its `template_id`.
+        text: its text, with `#1` where the value of parameter 1 stands.
+        domains: the domain of each parameter of the file, `UNUSED` for those that it leaves out.
+        constraint: which values go together.
+        label: the right answer.
+    """
+
+    identifier: str
+    text: str
+    domains: tuple[str, ...]
+    constraint: Constraint
+    label: str
+
+
+@dataclass(frozen=True)
+class StatementPack:
+    """What the files of a dataset hold.
+
+    Attributes:
+        parameters: the numbers of the parameters, as in the names of their columns.
+        values: the values of each domain.
+        templates: the templates.
+        negations: of templates that have one, the place of their negation.
+        files: where they come from, and how statements are asked.
+    """
+
+    parameters: tuple[str, ...]
+    values: Mapping[str, tuple[DomainValue, ...]]
+    templates: tuple[StatementTemplate, ...]
+    negations: Mapping[int, int]
+    files: StatementFiles
+
+    @cached_property
+    def statements(self) -> list[tuple[int, ...]]:
+        """The templates by place, each with its negation where it has one."""
+        negated = set(self.negations.values())
+        places = [place for place in range(len(self.templates)) if place not in negated]
+        return [(place, self.negations[place]) if place in self.negations else (place,) for place in places]
+
+    def values_of(self, template: StatementTemplate) -> list[tuple[DomainValue, ...]]:
+        """Returns the values of each parameter of a template."""
+        return [self.values[domain] for domain in template.domains]
+
+    def combinations(self, template: StatementTemplate) -> int:
+        """Returns how many combinations of values there are, whether they go together or not."""
+        return prod(len(values) for values in self.values_of(template))
+
+    def is_negation(self, place: int) -> bool:
+        """Says whether a template negates another one; to APES those of the second half do."""
+        return 2 * place >= len(self.templates) if self.files.as_original else place in self.negations.values()
+
+    def digest(self) -> str:
+        """Returns a digest of what makes the instances."""
+        files = self.files
+        asked = (files.as_original, files.repetitions, files.sample, files.system, files.prompt)
+        used = sorted({domain for template in self.templates for domain in template.domains})
+        values = [(domain, self.values[domain]) for domain in used]
+        content = (self.parameters, values, self.templates, sorted(self.negations.items()), asked)
+        return sha256(repr(content).encode()).hexdigest()[:16]
+
+
+COMBINATIONS_AT_ONCE = 2**18
+
+
+def places_of_values(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> list[IntArray]:
+    """Returns for each parameter the place of its value in its domain, each of shape (combinations,)."""
+    places, rest = [], combinations
+    for values in reversed(pack.values_of(template)):
+        places.append(rest % len(values))
+        rest = rest // len(values)
+    return places[::-1]
+
+
+def allowed_combinations(pack: StatementPack, template: StatementTemplate) -> IntArray:
+    """Returns the combinations of a template's values that keep to its constraint."""
+    count = pack.combinations(template)
+    if not template.constraint:
+        return np.arange(count)
+    return np.concatenate([np.zeros(0, np.int64), *allowed_slices(pack, template, count)])
+
+
+def allowed_slices(pack: StatementPack, template: StatementTemplate, count: int) -> Iterator[IntArray]:
+    """Yields what `allowed` returns, slice by slice: few of very many may go together."""
+    for start in range(0, count, COMBINATIONS_AT_ONCE):
+        combinations = np.arange(start, min(start + COMBINATIONS_AT_ONCE, count))
+        places = places_of_values(pack, template, combinations)
+        holds = np.ones(len(combinations), dtype=np.bool_)
+        for tests in template.constraint:
+            holds &= np.any([passing_combinations(pack, template, test, places) for test in tests], axis=0)
+        yield combinations[holds]
+
+
+def passing_combinations(
+    pack: StatementPack, template: StatementTemplate, test: Test, places: Sequence[IntArray]
+) -> BoolArray:
+    """Says for which combinations a test holds."""
+    same: BoolArray
+    left, place = attributes_of_values(pack, template, test.left), places[test.left.place]
+    if isinstance(test.right, Reference):
+        right = attributes_of_values(pack, template, test.right)
+        code = {text: number for number, text in enumerate(dict.fromkeys([*left, *right]))}
+        of_left, of_right = (np.array([code[text] for text in texts]) for texts in (left, right))
+        same = of_left[place] == of_right[places[test.right.place]]
+    else:
+        same = np.array([text in test.right for text in left], dtype=np.bool_)[place]
+    return same if test.equal else ~same
+
+
+def attributes_of_values(pack: StatementPack, template: StatementTemplate, reference: Reference) -> list[str]:
+    """Returns the names or classes of the values of a parameter."""
+    return [getattr(value, reference.attribute) for value in pack.values_of(template)[reference.place]]

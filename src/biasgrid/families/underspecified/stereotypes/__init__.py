@@ -1,1 +1,0 @@
-"""Which groups stereotypes name, and how far models agree with them."""
