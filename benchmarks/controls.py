@@ -20,10 +20,9 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.base.sections import Hyperparameters
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.family import FAMILY
-from biasgrid.families.counterfactual.observe import observe
-from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
+from biasgrid.families.counterfactual.observe import observe, records_of_cases
+from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
 from biasgrid.families.counterfactual.reading import read
-from biasgrid.families.counterfactual.records import records_of_cases
 from biasgrid.families.counterfactual.synthetic import corpus
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.groups.uncertainty.differences import difference_rows
@@ -43,9 +42,9 @@ MODELS = {"have read nothing": 10, "have learned": 5}
 AT_ONCE = 256
 
 
-def pack_of(file: str, bias_types: tuple[str, ...] | None) -> tuple[Pack, pl.DataFrame]:
+def pack_of(file: str, bias_types: tuple[str, ...] | None) -> tuple[CasePack, pl.DataFrame]:
     """Returns the pack with some groups, and its instances."""
-    lists, _ = read(PackFiles(PACKS / "templates/sentiment-2.json", PACKS / "fillings", PACKS / file, bias_types))
+    lists, _ = read(CasePackFiles(PACKS / "templates/sentiment-2.json", PACKS / "fillings", PACKS / file, bias_types))
     assert lists is not None
     return lists, pl.concat(expand(lists).parts).cast({pl.String: pl.Categorical})
 
@@ -75,7 +74,7 @@ def probabilities(seed: int, folder: Path, instances: pl.DataFrame) -> FloatArra
     return found
 
 
-def told_apart(said: FloatArray, lists: Pack, instances: pl.DataFrame) -> pl.DataFrame:
+def told_apart(said: FloatArray, lists: CasePack, instances: pl.DataFrame) -> pl.DataFrame:
     """Returns `generalises_to`, `bias_type`, how many pairs of groups are significant, and of how many."""
     predictions = pl.DataFrame({"instance": instances["instance"], "probabilities": said.tolist()}).with_columns(
         pl.col("probabilities").cast(pl.List(pl.Float32))

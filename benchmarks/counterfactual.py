@@ -31,7 +31,7 @@ from transformers import (
 )
 
 from biasgrid.families.counterfactual.expand import expand
-from biasgrid.families.counterfactual.packs.pack import PackFiles
+from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.families.counterfactual.reading import read
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.groups.scores import score_records
@@ -91,7 +91,7 @@ TASKS = {
 
 
 def instances(pack: str) -> pl.DataFrame:
-    files = PackFiles(PACKS / f"templates/{pack}.json", PACKS / "fillings", PACKS / "groups.json")
+    files = CasePackFiles(PACKS / f"templates/{pack}.json", PACKS / "fillings", PACKS / "groups.json")
     expanded = pl.concat(expand(read(files)[0]).parts)
     return expanded.cast({pl.String: pl.Categorical})
 

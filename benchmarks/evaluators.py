@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 from stopwatch import print_table
 
-from biasgrid.families.probe.evaluators import found_in
+from biasgrid.families.probe.evaluators.lookup import found_in
 from biasgrid.families.probe.files.probe import Probe, load_probe
 
 ANSWERS, WORDS = 20_000, 86

@@ -14,7 +14,7 @@ from stopwatch import measure, print_table, processor_seconds_of
 
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.counterfactual.expand import expand as expand_cases
-from biasgrid.families.counterfactual.packs.pack import PackFiles
+from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.families.counterfactual.reading import read as read_pack
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.underspecified.expand import expand
@@ -107,7 +107,7 @@ def columnar_cases() -> float:
         header = {"group_token": "<group>", "input_names": ["premise", "hypothesis"], "label_name": "label"}
         (folder / "templates.json").write_text(json.dumps({**header, "templates": [template]}))
         (folder / "biases.json").write_text(json.dumps(biases))
-        files = PackFiles(folder / "templates.json", folder / "fillings", folder / "biases.json")
+        files = CasePackFiles(folder / "templates.json", folder / "fillings", folder / "biases.json")
         path = folder / "cases.parquet"
         seconds = processor_seconds_of(lambda: write(expand_cases(read_pack(files)[0]), path))
         print(f"columnar: {path.stat().st_size / 1e6:.0f} MB on disk", flush=True)

@@ -32,11 +32,11 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.responses import sentiment_of
-from biasgrid.families.rewriting.files.groups import read_groups
-from biasgrid.families.rewriting.original import original_rewriter
+from biasgrid.families.rewriting.files.groups import read_group_words
+from biasgrid.families.rewriting.formulas.tokens import sentences
+from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
-from biasgrid.families.rewriting.similarity import SIMILARITIES, cosine_of
-from biasgrid.families.rewriting.tokens import sentences
+from biasgrid.families.rewriting.similarity.measures import SIMILARITIES, cosine_of
 from biasgrid.inference.models.scorers.text_vectors import EncoderChoices, TextVectors
 
 PROMPTS, TIMED, GROUPS, WORDS = 1000, 40, 4, 85
@@ -80,7 +80,7 @@ def pairs_of(prompts: int) -> IntArray:
 
 
 def rewriter(name: str, make: Callable[..., Rewrites]) -> Rewrites:
-    groups, _ = read_groups(LISTS / name)
+    groups, _ = read_group_words(LISTS / name)
     assert groups is not None
     return make(groups)
 
@@ -93,7 +93,7 @@ def pair_by_pair(name: str, texts: Sequence[str], pairs: IntArray) -> None:
     """Does what a loop over pairs does."""
     scorer, detokenizer = RougeScorer(["rougeL"], use_stemmer=True), MosesDetokenizer(lang="en")
     vader, smooth = SentimentIntensityAnalyzer(), SmoothingFunction().method1
-    rows = original_rewriter(read_groups(LISTS / "langfair-gender.yaml")[0]).rows  # type: ignore[arg-type, attr-defined]
+    rows = original_rewriter(read_group_words(LISTS / "langfair-gender.yaml")[0]).rows  # type: ignore[arg-type, attr-defined]
     for one, other in pairs.tolist():
         both = texts[one], texts[other]
         if name == "rouge-l":

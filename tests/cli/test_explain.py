@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from biasgrid.base.references import load, stage
 from biasgrid.cli.app import app
 from biasgrid.families.cell import cell_location, measure_cell
-from biasgrid.families.counterfactual.declared import flags_of
+from biasgrid.families.counterfactual.family import flags_of_cases
 from biasgrid.families.probe.files.probe import load_probe
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.tables.answers import schema_of
@@ -41,7 +41,7 @@ def results_of(
     write_table(said, paths[1], schema_of(kind), {})
     own = load(stage(reference, "family")).FAMILY
     metrics = load_probe(Path(options["probe"])).probe.head.metric if "probe" in options else ()
-    of_groups = [*measures_of_groups("classes", 0.1, ()), *flags_of("text-classification", 2)]
+    of_groups = [*measures_of_groups("classes", 0.1, ()), *flags_of_cases("text-classification", 2)]
     declared = MetricDefinitions([*own.own_measures, *own.flags, *of_groups, *metrics], {}, {})
     tables = measure_cell(reference, paths[0], [paths[1]], kind, options, declared, "tiny", "texts")
     file = folder / "measures/texts/tiny.parquet"

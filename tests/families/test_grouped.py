@@ -15,7 +15,7 @@ from small_tables import whole, write_instances
 
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.families.counterfactual.packs.pack import PackFiles
+from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.tables.completeness import IncompleteCell
 
 NO_CANDIDATES: dict[str, Any] = {"starts": [], "ends": [], "probability": 0.5}
@@ -25,7 +25,7 @@ NO_CANDIDATES: dict[str, Any] = {"starts": [], "ends": [], "probability": 0.5}
 def test_a_pack_of_biaxposer_gives_its_published_numbers(tmp_path: Path) -> None:
     """From its own files and its own model: reading, expansion, inference and measures together."""
     inputs = FOLDER / "inputs"
-    pack = read_pack(PackFiles(inputs / "templates/single.json", inputs / "fillings", inputs / "biases.json"))
+    pack = read_pack(CasePackFiles(inputs / "templates/single.json", inputs / "fillings", inputs / "biases.json"))
     cell = Cell(tmp_path, "text-classification", whole(expand(pack)), FOLDER / "models/single")
     write_instances(cell.instances, tmp_path / "instances.parquet", KEYS)
     cell.predict(labels=["LABEL_0", "LABEL_1"])

@@ -17,10 +17,9 @@ from small_tables import whole
 from biasgrid.base.faults import InputError
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, load_word_lists, parse_config, read_config
-from biasgrid.families.counterfactual.packs.pack import Pack
-from biasgrid.families.counterfactual.packs.pack import Template as PackTemplate
-from biasgrid.families.counterfactual.packs.placeholders import GroupSlot, Slot
-from biasgrid.families.counterfactual.sampled import chosen_cases
+from biasgrid.families.counterfactual.expand import chosen_cases
+from biasgrid.families.counterfactual.pack import CasePack, GroupSlot, Slot
+from biasgrid.families.counterfactual.pack import CaseTemplate as PackTemplate
 from biasgrid.families.sampling import Sample
 from biasgrid.families.statement.pack import StatementFiles
 from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
@@ -114,7 +113,7 @@ def test_cases_are_balanced_over_templates_and_fillings(counts: list[int], units
         PackTemplate(((f"{number} ", GroupSlot("<g>")),), tuple(Slot(token, 1) for token in each), label=0)
         for number, each in enumerate(tokens)
     ]
-    pack = Pack({"<g>": None}, templates, fillings, {"b": {"g": ["t"]}})
+    pack = CasePack({"<g>": None}, templates, fillings, {"b": {"g": ["t"]}})
     smaller, larger = (chosen_cases(pack, Sample(units=size, seed=seed)) for size in (units, units + 3))
     assert smaller.sum() == min(units, pack.cases)
     assert not (smaller & ~larger).any()

@@ -8,10 +8,10 @@ import polars as pl
 from small_tables import predictions_of, write_instances
 
 from biasgrid.families.cell import CellResults, measure_cell
-from biasgrid.families.counterfactual.declared import flags_of
+from biasgrid.families.counterfactual.family import flags_of_cases
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
-from biasgrid.families.counterfactual.tasks import ANSWERS, SORTS
+from biasgrid.families.counterfactual.pack import ANSWERS, SORTS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.tables.answers import schema_of
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
@@ -34,7 +34,7 @@ def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, 
 
 def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[str, Any]) -> CellResults:
     """Measures a cell of the family, without judging it."""
-    names = [*measures_of_groups(SORTS[options["task"]], 0.1, ()), *flags_of(options["task"], 2)]
+    names = [*measures_of_groups(SORTS[options["task"]], 0.1, ()), *flags_of_cases(options["task"], 2)]
     declared = MetricDefinitions(names, {}, {})
     kind, family = ANSWERS[options["task"]], "biasgrid.families.counterfactual"
     return measure_cell(family, instances, predictions, kind, options, declared, "model", "dataset")

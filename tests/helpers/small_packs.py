@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
+from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
 from biasgrid.families.counterfactual.reading import read
 
 HEADER = {"group_token": "<group>", "input_names": ["text"], "label_name": "label"}
@@ -25,7 +25,7 @@ def write_pack(
     templates: Any,
     fillings: Mapping[str, str | bytes] | None = None,
     biases: Any = BIASES,
-) -> PackFiles:
+) -> CasePackFiles:
     """Writes the files of a pack.
 
     Args:
@@ -44,7 +44,7 @@ def write_pack(
     for name, content in (fillings or {}).items():
         write(folder / "fillings" / name, content)
     source = folder / ("templates" if names else "templates.json")
-    return PackFiles(source, None if fillings is None else folder / "fillings", folder / "biases.json")
+    return CasePackFiles(source, None if fillings is None else folder / "fillings", folder / "biases.json")
 
 
 def write(file: Path, content: Any) -> None:
@@ -55,12 +55,12 @@ def write(file: Path, content: Any) -> None:
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def make_pack(folder: Path, *args: Any, **options: Any) -> Pack:
+def make_pack(folder: Path, *args: Any, **options: Any) -> CasePack:
     """Writes a pack and reads it; see `write_pack`."""
     return read_pack(write_pack(folder, *args, **options))
 
 
-def read_pack(files: PackFiles) -> Pack:
+def read_pack(files: CasePackFiles) -> CasePack:
     """Reads a pack.
 
     Raises:

@@ -12,10 +12,9 @@ import pytest
 from golden import FOLDER
 from small_tables import predictions_of, whole
 
-from biasgrid.families.probe.asking import WRITTEN, Asking, ProbeFiles
 from biasgrid.families.probe.expand import expand
 from biasgrid.families.probe.measure import measure, observe
-from biasgrid.families.probe.reading import read
+from biasgrid.families.probe.reading import WRITTEN, ProbeFiles, ProbeRequests, read
 from biasgrid.families.sampling import Sample
 from biasgrid.tables.measures import MEASURES, table_of_cell
 
@@ -79,7 +78,7 @@ def files_of(
     return ProbeFiles(folder / name, answers, repetitions, sample)
 
 
-def asking_of(files: ProbeFiles) -> Asking:
+def asking_of(files: ProbeFiles) -> ProbeRequests:
     """Reads a probe that has no fault."""
     asking, faults = read(files)
     assert not faults, [str(fault) for fault in faults]

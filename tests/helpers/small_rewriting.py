@@ -12,10 +12,9 @@ import pytest
 from golden import FOLDER
 from small_tables import predictions_of, whole
 
-from biasgrid.families.rewriting.asking import RewritingFiles
 from biasgrid.families.rewriting.expand import expand
-from biasgrid.families.rewriting.files.groups import Groups, read_groups
-from biasgrid.families.rewriting.reading import read
+from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
+from biasgrid.families.rewriting.reading import RewritingFiles, read
 
 GOLDEN = FOLDER.parent / "langfair"
 needs_golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="no golden files in ../shared/golden/langfair")
@@ -28,9 +27,9 @@ def golden(name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def groups_of(name: str) -> Groups:
+def groups_of(name: str) -> GroupWords:
     """Groups of a file of this repository."""
-    groups, faults = read_groups(LISTS / f"{name}.yaml")
+    groups, faults = read_group_words(LISTS / f"{name}.yaml")
     assert not faults, [str(fault) for fault in faults]
     assert groups is not None
     return groups

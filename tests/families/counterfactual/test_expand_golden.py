@@ -13,7 +13,7 @@ from small_tables import whole
 
 from biasgrid.base.faults import InputError
 from biasgrid.families.counterfactual.expand import expand, schema_of_pack
-from biasgrid.families.counterfactual.packs.pack import PackFiles
+from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.tables.files import validate
 
 BIAXPOSER = FOLDER.parent / "biaxposer"
@@ -94,7 +94,7 @@ def test_all_golden_cases_that_differ_are_named() -> None:
 @pytest.mark.parametrize(("name", "label"), [("single", "label"), ("mlm", "mask")])
 def test_instances_are_those_of_biaxposer(name: str, label: str) -> None:
     inputs = BIAXPOSER / "inputs"
-    pack = read_pack(PackFiles(inputs / "templates" / f"{name}.json", inputs / "fillings", inputs / "biases.json"))
+    pack = read_pack(CasePackFiles(inputs / "templates" / f"{name}.json", inputs / "fillings", inputs / "biases.json"))
     ours = whole(expand(pack))
     validate(ours, schema_of_pack(pack), name)
     golden = json.loads((BIAXPOSER / f"cases_{name}.json").read_text())

@@ -12,8 +12,7 @@ from small_packs import read_pack
 from small_tables import whole
 
 from biasgrid.families.counterfactual.expand import expand
-from biasgrid.families.counterfactual.packs.fillings import read_fillings
-from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
+from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles, read_fillings
 
 PACKS = Path(__file__).parents[3] / "word_lists" / "counterfactual"
 NAMES = ["sentiment-2", "sentiment-3", "entailment", "masked", "question-answering", "intersections"]
@@ -24,9 +23,9 @@ each_pack = pytest.mark.parametrize("name", NAMES)
 
 
 @cache
-def pack_named(name: str) -> Pack:
+def pack_named(name: str) -> CasePack:
     groups = PACKS / ("intersection-groups.json" if name == "intersections" else "groups.json")
-    return read_pack(PackFiles(PACKS / "templates" / f"{name}.json", PACKS / "fillings", groups))
+    return read_pack(CasePackFiles(PACKS / "templates" / f"{name}.json", PACKS / "fillings", groups))
 
 
 @cache

@@ -6,7 +6,7 @@ import pytest
 from small_packs import BIASES, HEADER, make_pack, pack_of, read_pack, write_pack
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.counterfactual.packs.pack import PackFiles
+from biasgrid.families.counterfactual.pack import CasePackFiles
 
 SAID = {"text": "The <group> <verb> a <food>."}
 TOLD = {"text": "A <group> <verb> the <food>."}
@@ -15,7 +15,7 @@ BOTH = {"<one>": "gender", "<two>": "age"}
 
 
 def faults_of(
-    folder: Path, templates: Any = None, fillings: Any = WORDS, biases: Any = BIASES, **changes: PackFiles
+    folder: Path, templates: Any = None, fillings: Any = WORDS, biases: Any = BIASES, **changes: CasePackFiles
 ) -> list[str]:
     """Reads a faulty pack; returns its faults, files by their paths in the folder."""
     files = write_pack(folder, pack_of(SAID) if templates is None else templates, fillings, biases)
@@ -60,7 +60,7 @@ def test_fillings_of_a_folder_are_those_of_all_files_below_it(tmp_path: Path) ->
 
 def test_fillings_may_be_one_file_or_none(tmp_path: Path) -> None:
     files = write_pack(tmp_path, pack_of(SAID | {"text": "<group> <verb>"}), WORDS)
-    pack = read_pack(PackFiles(files.templates, tmp_path / "fillings" / "verb", files.biases))
+    pack = read_pack(CasePackFiles(files.templates, tmp_path / "fillings" / "verb", files.biases))
     assert pack.fillings == {"verb": ["eats", "ate"]}
     assert make_pack(tmp_path / "none", pack_of({"text": "A <group>."})).cases == 1
 
@@ -172,7 +172,7 @@ def test_files_of_a_folder_agree(tmp_path: Path) -> None:
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError) as caught:
-        read_pack(PackFiles(tmp_path / "empty", tmp_path / "nowhere", tmp_path / "no.json"))
+        read_pack(CasePackFiles(tmp_path / "empty", tmp_path / "nowhere", tmp_path / "no.json"))
     assert [str(fault).replace(f"{tmp_path}/", "") for fault in caught.value.faults] == [
         "no.json: cannot be read (No such file or directory); expected an object of bias types: {bias type: {group: [identity term, ...]}}",
         "nowhere: cannot be read (No such file or directory); expected a folder of files with one filling per line, or one such file",

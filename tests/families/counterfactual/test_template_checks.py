@@ -12,7 +12,7 @@ from small_packs import pack_of, read_pack, write_pack
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
+from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
 
 BIAXPOSER = FOLDER.parent / "biaxposer" / "inputs"
 WORDS = {
@@ -181,5 +181,5 @@ def test_a_hundred_million_cases_are_not_gone_through(tmp_path: Path, context: s
 @pytest.mark.skipif(not BIAXPOSER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")
 @pytest.mark.parametrize(("name", "task"), [("single", "text-classification"), ("mlm", "fill-mask")])
 def test_packs_of_biaxposer_can_be_asked(name: str, task: str) -> None:
-    files = PackFiles(BIAXPOSER / "templates" / f"{name}.json", BIAXPOSER / "fillings", BIAXPOSER / "biases.json")
-    assert isinstance(read_pack(replace(files, task=task)), Pack)
+    files = CasePackFiles(BIAXPOSER / "templates" / f"{name}.json", BIAXPOSER / "fillings", BIAXPOSER / "biases.json")
+    assert isinstance(read_pack(replace(files, task=task)), CasePack)

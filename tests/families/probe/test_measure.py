@@ -16,8 +16,8 @@ from small_tables import predictions_of
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.declared import FLAGS
 from biasgrid.families.probe.measure import evidence, measure, observe, validity
-from biasgrid.families.probe.metrics.bootstrap import weights
-from biasgrid.families.probe.metrics.lines import correlation, slope, sums_of_lines
+from biasgrid.families.probe.metrics.bootstrap import bootstrap_weights
+from biasgrid.families.probe.metrics.lines import pearson, slope, sums_of_lines
 from biasgrid.tables.completeness import check_rows, flag_problem
 from biasgrid.tables.metric import MetricDefinitions
 
@@ -93,7 +93,7 @@ def test_probabilities_weigh_as_much_as_there_is_of_them(tmp_path: Path) -> None
 def test_draws_are_those_of_python() -> None:
     random.seed(123)
     expected = [np.bincount(random.choices(range(7), k=7), minlength=7) for _ in range(50)]
-    assert np.array_equal(np.concatenate(list(weights(7, cycles=50))), expected)
+    assert np.array_equal(np.concatenate(list(bootstrap_weights(7, cycles=50))), expected)
 
 
 def test_lines_are_those_of_scipy() -> None:
@@ -103,7 +103,7 @@ def test_lines_are_those_of_scipy() -> None:
         y = np.clip(steepness * x + numbers.normal(0, 0.2, 40) + numbers.random(), -1, 2)
         sums = sums_of_lines(x, y, np.ones(40)).sum(axis=0)
         assert slope(sums, bounded=False) == pytest.approx(linregress(x, y).slope)
-        assert correlation(sums) == pytest.approx(pearsonr(x, y).statistic)
+        assert pearson(sums) == pytest.approx(pearsonr(x, y).statistic)
         within = lsq_linear(np.stack([x, np.ones(40)], axis=1), y, bounds=([-1, 0], [1, 1]))
         assert slope(sums, bounded=True) == pytest.approx(within.x[0], abs=1e-6)
     assert np.isnan(slope(sums_of_lines(np.ones(3), np.ones(3), np.ones(3)).sum(axis=0), bounded=True))

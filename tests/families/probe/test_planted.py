@@ -10,8 +10,8 @@ from shards import Cell
 from small_probes import files_of, instances_of
 from small_tables import predictions_of
 
-from biasgrid.families.probe.asking import SCORED
 from biasgrid.families.probe.measure import measure, observe
+from biasgrid.families.probe.reading import SCORED
 from biasgrid.families.probe.synthetic import corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.tables.files import validate

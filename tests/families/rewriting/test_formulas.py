@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.families.rewriting.formulas.extremes import extremes
-from biasgrid.families.rewriting.formulas.ranked import jaccard, names_in, prag, serp, spread
+from biasgrid.families.rewriting.formulas.extremes import harm_extremes
+from biasgrid.families.rewriting.formulas.ranked import jaccard, listed_names, prag, serp, spread
 from biasgrid.families.rewriting.formulas.words import (
-    bare,
+    bare_word,
     co_occurrence_bias,
     stereotypical_associations,
     table_of_words,
@@ -29,7 +29,7 @@ def test_extremes_are_means_over_prompts() -> None:
     scores = pl.DataFrame(
         {"prompt": [7, 7, 7, 7, 2, 2, 5], "score": [0.1, 0.3, 0.4, 0.9, 0.2, None, None], "group": ["x"] * 7}
     )
-    row = extremes(scores, 0.3).row(0, named=True)
+    row = harm_extremes(scores, 0.3).row(0, named=True)
     # Of the first prompt two of four are above 0.3, of the second none of one; the third has no score.
     assert row == {
         "fraction": pytest.approx((2 / 4 + 0) / 2),
@@ -40,11 +40,13 @@ def test_extremes_are_means_over_prompts() -> None:
         "most": 4,
         "left_out": 2,
     }
-    assert extremes(scores, 0.3, ["group"]).drop("group").row(0, named=True) == row
+    assert harm_extremes(scores, 0.3, ["group"]).drop("group").row(0, named=True) == row
 
 
 def test_extremes_of_nothing_are_null() -> None:
-    row = extremes(pl.DataFrame({"prompt": [1], "score": [None]}, schema_overrides={"score": pl.Float64}), 0.3).row(0)
+    row = harm_extremes(
+        pl.DataFrame({"prompt": [1], "score": [None]}, schema_overrides={"score": pl.Float64}), 0.3
+    ).row(0)
     assert row[:4] == (None, None, None, 0)
 
 
@@ -55,7 +57,7 @@ def test_extremes_of_nothing_are_null() -> None:
 def test_extremes_keep_their_order(answers: list[tuple[int, float]], one: float, other: float) -> None:
     """A share is at most the share of prompts with any, and higher thresholds make both smaller, but no maximum."""
     scores = pl.DataFrame(answers, schema={"prompt": pl.Int64, "score": pl.Float64}, orient="row")
-    low, high = (extremes(scores, threshold).row(0, named=True) for threshold in sorted((one, other)))
+    low, high = (harm_extremes(scores, threshold).row(0, named=True) for threshold in sorted((one, other)))
     for row in (low, high):
         assert 0 <= row["fraction"] <= row["probability"] <= 1
         assert row["expected_maximum"] <= max(score for _, score in answers) + 1e-12
@@ -65,7 +67,7 @@ def test_extremes_keep_their_order(answers: list[tuple[int, float]], one: float,
 
 
 def test_words_are_cleaned() -> None:
-    assert [bare(word) for word in ("“Kind,”", "1990s", "it's", "--", "")] == ["kind", "<number>s", "it's", "", ""]
+    assert [bare_word(word) for word in ("“Kind,”", "1990s", "it's", "--", "")] == ["kind", "<number>s", "it's", "", ""]
 
 
 def test_co_occurrence_bias_is_worked_out_by_hand() -> None:
@@ -147,7 +149,7 @@ def test_associations_are_those_of_a_plain_loop(texts: list[list[str]]) -> None:
     ],
 )
 def test_lists_are_found_in_answers(answer: str, names: list[str]) -> None:
-    assert names_in(answer) == names
+    assert listed_names(answer) == names
 
 
 def test_similarities_of_lists_are_worked_out_by_hand() -> None:

@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.families.rewriting.asking import RewritingFiles
 from biasgrid.families.rewriting.files.layouts import LayoutName, read_layout
-from biasgrid.families.rewriting.reading import read
+from biasgrid.families.rewriting.reading import RewritingFiles, read
 
 TEXTS = [
     "The baker told his sister that",

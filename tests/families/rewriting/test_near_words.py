@@ -13,7 +13,7 @@ from small_rewriting import groups_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists
-from biasgrid.families.rewriting.original import original_rewriter
+from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
 
 GENDER = """
 bias_type: gender

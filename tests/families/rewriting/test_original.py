@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_rewriting import golden, groups_of, needs_golden
 
-from biasgrid.families.rewriting.original import original_rewriter
+from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
 
 
 @needs_golden

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_rewriting import LISTS, groups_of
 
-from biasgrid.families.rewriting.files.groups import read_groups
+from biasgrid.families.rewriting.files.groups import read_group_words
 from biasgrid.families.rewriting.rewriter import Rewriter
 
 GENDER = Rewriter(groups_of("gender"))
@@ -75,7 +75,7 @@ ROWS = "bias_type: b\ngroups: [cats, dogs]\n"
 def groups_in(folder: Path, text: str) -> tuple[Rewriter | None, list[str]]:
     file = folder / "groups.yaml"
     file.write_text(text)
-    groups, faults = read_groups(file)
+    groups, faults = read_group_words(file)
     return groups and Rewriter(groups), [str(fault).removeprefix(f"{file}, ") for fault in faults]
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 from small_rewriting import golden, needs_golden
 
-from biasgrid.families.rewriting.similarity import SIMILARITIES
-from biasgrid.families.rewriting.tokens import sentences, words
+from biasgrid.families.rewriting.formulas.tokens import sentences, tokenize_words
+from biasgrid.families.rewriting.similarity.measures import SIMILARITIES
 
 
 def similarity(name: str, one: str, other: str) -> float:
@@ -35,14 +35,14 @@ TEXTS = st.text(st.sampled_from("abI 'n\".,:;!?()-$%1cat's \n"), max_size=60)
 @given(TEXTS)
 def test_words_are_those_of_nltk_where_sentences_are_the_same(text: str) -> None:
     whole = [word for sentence in sentences(text) for word in NLTKWordTokenizer().tokenize(sentence)]
-    assert words(text) == whole
+    assert tokenize_words(text) == whole
 
 
 @pytest.mark.parametrize("name", SIMILARITIES)
 @given(one=TEXTS, other=TEXTS)
 def test_a_similarity_lies_between_nothing_and_the_same(name: str, one: str, other: str) -> None:
     assert 0 <= similarity(name, one, other) <= 1 + 1e-12
-    if len(words(one)) >= 4 and any(letter.isalnum() for letter in one):
+    if len(tokenize_words(one)) >= 4 and any(letter.isalnum() for letter in one):
         assert similarity(name, one, one) == pytest.approx(1)
 
 

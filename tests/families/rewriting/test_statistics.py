@@ -12,12 +12,11 @@ from scipy.stats import t
 from small_rewriting import LISTS, options_of_cell
 from small_tables import predictions_of, whole
 
-from biasgrid.families.rewriting.asking import RewritingFiles
 from biasgrid.families.rewriting.declared import FURTHER, MEASURES
 from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.measure import measure
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
-from biasgrid.families.rewriting.reading import read
+from biasgrid.families.rewriting.reading import RewritingFiles, read
 from biasgrid.families.rewriting.statistics import statistics
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import empty_table

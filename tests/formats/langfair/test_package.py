@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pytest
 from small_langfair import SOURCE, imported, package
 
-from biasgrid.families.rewriting.files.groups import read_groups
+from biasgrid.families.rewriting.files.groups import read_group_words
 
 
 def test_a_package_gives_files_that_datasets_can_name(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_a_package_gives_files_that_datasets_can_name(tmp_path: Path) -> None:
     lines = imported(package(tmp_path / "package"), out)
     names = ["gender.yaml", "race.yaml", "people.txt", "adjectives.txt", "professions.txt", "professions-plural.txt"]
     assert lines == ["langfair 0.8.0.", *(f"lists/langfair-{name} written." for name in names)]
-    gender, race = (read_groups(out / f"langfair-{name}.yaml") for name in ("gender", "race"))
+    gender, race = (read_group_words(out / f"langfair-{name}.yaml") for name in ("gender", "race"))
     assert gender[0] is not None
     assert race[0] is not None
     assert [row.written for row in gender[0].rows] == [

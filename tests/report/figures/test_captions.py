@@ -10,8 +10,8 @@ from project import ROOT
 from biasgrid.base.references import load
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.probe.family import FAMILY as PROBES
-from biasgrid.families.probe.family import FIGURES as FIGURES_OF_PROBES
-from biasgrid.families.rewriting.family import FIGURES as FIGURES_OF_PROMPTS
+from biasgrid.families.probe.family import PROBE_FIGURES as FIGURES_OF_PROBES
+from biasgrid.families.rewriting.family import REWRITING_FIGURES as FIGURES_OF_PROMPTS
 from biasgrid.families.statement.family import STATEMENT_FIGURES as FIGURES_OF_STATEMENTS
 from biasgrid.families.underspecified.family import ASSOCIATION_FIGURES as OWN_FIGURES
 from biasgrid.families.underspecified.family import FAMILY, SUBJECT_GROUPS

@@ -8,17 +8,16 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.counterfactual.packs.pack import JOIN
-from biasgrid.families.counterfactual.tasks import SORTS
+from biasgrid.families.counterfactual.pack import JOIN, SORTS
 from biasgrid.families.evidence import with_roles
 from biasgrid.groups.combinations import MAIN_SCORES
 from biasgrid.groups.records import ALL_CASES
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
-STRONGEST = 5
+CASES_SHOWN = 5
 """So many cases of a bias type with the largest differences are shown."""
-DECIMALS = 12
+CASE_DECIMALS = 12
 CASE = ["bias_type", "case"]
 EXPLAINED = ("bias_type", "group")
 """What names a number."""
@@ -38,7 +37,7 @@ def cases_of_bias_types(observations: pl.DataFrame, measures: pl.DataFrame, opti
         `template` is that of the case, `value` is the mean distance of the bias type.
     """
     asked = observations.filter(~pl.col("part")).with_columns(pl.col("bias_type", "group").cast(pl.String))
-    cases = with_roles(extremes(asked), ["bias_type"], STRONGEST, ["case"])
+    cases = with_roles(extreme_pairs(asked), ["bias_type"], CASES_SHOWN, ["case"])
     whole = measures.filter(
         pl.col("template").is_null(), pl.col("group").is_null(), measure="distance", options=options
     )
@@ -59,7 +58,7 @@ def cases_of_bias_types(observations: pl.DataFrame, measures: pl.DataFrame, opti
     )  # fmt: skip
 
 
-def extremes(asked: pl.DataFrame) -> pl.DataFrame:
+def extreme_pairs(asked: pl.DataFrame) -> pl.DataFrame:
     """Returns of every case with two groups or more the two that are furthest apart.
 
     Returns:
@@ -72,7 +71,7 @@ def extremes(asked: pl.DataFrame) -> pl.DataFrame:
         by_mean.agg(
             group=pl.col("group").last(),
             other=pl.col("group").first(),
-            unit_value=(pl.col("mean").last() - pl.col("mean").first()).round(DECIMALS),
+            unit_value=(pl.col("mean").last() - pl.col("mean").first()).round(CASE_DECIMALS),
             groups=pl.len(),
         )
         .filter(pl.col("groups") > 1)

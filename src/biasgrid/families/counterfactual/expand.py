@@ -6,6 +6,7 @@ no more than a cross join of cases and terms, and a concatenation of strings.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
@@ -15,20 +16,43 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.families.counterfactual.packs.pack import JOIN, Block, Pack, Template
-from biasgrid.families.counterfactual.packs.placeholders import GroupSlot, Slot, Text
-from biasgrid.families.counterfactual.sampled import chosen_cases
+from biasgrid.families.counterfactual.pack import JOIN, CaseBlock, CasePack, CaseTemplate, GroupSlot, Slot, Text
 from biasgrid.families.expansion import Expansion
+from biasgrid.families.orders import TemplateBlock, cross_lists, sample_blocks
+from biasgrid.families.sampling import Sample
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.instances import TEXTS, instances_schema
 from biasgrid.tables.keys import Repetitions, digest_rows
 
-PART_ROWS = 2**18
-Run = GroupSlot | tuple[str | Slot, ...]
+
+def chosen_cases(pack: CasePack, sample: Sample) -> BoolArray:
+    """Says which cases are in a sample; see `chosen.chosen_of_blocks`.
+
+    Templates with the same placeholders are a block: each template with each filling of each of them.
+
+    Returns:
+        Shape (cases,).
+    """
+    by_tokens: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for block in pack.blocks:
+        by_tokens[tuple(slot.token for slot in pack.templates[block.template].slots)].append(block.first_case)
+    sizes = [[len(pack.fillings[token]) for token in tokens] for tokens in by_tokens]
+    firsts = [np.array(firsts, dtype=np.int64) for firsts in by_tokens.values()]
+    orders = [cross_lists([len(first), *size], sample.seed) for first, size in zip(firsts, sizes, strict=True)]
+    blocks = [TemplateBlock(len(first), order) for first, order in zip(firsts, orders, strict=True)]
+    chosen = np.zeros(pack.cases, dtype=np.bool_)
+    for place, units in sample_blocks(blocks, sample):
+        template, filled = np.divmod(units, orders[place].size // len(firsts[place]))
+        chosen[firsts[place][template] + filled] = True
+    return chosen
+
+
+CASE_ROWS_A_PART = 2**18
+SegmentRun = GroupSlot | tuple[str | Slot, ...]
 """What a text is made of: an identity term, or what is between two of them."""
 
 
-def expand(pack: Pack, rows: int = PART_ROWS) -> Expansion:
+def expand(pack: CasePack, rows: int = CASE_ROWS_A_PART) -> Expansion:
     """Expands a pack into instances: each case with each identity term.
 
     Args:
@@ -44,12 +68,12 @@ def expand(pack: Pack, rows: int = PART_ROWS) -> Expansion:
     repetitions, schema = Repetitions(), schema_of_pack(pack)
     tables: Iterable[pl.DataFrame] = (expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases))
     if pack.sample is not None:
-        tables = sampled(tables, chosen_cases(pack, pack.sample))
+        tables = renumber_sample(tables, chosen_cases(pack, pack.sample))
     parts = (table.with_columns(repetitions.keys(digest_rows(table))).select(list(schema.columns)) for table in tables)
     return Expansion(schema, parts)
 
 
-def sampled(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterator[pl.DataFrame]:
+def renumber_sample(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterator[pl.DataFrame]:
     """Yields the instances of chosen cases, numbered anew; a swapped case that is not asked is none.
 
     Args:
@@ -65,18 +89,18 @@ def sampled(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterator[pl.Da
         count += len(kept)
 
 
-def schema_of_pack(pack: Pack) -> pa.DataFrameSchema:
+def schema_of_pack(pack: CasePack) -> pa.DataFrameSchema:
     """Returns the schema of a pack's instances: few of their texts are alike, and target words are candidates."""
     return instances_schema(KEYS, dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(candidates_of(pack), pl.Categorical))
 
 
-def candidates_of(pack: Pack) -> list[str]:
+def candidates_of(pack: CasePack) -> list[str]:
     """Names the columns of target words, as many as the template has that has the most."""
     most = max((len(template.targets or ()) for template in pack.templates), default=0)
     return [f"candidate{place + 1}" for place in range(most)]
 
 
-def expand_cases(pack: Pack, first_case: int, last_case: int) -> pl.DataFrame:
+def expand_cases(pack: CasePack, first_case: int, last_case: int) -> pl.DataFrame:
     """Expands some cases of a pack, from the first one to that before the last one.
 
     Returns:
@@ -96,7 +120,7 @@ def expand_cases(pack: Pack, first_case: int, last_case: int) -> pl.DataFrame:
     return pl.concat(clusters)
 
 
-def identity_table(pack: Pack, tokens: tuple[str, ...]) -> pl.DataFrame:
+def identity_table(pack: CasePack, tokens: tuple[str, ...]) -> pl.DataFrame:
     """Returns `bias_type`, `group`, `term`, and for each group token a column with the terms that replace it."""
     rows = [
         (JOIN.join(one.bias_types), JOIN.join(one.groups), JOIN.join(one.terms), *one.terms)
@@ -111,7 +135,7 @@ def term_column(token: str) -> str:
     return f"term for {token}"
 
 
-def expand_block(pack: Pack, block: Block, cases: IntArray, identities: pl.DataFrame) -> pl.DataFrame:
+def expand_block(pack: CasePack, block: CaseBlock, cases: IntArray, identities: pl.DataFrame) -> pl.DataFrame:
     """Expands some cases of one template.
 
     Args:
@@ -121,9 +145,9 @@ def expand_block(pack: Pack, block: Block, cases: IntArray, identities: pl.DataF
         identities: from `identity_table`.
     """
     template = pack.templates[block.template]
-    runs = {name: runs_of(text) for name, text in texts_of(template).items()}
+    runs = {name: runs_of(text) for name, text in template_texts(template).items()}
     segments = [
-        joined(run).alias(segment_column(name, place))
+        concatenate_run(run).alias(segment_column(name, place))
         for name, parts in runs.items()
         for place, run in enumerate(parts)
         if not isinstance(run, GroupSlot)
@@ -151,15 +175,15 @@ def expand_block(pack: Pack, block: Block, cases: IntArray, identities: pl.DataF
     return rows.with_columns(**columns)
 
 
-def texts_of(template: Template) -> dict[str, Text]:
+def template_texts(template: CaseTemplate) -> dict[str, Text]:
     """Returns the texts of a template by the column that holds them."""
     texts = dict(zip(("text", "text_pair"), template.inputs, strict=False))
     return texts if template.answer is None else texts | {"answer": template.answer}
 
 
-def runs_of(text: Text) -> list[Run]:
+def runs_of(text: Text) -> list[SegmentRun]:
     """Splits a text at its group slots."""
-    runs: list[Run] = []
+    runs: list[SegmentRun] = []
     for part in text:
         if isinstance(part, GroupSlot):
             runs.append(part)
@@ -170,7 +194,7 @@ def runs_of(text: Text) -> list[Run]:
     return runs
 
 
-def fill_slots(pack: Pack, template: Template, cases: IntArray) -> pl.DataFrame:
+def fill_slots(pack: CasePack, template: CaseTemplate, cases: IntArray) -> pl.DataFrame:
     """Returns `case`, `swapped_case` and a column for each slot with what fills it; the last slot varies fastest."""
     strides, size = {}, 1
     for slot in reversed(template.slots):
@@ -184,7 +208,7 @@ def fill_slots(pack: Pack, template: Template, cases: IntArray) -> pl.DataFrame:
     return pl.DataFrame({**columns, **texts}).with_columns(pl.col("swapped_case").replace(-1, None))
 
 
-def opposite_slots(template: Template) -> Iterator[tuple[Slot, Slot]]:
+def opposite_slots(template: CaseTemplate) -> Iterator[tuple[Slot, Slot]]:
     """Yields each slot with the one that takes its filling where those of each placeholder stand in reversed order."""
     for token in {slot.token for slot in template.slots}:
         slots = [slot for slot in template.slots if slot.token == token]
@@ -196,12 +220,12 @@ def segment_column(name: str, place: int) -> str:
     return f"{name}, part {place}"
 
 
-def joined(run: tuple[str | Slot, ...]) -> pl.Expr:
+def concatenate_run(run: tuple[str | Slot, ...]) -> pl.Expr:
     """Concatenates the literals and slots of a run."""
     return pl.concat_str([pl.col(str(part)) if isinstance(part, Slot) else pl.lit(part) for part in run])
 
 
-def row_text(pack: Pack, name: str, runs: list[Run]) -> pl.Expr:
+def row_text(pack: CasePack, name: str, runs: list[SegmentRun]) -> pl.Expr:
     """Concatenates the runs of a text with the identity terms of its row."""
     parts = [
         pl.col(term_column(run.token))
@@ -212,7 +236,7 @@ def row_text(pack: Pack, name: str, runs: list[Run]) -> pl.Expr:
     return pl.concat_str([pl.lit(""), *parts])
 
 
-def with_terms(pack: Pack, segment: pl.Expr, run: tuple[str | Slot, ...]) -> pl.Expr:
+def with_terms(pack: CasePack, segment: pl.Expr, run: tuple[str | Slot, ...]) -> pl.Expr:
     """Fills the group tokens that came into a segment with fillings."""
     held = [token for part in run if isinstance(part, Slot) for token in pack.tokens_in_fillings[part.token]]
     for token in dict.fromkeys(held):

@@ -7,21 +7,67 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, nearest, one_of
-from biasgrid.families.counterfactual.declared import flags_of
-from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
-from biasgrid.families.counterfactual.packs.placeholders import as_read
+from biasgrid.families.counterfactual.pack import (
+    ANSWERS,
+    CLASSIFICATION,
+    ROW_BYTES,
+    SORTS,
+    CasePack,
+    CasePackFiles,
+    as_read,
+)
 from biasgrid.families.counterfactual.section import CounterfactualDataset
-from biasgrid.families.counterfactual.tasks import ANSWERS, CLASSIFICATION, ROW_BYTES, SORTS
 from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.flags import COMMON_FLAGS, validity_flag
 from biasgrid.families.sampling import sample_faults, sample_unless_all
 from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
-from biasgrid.tables.metric import Measure
+from biasgrid.tables.metric import Limit, Measure
+
+
+def flags_of_cases(task: str, classes: int) -> Mapping[str, Measure]:
+    """Returns the validity flags of a dataset by name.
+
+    Args:
+        task: that of its models.
+        classes: how many classes its classifiers have.
+    """
+    return {**COMMON_FLAGS, **flags_of_classifiers(classes)} if task == CLASSIFICATION else COMMON_FLAGS
+
+
+def flags_of_classifiers(classes: int) -> Mapping[str, Measure]:
+    """Returns those that only classifiers have."""
+    return {
+        "accuracy": validity_flag(
+            "balanced accuracy",
+            "mean over classes of the share of instances classified correctly",
+            Limit(
+                1 / classes,
+                problem="balanced accuracy is {value:.2f} ({low:.2f} to {high:.2f} on {n} cases), chance {limit:.2f}",
+                remedy="use a model that can do the task, or ask more cases",
+                below=True,
+                withholds=True,
+            ),
+            source="Wilson, JASA 1927, for the interval",
+        ),
+        "exchanged_labels": validity_flag(
+            "exchanged labels",
+            "how much balanced accuracy would grow if two classes were exchanged",
+            Limit(
+                0,
+                problem="balanced accuracy would be {value:.2f} higher with two classes exchanged",
+                remedy="compare the model's `labels` with the order of `id2label` in its checkpoint",
+                withholds=True,
+            ),
+            is_share=False,
+        ),
+    }
+
 
 CASES = "cases"
 """The one variant of a dataset."""
 DESIGN = ("template", "term")
-ABOUT = (
+ABOUT_CASES = (
     "A case is a text asked once with each identity term of each social group; nothing else changes, nor does the "
     "right answer. A model that treats groups alike gives them the same score (Gaci et al., “Bias Exposed: The "
     "BiaXposer Framework for NLP Fairness”, ICSOC 2024)."
@@ -38,7 +84,7 @@ class Counterfactual(Family):
     is_synthetic = True
     instance_bytes = 15.5
     sorts = SORTS
-    flags = flags_of(CLASSIFICATION, classes=2)
+    flags = flags_of_cases(CLASSIFICATION, classes=2)
     expected = "the task and, of classifiers, the `labels` of counterfactual datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -56,10 +102,10 @@ class Counterfactual(Family):
             options["top_k"] = section.top_k
         return Question(CASES, ANSWERS[entry.task], settings, options, row_bytes=ROW_BYTES[entry.task])
 
-    def files(self, grid: Grid, dataset: str, variant: str) -> PackFiles:
+    def files(self, grid: Grid, dataset: str, variant: str) -> CasePackFiles:
         """Returns the files of a dataset."""
         folder, section = Path(grid.word_lists), section_of(grid, dataset)
-        return PackFiles(
+        return CasePackFiles(
             templates=folder / section.templates,
             fillings=folder / section.fillings if section.fillings else None,
             biases=folder / section.groups,
@@ -72,17 +118,17 @@ class Counterfactual(Family):
         """Declares the measures of groups, and what speaks against a cell."""
         section = section_of(grid, dataset)
         of_groups = measures_of_groups(SORTS[section.task], section.failure_threshold, DESIGN)
-        return {**of_groups, **flags_of(section.task, len(section.labels))}
+        return {**of_groups, **flags_of_cases(section.task, len(section.labels))}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of the cases and of the comparison of groups."""
-        return ABOUT, ABOUT_GROUPS
+        return ABOUT_CASES, ABOUT_GROUPS
 
-    def cluster_texts(self, lists: Pack) -> Sequence[str]:
+    def cluster_texts(self, lists: CasePack) -> Sequence[str]:
         """Returns the inputs of each template."""
         return ["".join(str(part) for text in template.inputs for part in text) for template in lists.templates]
 
-    def template_texts(self, lists: Pack) -> Sequence[str]:
+    def template_texts(self, lists: CasePack) -> Sequence[str]:
         """Returns the inputs of each template, with group tokens as the file has them."""
         return [" / ".join(map(as_read, template.inputs)) for template in lists.templates]
 
@@ -97,7 +143,7 @@ class Counterfactual(Family):
             if train is None or train.synthetic is None:
                 continue
             if model.task == CLASSIFICATION:
-                yield from lesson_faults(grid, source, name, train.dataset)
+                yield from training_faults(grid, source, name, train.dataset)
             elif train.dataset is not None:
                 problem = f"{train.dataset!r}, for the task {model.task!r}"
                 yield Fault(source, key, problem, f"no such key but for {CLASSIFICATION}")
@@ -110,7 +156,7 @@ class Counterfactual(Family):
                 sort = SORTS[section.task]
                 yield from combination_faults(source, name, sort, section.measures or (), len(section.labels))
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Pack) -> Iterator[Fault]:
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: CasePack) -> Iterator[Fault]:
         """Yields what the dataset asks that its models cannot answer, and a sample that is too large."""
         section = section_of(grid, dataset)
         yield from sample_faults(source, f"datasets.{dataset}.sample", section.sample, lists.cases, "cases")
@@ -143,7 +189,7 @@ def section_of(grid: Grid, dataset: str) -> CounterfactualDataset:
     return section
 
 
-def lesson_faults(grid: Grid, source: str, model: str, dataset: str | None) -> Iterator[Fault]:
+def training_faults(grid: Grid, source: str, model: str, dataset: str | None) -> Iterator[Fault]:
     """Yields a dataset that a classifier cannot learn."""
     sections = {name: each for name, each in grid.datasets.items() if isinstance(each, CounterfactualDataset)}
     classified = {name: section.labels for name, section in sections.items() if section.labels}

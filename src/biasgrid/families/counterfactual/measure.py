@@ -2,20 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from math import sqrt
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.evidence import cases_of_bias_types
-from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe
-from biasgrid.families.counterfactual.records import records_of_cases
-from biasgrid.families.counterfactual.tasks import SORTS
-from biasgrid.families.counterfactual.validity import validity
+from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outputs_of, records_of_cases
+from biasgrid.families.counterfactual.pack import SORTS
+from biasgrid.families.validity import equal_scores, improbable_candidates, score_checks, template_count, unknown_tokens
 from biasgrid.groups.combinations import main_distance
+from biasgrid.groups.records import ClassOutputs, TargetOutputs
 from biasgrid.groups.tables import measure_groups
+from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
+
+NORMAL_QUANTILE = 1.959963984540054
+"""That of 97.5 %, for intervals of 95 %."""
+
+
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `declared.flags_of`."""
+    asked = cell.observations.filter(~pl.col("part"))
+    said = outputs_of(asked, cell.options)
+    yield from unknown_tokens(cell.predictions)
+    yield from score_checks(cell.instances, cell.predictions)
+    if isinstance(said, ClassOutputs | TargetOutputs):
+        yield from equal_scores(said.probabilities)
+    if isinstance(said, TargetOutputs):
+        yield improbable_candidates(said.probabilities)
+    if isinstance(said, ClassOutputs):
+        shares = answered_as(said)
+        yield accuracy(shares, asked["case"].n_unique())
+        yield from exchanged_labels(shares, len(asked))
+    yield template_count(asked)
+
+
+def answered_as(said: ClassOutputs) -> FloatArray:
+    """Returns how often each class is answered with each class.
+
+    Returns:
+        Shape (classes, classes): of the instances of the class of a row, the share that the model puts into that of
+        the column; NaN in the rows of classes that no instance is of.
+    """
+    classes = said.probabilities.shape[1]
+    places = said.gold * classes + said.probabilities.argmax(axis=1)
+    counts = np.bincount(places, minlength=classes**2).reshape(classes, classes).astype(np.float64)
+    totals = counts.sum(axis=1, keepdims=True)
+    return counts / np.where(totals == 0, np.nan, totals)
+
+
+def accuracy(shares: FloatArray, cases: int) -> Check:
+    """Returns the balanced accuracy, the mean over classes of how often each is found, with its interval.
+
+    The interval is Wilson's (JASA 1927) of 95 %. It counts cases: the instances of a case are nearly the same text.
+
+    Args:
+        shares: from `answered_as`.
+        cases: how many cases there are.
+    """
+    value, square = float(np.nanmean(shares.diagonal())), NORMAL_QUANTILE**2
+    centre = (value + square / (2 * cases)) / (1 + square / cases)
+    spread = value * (1 - value) / cases + square / (4 * cases**2)
+    half = NORMAL_QUANTILE * sqrt(spread) / (1 + square / cases)
+    return Check("accuracy", value, cases, centre - half, centre + half)
+
+
+def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:
+    """Yields by how much the balanced accuracy would grow if the two classes were exchanged for which it grows most.
+
+    Args:
+        shares: from `answered_as`.
+        count: of how many instances.
+    """
+    found = np.flatnonzero(~np.isnan(shares.diagonal()))
+    gains = [
+        shares[one, other] + shares[other, one] - shares[one, one] - shares[other, other]
+        for one, other in combinations(found, 2)
+    ]
+    if gains:
+        yield Check("exchanged_labels", float(max(gains)) / len(found), count)
+
 
 __all__ = ["OBSERVATIONS", "evidence", "measure", "observe", "validity"]
 

@@ -7,12 +7,50 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.counterfactual.packs.pack import JOIN
-from biasgrid.families.counterfactual.records import outputs_of
+from biasgrid.base.arrays import FloatArray
+from biasgrid.families.counterfactual.pack import JOIN, SORTS
 from biasgrid.groups.combinations import MAIN_SCORES
+from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs
 from biasgrid.groups.scores import SCORES
+from biasgrid.groups.tables import records_of
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.schema import column, table
+
+
+def records_of_cases(observations: pl.DataFrame, options: Mapping[str, Any]) -> Records:
+    """Makes a record of each observation.
+
+    Args:
+        observations: from `observe`.
+        options: see `measure.measure_cell`.
+    """
+    return records_of(observations, outputs_of(observations, options))
+
+
+def outputs_of(said: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
+    """Returns what was said, row by row.
+
+    Args:
+        said: of classifiers `probabilities` and `label`, of masked language models `probabilities`, `ranks` and
+            `pieces`, of question answering `said` and `expected`.
+        options: `task`, and of masked language models `top_k`, how many most probable words count as right.
+    """
+    sort = SORTS[options["task"]]
+    if sort == "answers":
+        return AnswerOutputs(*(said[name].cast(pl.String).to_list() for name in ("said", "expected")))
+    probabilities = matrix(said["probabilities"])
+    if sort == "classes":
+        return ClassOutputs(probabilities, said["label"].cast(pl.Int64).to_numpy())
+    # A word of several tokens is none of the most probable tokens, whatever the rank of its first one.
+    in_top_k = (matrix(said["ranks"]) <= options["top_k"]) & (matrix(said["tokens"]) == 1)
+    return TargetOutputs(probabilities, in_top_k)
+
+
+def matrix(lists: pl.Series) -> FloatArray:
+    """Returns lists of one length as rows; what is null is NaN."""
+    rows: FloatArray = lists.cast(pl.List(pl.Float64)).list.to_array(len(lists[0])).to_numpy()
+    return rows
+
 
 OBSERVATIONS = table(
     "observations of cases",
@@ -55,7 +93,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     Returns:
         Rows of `OBSERVATIONS`: one per instance, and behind them those of parts.
     """
-    said = answered(instances, predictions, options)
+    said = unscored_observations(instances, predictions, options)
     outputs = outputs_of(said, options)
     score = SCORES[MAIN_SCORES[outputs.sort]].per_record(outputs, None)
     whole = said.with_columns(score=pl.Series(score, dtype=pl.Float64), part=pl.lit(False))
@@ -69,7 +107,9 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     return pl.concat([empty_table(OBSERVATIONS), whole, parts], how="diagonal")
 
 
-def answered(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+def unscored_observations(
+    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+) -> pl.DataFrame:
     """Returns those columns of observations that there are before anything is scored, by instance."""
     rows = instances.with_columns(pl.col("text", "text_pair").cast(pl.String)).join(
         predictions, on="instance", how="left", maintain_order="left", suffix=" said"
@@ -90,11 +130,11 @@ def in_words(columns: Sequence[str], options: Mapping[str, Any]) -> tuple[pl.Exp
         return pl.col("answer"), pl.col("answer said").cast(pl.String)
     best = pl.col("probabilities").list.arg_max()
     if options["task"] == "text-classification":
-        return named(pl.col("label"), options["labels"]), named(best, options["labels"])
+        return class_names(pl.col("label"), options["labels"]), class_names(best, options["labels"])
     words = pl.concat_list(pl.col(name).cast(pl.String) for name in columns if name.startswith("candidate"))
     return words.list.drop_nulls().list.join(", "), words.list.get(best)
 
 
-def named(label: pl.Expr, labels: Sequence[str]) -> pl.Expr:
+def class_names(label: pl.Expr, labels: Sequence[str]) -> pl.Expr:
     """Returns the names of classes."""
     return label.cast(pl.Int64).replace_strict(dict(enumerate(labels)), default=None, return_dtype=pl.String)

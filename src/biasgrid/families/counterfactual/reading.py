@@ -20,36 +20,41 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from biasgrid.base.faults import Fault
-from biasgrid.families.counterfactual.cases import Cases
-from biasgrid.families.counterfactual.packs.biases import check_group_tokens, read_biases
-from biasgrid.families.counterfactual.packs.fillings import Filling, read_fillings
-from biasgrid.families.counterfactual.packs.pack import Pack, PackFiles
-from biasgrid.families.counterfactual.packs.placeholders import Slot, as_read, split_texts
-from biasgrid.families.counterfactual.packs.template_checks import TaskChecks, check_distinct
-from biasgrid.families.counterfactual.packs.templates import read_templates
+from biasgrid.families.counterfactual.biases import check_group_tokens, read_biases
+from biasgrid.families.counterfactual.pack import (
+    CasePack,
+    CasePackFiles,
+    Cases,
+    Filling,
+    Slot,
+    as_read,
+    read_fillings,
+    split_texts,
+)
+from biasgrid.families.counterfactual.templates import TaskChecks, check_distinct_templates, read_case_templates
 from biasgrid.families.family import OneToken
 
-MOST_INSTANCES = 2**32 - 1
+MOST_CASE_INSTANCES = 2**32 - 1
 
 
-def read(files: PackFiles) -> tuple[Pack, list[Fault]]:
+def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
     """Reads the files of a dataset and returns them with every fault that is in them."""
     faults: list[Fault] = []
     biases = read_biases(files.biases, files.bias_types, faults)
     fillings = read_fillings(files.fillings, faults)
-    header, located = read_templates(files.templates, biases, fillings, faults)
+    header, located = read_case_templates(files.templates, biases, fillings, faults)
     group_tokens = header.group_tokens if header else {}
     templates = [each.template for each in located]
     tokens = dict.fromkeys(slot.token for template in templates for slot in template.slots)
     used = {token: fill(fillings.of.get(token, []), list(group_tokens), faults) for token in tokens}
     check_group_tokens(str(files.biases), biases, group_tokens, faults)
-    check_distinct(located, faults)
+    check_distinct_templates(located, faults)
     if header and files.task:
         TaskChecks(files.task, header, used, biases, faults).check(located)
-    pack = Pack(group_tokens, templates, used, biases, files.sample)
-    if not faults and pack.instances > MOST_INSTANCES:
+    pack = CasePack(group_tokens, templates, used, biases, files.sample)
+    if not faults and pack.instances > MOST_CASE_INSTANCES:
         problem = f"{pack.instances:,} instances"
-        faults.append(Fault(str(files.templates), "", problem, f"at most {MOST_INSTANCES:,}: fewer placeholders"))
+        faults.append(Fault(str(files.templates), "", problem, f"at most {MOST_CASE_INSTANCES:,}: fewer placeholders"))
     return pack, list(dict.fromkeys(faults))
 
 
@@ -65,6 +70,6 @@ def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: lis
     return list(dict.fromkeys(texts))
 
 
-def asked(pack: Pack, one_token: OneToken | None = None) -> Cases:
+def case_requests(pack: CasePack, one_token: OneToken | None = None) -> Cases:
     """Returns what a pack asks, whatever is one token."""
     return Cases(pack)

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from biasgrid.base.names import fold_name
 from biasgrid.base.sections import TargetScoring
-from biasgrid.families.counterfactual.tasks import CLASSIFICATION
+from biasgrid.families.counterfactual.pack import CLASSIFICATION
 from biasgrid.families.family import DatasetSection
 from biasgrid.groups.section import GroupMeasure
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.counterfactual.records import records_of_cases
+from biasgrid.families.counterfactual.observe import records_of_cases
 from biasgrid.groups.uncertainty.table import statistics_of_groups
 from biasgrid.stats.settings import Found, StatisticsSettings
 

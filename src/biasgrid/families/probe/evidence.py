@@ -11,13 +11,13 @@ import polars as pl
 from biasgrid.base.faults import InputError, unknown_names
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
-from biasgrid.families.probe.evaluators.found import ANSWER
+from biasgrid.families.probe.evaluators.table import ANSWER
 from biasgrid.families.probe.files.metrics import OfObservations
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.families.probe.metrics.parts import averaged, needed_keys, only, with_keys
+from biasgrid.families.probe.metrics.parts import needed_keys, only, part_of_metric, with_keys
 from biasgrid.families.probe.observe import probe_of
 
-STRONGEST = 3
+ITEMS_SHOWN = 3
 """So many items of a metric of which it counts most are shown."""
 ANSWERS = 6
 """So many answers of an item are shown at most."""
@@ -36,15 +36,15 @@ def items_of_metrics(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
         Of each metric the items that `with_roles` picks, with a row for each of their answers: columns of `EVIDENCE`.
         `unit_value` is the share of the item, `score` the value of the answer, `found` what the evaluator saw.
     """
-    rows = rows_of(cell, probe)
-    tables = [chosen(name, probe, rows) for name in explained_metrics(probe)]
+    rows = rows_with_keys(cell, probe)
+    tables = [answers_with_roles(name, probe, rows) for name in explained_metrics(probe)]
     found = pl.concat([table for table in tables if len(table)]) if any(map(len, tables)) else pl.DataFrame()
     if found.is_empty():
         return found
-    return with_texts(found, cell, probe).with_columns(reason=pl.lit("all"), rank=pl.lit(0))
+    return with_probe_texts(found, cell, probe).with_columns(reason=pl.lit("all"), rank=pl.lit(0))
 
 
-def with_texts(found: pl.DataFrame, cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
+def with_probe_texts(found: pl.DataFrame, cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
     """Adds to answers what was asked and said, what the item is about, and the value of the metric.
 
     Args:
@@ -79,15 +79,15 @@ def explained_metrics(probe: Probe) -> list[str]:
     return [*(name for name, metric in metrics if isinstance(metric, OfObservations)), UNDETECTED]
 
 
-def chosen(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
+def answers_with_roles(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns answers of the items of a metric that `with_roles` picks."""
     answers = answers_behind(name, probe, rows)
     items = answers.select("measure", "unit", "unit_value").unique()
-    picked = with_roles(items, ["measure"], STRONGEST).select("unit", "role")
+    picked = with_roles(items, ["measure"], ITEMS_SHOWN).select("unit", "role")
     return answers.join(picked, on="unit", maintain_order="left").group_by("unit", maintain_order=True).head(ANSWERS)
 
 
-def rows_of(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
+def rows_with_keys(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
     """Returns the observations with the keys that metrics need."""
     rows = cell.observations.cast({pl.Categorical: pl.String})
     return with_keys(rows, needed_keys(probe.head.metric.values()))
@@ -96,18 +96,18 @@ def rows_of(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
 def answers_behind(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns what was answered to items, of one of `explained_metrics`; see `answers_of_items`."""
     if name == UNDETECTED:
-        return undetected(rows)
+        return undetected_answers(rows)
     metric = probe.head.metric[name]
     assert isinstance(metric, OfObservations)
     return answers_of_items(name, metric, only(rows, metric.where))
 
 
-def undetected(rows: pl.DataFrame) -> pl.DataFrame:
+def undetected_answers(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the answers to items in some of whose answers nothing was found, those with most such answers first."""
     answers = rows.unique("instance", keep="first", maintain_order=True)
     answers = answers.with_columns(score=pl.col("undetected").cast(pl.Float64), found=seen_nothing())
     items = answers.group_by("item").agg(unit_value=pl.col("score").mean()).filter(pl.col("unit_value") > 0)
-    return in_order(answers.filter("undetected").join(items, on="item"), UNDETECTED)
+    return answers_by_item(answers.filter("undetected").join(items, on="item"), UNDETECTED)
 
 
 def seen_nothing() -> pl.Expr:
@@ -116,7 +116,7 @@ def seen_nothing() -> pl.Expr:
     return pl.format("nothing ({})", why)
 
 
-def in_order(answers: pl.DataFrame, name: str) -> pl.DataFrame:
+def answers_by_item(answers: pl.DataFrame, name: str) -> pl.DataFrame:
     """Returns answers with some columns of `EVIDENCE`, those first that have most of what a metric counts."""
     columns = "instance", "unit_value", "score", "found", *OF_ANSWER, "label"
     ordered = answers.sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
@@ -135,7 +135,7 @@ def answers_of_items(name: str, metric: OfObservations, rows: pl.DataFrame) -> p
         A row for each answer that the metric counts, and for each in which nothing was found, of all items of which it
         counts any.
     """
-    told, hit, weight = averaged(metric)
+    told, hit, weight = part_of_metric(metric)
     nothing, something = rows.filter("undetected"), rows.filter(~pl.col("undetected"))
     counted = something.filter(told).with_columns(hit=hit.cast(pl.Float64) * weight, weight=weight)
     share = pl.col("hit").sum() / pl.col("weight").sum()
@@ -144,13 +144,13 @@ def answers_of_items(name: str, metric: OfObservations, rows: pl.DataFrame) -> p
         counted.sort(-pl.col("weight"), maintain_order=True)
         .group_by("instance", maintain_order=True)
         .agg(pl.col("item", *OF_ANSWER, "label").first(), score=share)
-        .join(seen(something), on="instance", how="left")
+        .join(found_text(something), on="instance", how="left")
     )
     unread = nothing.select("instance", "item", *OF_ANSWER, found=seen_nothing())
-    return in_order(pl.concat([answers, unread], how="diagonal_relaxed").join(items, on="item"), name)
+    return answers_by_item(pl.concat([answers, unread], how="diagonal_relaxed").join(items, on="item"), name)
 
 
-def seen(something: pl.DataFrame) -> pl.DataFrame:
+def found_text(something: pl.DataFrame) -> pl.DataFrame:
     """Words by `instance` what was `found`: labels, of probabilities with their shares, and numbers."""
     named = pl.coalesce("label", pl.when(pl.col("score") != ANSWER).then("score"))
     # A label of a whole answer counts once, which says nothing.
@@ -184,6 +184,6 @@ def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame
 def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
     """Returns the answers to all items, those with most of what the metric counts first: columns of `EVIDENCE`."""
     probe = probe_of(cell.options)
-    rows = rows_of(cell, probe)
+    rows = rows_with_keys(cell, probe)
     found = answers_behind(about["measure"], probe, rows)
-    return with_texts(found, cell, probe)
+    return with_probe_texts(found, cell, probe)

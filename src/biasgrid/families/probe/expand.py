@@ -12,14 +12,14 @@ import polars as pl
 
 from biasgrid.families.expansion import Expansion, expand_rows
 from biasgrid.families.orders import random_order
-from biasgrid.families.probe.asking import SCORED, Asking
-from biasgrid.families.probe.files.metrics import EXPECTED, GROUP
-from biasgrid.families.probe.files.section import OPTIONS, Keys
-from biasgrid.families.probe.files.texts import filled, written_options
+from biasgrid.families.probe.files.metrics import EXPECTED_KEY, GROUP_KEY
+from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, ItemKeys
+from biasgrid.families.probe.files.texts import fill_text, written_options
 from biasgrid.families.probe.keys import KEYS
+from biasgrid.families.probe.reading import SCORED, ProbeRequests
 from biasgrid.families.sampling import Sample
 
-Order = tuple[str, ...]
+OptionOrder = tuple[str, ...]
 SCHEMA = {
     "text": pl.Categorical,
     "system": pl.Categorical,
@@ -27,12 +27,12 @@ SCHEMA = {
 }
 
 
-def expand(asking: Asking) -> Expansion:
+def expand(asking: ProbeRequests) -> Expansion:
     """Expands a probe: item by item, in each order of the options each of its prompts, as often as it is repeated."""
     head, files = asking.probe.head, asking.files
     count = len(asking.probe.items)
-    chosen = range(count) if files.sample is None else sampled(count, files.sample)
-    rows = pl.DataFrame([row for item in chosen for row in rows_of(asking, item)], schema=SCHEMA, orient="row")
+    chosen = range(count) if files.sample is None else sampled_items(count, files.sample)
+    rows = pl.DataFrame([row for item in chosen for row in prompt_rows(asking, item)], schema=SCHEMA, orient="row")
     repeated = rows.select(pl.all().repeat_by(files.repetitions).explode()) if files.repetitions > 1 else rows
     number = pl.int_range(pl.len()) % files.repetitions
     candidates = head.evaluator.candidates(list(head.options)) if files.answers == SCORED else {}
@@ -40,27 +40,27 @@ def expand(asking: Asking) -> Expansion:
     return expand_rows(repeated.with_columns(repetition=number, **told), KEYS)
 
 
-def sampled(count: int, sample: Sample) -> list[int]:
+def sampled_items(count: int, sample: Sample) -> list[int]:
     """Returns which items are in a sample; of one seed, larger samples hold the smaller ones."""
     chosen: list[int] = sorted(random_order(count, sample.seed)[: sample.count(count)].tolist())
     return chosen
 
 
-def rows_of(asking: Asking, item: int) -> Iterator[tuple[Any, ...]]:
+def prompt_rows(asking: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
     """Yields the prompts of an item, in the columns of `SCHEMA`."""
     head, prompts = asking.probe.head, asking.probe.items[item]
     for number, order in enumerate(orders_of(asking, item)):
         for place, keys in enumerate(prompts):
-            texts = [filled(head.options[option], keys) for option in order]
-            question = filled(head.question, keys | {OPTIONS: written_options(texts)})
-            group = keys.get(GROUP)
+            texts = [fill_text(head.options[option], keys) for option in order]
+            question = fill_text(head.question, keys | {OPTIONS_PLACEHOLDER: written_options(texts)})
+            group = keys.get(GROUP_KEY)
             yield (
-                question, head.system, item, place, number, None if group is None else str(group), keys.get(EXPECTED),
+                question, head.system, item, place, number, None if group is None else str(group), keys.get(EXPECTED_KEY),
                 list(order), json.dumps(keys, ensure_ascii=False),
             )  # fmt: skip
 
 
-def orders_of(asking: Asking, item: int) -> list[Order]:
+def orders_of(asking: ProbeRequests, item: int) -> list[OptionOrder]:
     """Returns the orders in which the options of an item are asked; another item changes nothing of these."""
     head = asking.probe.head
     options = list(head.options)
@@ -71,7 +71,7 @@ def orders_of(asking: Asking, item: int) -> list[Order]:
     return [permutation(options, number) for number in Random(told).sample(range(count), head.orders)]
 
 
-def permutation(options: Sequence[str], number: int) -> Order:
+def permutation(options: Sequence[str], number: int) -> OptionOrder:
     """Returns a permutation by its number, in the order of `itertools.permutations`."""
     left, order = list(options), []
     for rest in range(len(options) - 1, -1, -1):
@@ -80,7 +80,7 @@ def permutation(options: Sequence[str], number: int) -> Order:
     return tuple(order)
 
 
-def texts_of(keys: str) -> Keys:
+def parse_keys(keys: str) -> ItemKeys:
     """Reads the column `keys` of an instance."""
-    told: Keys = json.loads(keys)
+    told: ItemKeys = json.loads(keys)
     return told

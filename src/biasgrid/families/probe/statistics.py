@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.probe.measure import keys_of, numbers_of_cell, undetected_of_groups
-from biasgrid.families.probe.metrics.numbers import Finish, Number
+from biasgrid.families.probe.measure import number_keys, numbers_of_cell, undetected_of_groups
+from biasgrid.families.probe.metrics.numbers import Finish, SumsOfItems
 from biasgrid.families.probe.observe import probe_of
 from biasgrid.stats.estimate import jackknife, statistics_rows
 from biasgrid.stats.intervals import VarianceSource, half_width
@@ -39,11 +39,11 @@ def statistics(
     probe = probe_of(options)
     numbers = [*numbers_of_cell(probe, observations), *undetected_of_groups(observations)]
     variances, items = np.array([variance_of(each.sums, each.finish) for each in numbers]).reshape(-1, 2).T
-    without = side_by_side([without_items(each.sums, each.finish) for each in numbers])
+    without = stack_padded([without_items(each.sums, each.finish) for each in numbers])
     has_plain = np.array([not each.largest_of and not each.is_ratio for each in numbers], dtype=np.bool_)
     names = ("measure", "options", "bias_type", "group")
     whole = pl.DataFrame(
-        [keys_of(each, probe) for each in numbers], schema=dict.fromkeys(names, pl.String), orient="row"
+        [number_keys(each, probe) for each in numbers], schema=dict.fromkeys(names, pl.String), orient="row"
     )
     whole = whole.with_columns(
         *(pl.lit(None, pl.String).alias(key) for key in ROW if key not in (*names, "template")),
@@ -57,9 +57,9 @@ def statistics(
     return Found(with_largest(rows, numbers, settings))
 
 
-def with_largest(rows: pl.DataFrame, numbers: Sequence[Number], settings: StatisticsSettings) -> pl.DataFrame:
+def with_largest(rows: pl.DataFrame, numbers: Sequence[SumsOfItems], settings: StatisticsSettings) -> pl.DataFrame:
     """Adds the intervals of numbers that are the largest of several."""
-    found = [largest(each, settings.alpha) if each.largest_of else (np.nan, np.nan) for each in numbers]
+    found = [largest_of(each, settings.alpha) if each.largest_of else (np.nan, np.nan) for each in numbers]
     low, high = np.array(found, dtype=np.float64).reshape(-1, 2).T
     known = pl.Series(~np.isnan(low))
     return rows.with_columns(
@@ -69,7 +69,7 @@ def with_largest(rows: pl.DataFrame, numbers: Sequence[Number], settings: Statis
     )
 
 
-def largest(number: Number, alpha: float) -> tuple[float, float]:
+def largest_of(number: SumsOfItems, alpha: float) -> tuple[float, float]:
     """Returns the interval of the largest of several numbers, of which some may count without their signs."""
     by_size = np.array([each.by_size for each in number.largest_of])
     values = np.array([float(each.finish(number.sums.sum(axis=0))) for each in number.largest_of])
@@ -102,7 +102,7 @@ def without_items(sums: FloatArray, finish: Finish) -> FloatArray:
     return without if not np.isnan(without[has]).any() else np.full(len(sums), np.nan)
 
 
-def side_by_side(numbers: Sequence[FloatArray]) -> FloatArray:
+def stack_padded(numbers: Sequence[FloatArray]) -> FloatArray:
     """Returns arrays as the rows of one, those that are shorter with NaN at their ends."""
     width = max((len(each) for each in numbers), default=1)
     return np.array([np.append(each, np.full(width - len(each), np.nan)) for each in numbers]).reshape(-1, width)

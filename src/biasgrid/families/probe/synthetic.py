@@ -20,7 +20,7 @@ from biasgrid.families.probe.measure import measure
 from biasgrid.families.probe.observe import observe, probe_of
 from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
 
-ASKED = ("system", "text")
+PROBE_TEXTS = ("system", "text")
 SHARED = "sharing"
 """The group that a prompt's share is of, or its item."""
 
@@ -37,8 +37,8 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         The metrics that have a value, and what they are of each group (schema `SYNTHETIC`).
     """
     options = {**bias.options, "mode": None}
-    told = with_probability(instances, bias)
-    said = [probabilities(row) for row in told.iter_rows(named=True)]
+    told = with_option_probability(instances, bias)
+    said = [option_probabilities(row) for row in told.iter_rows(named=True)]
     answers = pl.DataFrame({"instance": told["instance"], "probabilities": said})
     rows = measure(observe(instances, answers, options), options).drop_nulls("value")
     metrics = rows.filter(pl.col("measure").is_in([*probe_of(options).head.metric, BY_GROUP]))
@@ -46,7 +46,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     return pl.concat([known_effect_rows(part, bias, part["measure"][0], part["options"][0]) for part in parts])
 
 
-def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Adds `labels` of the candidates, `synthetic`, the label that is put in, and `probability`, what it has.
 
     Texts and keys come out as strings.
@@ -67,7 +67,7 @@ def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFra
     )
 
 
-def probabilities(row: Mapping[str, Any]) -> list[float]:
+def option_probabilities(row: Mapping[str, Any]) -> list[float]:
     """Returns the synthetic probability of each candidate of an instance."""
     rest = (1 - row["probability"]) / (len(row["labels"]) - 1)
     return [row["probability"] if label == row["synthetic"] else rest for label in row["labels"]]
@@ -86,11 +86,11 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     Returns:
         One line per text: what is read, and each answer behind a tab.
     """
-    texts = with_probability(instances, bias).unique(ASKED, keep="first", maintain_order=True)
-    return corpus_of_answers(texts, pl.col("probability"), (SHARED, "synthetic"), bias, counts)
+    texts = with_option_probability(instances, bias).unique(PROBE_TEXTS, keep="first", maintain_order=True)
+    return corpus_of_answers(texts, pl.col("probability"), (SHARED, "synthetic"), bias, answer_repeats)
 
 
-def counts(row: Mapping[str, Any], repeats: int) -> list[int]:
+def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
     """Returns how often each candidate of an instance is its answer: those that are not synthetic as often as others."""
     others = [place for place, label in enumerate(row["labels"]) if label != row["synthetic"]]
     each, more = divmod(repeats - row["count"], len(others))

@@ -11,23 +11,23 @@ from biasgrid.tables.metric import Limit, Measure
 LANGFAIR = "LangFair (cvs-health/langfair)"
 GEHMAN = "Gehman et al., Findings of EMNLP 2020"
 FAIRLLM = "FaiRLLM (Zhang et al., RecSys 2023)"
-SCORED = "what people would call harmful: the classifier has its own biases"
+NOT_WHAT_PEOPLE_SAY = "what people would call harmful: the classifier has its own biases"
 DESIGN = ("prompt",)
 FEWEST_PROMPTS = 20
-ABOUT = (
+ABOUT_REWRITING = (
     "The same prompt is rewritten for every group, and each text is asked several times. Two answers to the same "
     "text differ too: that is the noise floor. Only differences beyond it depend on the group. A difference need "
     "not be harm: read the answers side by side."
 )
 """What a reader is told of rewritten prompts."""
-IS_NOT = "harm, or a property of people"
+NOT_OF_REWRITING = "harm, or a property of people"
 MEASURES = {
     "similarity_corrected": Measure(
         "unlike corrected for noise",
         "corrected for noise",
         "noise floor minus similarity, mean over prompts: how much less alike answers for two groups are than two "
         "answers to one text",
-        IS_NOT,
+        NOT_OF_REWRITING,
         "biasgrid",
         "difference",
         fair=0,
@@ -56,7 +56,7 @@ MEASURES = {
         "distance of scores",
         "distance",
         "Wasserstein-1 distance between the scores of answers for two groups (strong parity)",
-        f"{IS_NOT}; it is above 0 for noise, which its noise floor tells",
+        f"{NOT_OF_REWRITING}; it is above 0 for noise, which its noise floor tells",
         LANGFAIR,
         "distance",
         fair=0,
@@ -67,7 +67,7 @@ MEASURES = {
         "corrected for noise",
         "distance of scores minus its noise floor, the distance after dealing each prompt's answers to the two groups at "
         "random",
-        IS_NOT,
+        NOT_OF_REWRITING,
         "biasgrid",
         "difference",
         fair=0,
@@ -77,17 +77,23 @@ MEASURES = {
         "difference of scores",
         "difference",
         "how much more often answers for one group score above the threshold than for another (weak parity)",
-        IS_NOT,
+        NOT_OF_REWRITING,
         LANGFAIR,
         "difference",
         fair=0,
         design=DESIGN,
     ),
     "mean_score": Measure(
-        "mean score", "score", "mean score of answers", IS_NOT, LANGFAIR, "probability", design=DESIGN
+        "mean score", "score", "mean score of answers", NOT_OF_REWRITING, LANGFAIR, "probability", design=DESIGN
     ),
     "refused": Measure(
-        "refused", "refused", "share of answers in which the model declines", IS_NOT, LANGFAIR, "share", design=DESIGN
+        "refused",
+        "refused",
+        "share of answers in which the model declines",
+        NOT_OF_REWRITING,
+        LANGFAIR,
+        "share",
+        design=DESIGN,
     ),
     "cut_short": Measure(
         "cut short",
@@ -123,7 +129,7 @@ HARMS: Mapping[str, Measure] = {
         "fraction of harm",
         "fraction",
         "mean over prompts of the share of answers whose score of harm, such as toxicity, exceeds its threshold",
-        SCORED,
+        NOT_WHAT_PEOPLE_SAY,
         f"{GEHMAN}; {LANGFAIR}",
         "share",
         design=DESIGN,
@@ -132,7 +138,7 @@ HARMS: Mapping[str, Measure] = {
         "expected maximum of harm",
         "maximum",
         "mean over prompts of the largest score of harm among the answers",
-        f"{SCORED}; it grows with the number of repetitions",
+        f"{NOT_WHAT_PEOPLE_SAY}; it grows with the number of repetitions",
         f"{GEHMAN}; {LANGFAIR}",
         "probability",
         design=DESIGN,
@@ -141,7 +147,7 @@ HARMS: Mapping[str, Measure] = {
         "probability of harm",
         "any",
         "share of prompts with any answer whose score of harm exceeds its threshold",
-        f"{SCORED}; it grows with the number of repetitions",
+        f"{NOT_WHAT_PEOPLE_SAY}; it grows with the number of repetitions",
         f"{GEHMAN}; {LANGFAIR}",
         "share",
         design=DESIGN,
@@ -153,7 +159,7 @@ WORDS: Mapping[str, Measure] = {
         "stereotypical association",
         "association",
         "how unequal the groups' shares are in answers with a word; mean over words, and each word",
-        f"{IS_NOT}; rare words are far from equal by chance",
+        f"{NOT_OF_REWRITING}; rare words are far from equal by chance",
         "HELM (Liang et al., TMLR 2023)",
         "distance",
         fair=0,
@@ -165,7 +171,7 @@ WORDS: Mapping[str, Measure] = {
         "co-occurrence",
         "how many powers of ten likelier a word is near words of one group than of another; mean over words, and "
         "each word",
-        f"{IS_NOT}; rare words differ by chance",
+        f"{NOT_OF_REWRITING}; rare words differ by chance",
         "Bordia and Bowman, NAACL SRW 2019",
         "distance",
         fair=0,
@@ -188,7 +194,7 @@ LISTS: Mapping[str, Measure] = {
         "range over groups (SNSR)",
         "SNSR",
         "largest minus smallest similarity of a group's lists to the neutral ones",
-        f"{IS_NOT}; it is above 0 for noise",
+        f"{NOT_OF_REWRITING}; it is above 0 for noise",
         FAIRLLM,
         "distance",
         fair=0,
@@ -198,7 +204,7 @@ LISTS: Mapping[str, Measure] = {
         "deviation over groups (SNSV)",
         "SNSV",
         "standard deviation over groups of their lists' similarity to the neutral ones",
-        f"{IS_NOT}; it is above 0 for noise",
+        f"{NOT_OF_REWRITING}; it is above 0 for noise",
         FAIRLLM,
         "distance",
         fair=0,
@@ -244,7 +250,7 @@ FLAGS: Mapping[str, Measure] = {
 """What speaks against cells of rewritten prompts."""
 
 
-def measures_of(similarity: str) -> Mapping[str, Measure]:
+def measures_of_rewriting(similarity: str) -> Mapping[str, Measure]:
     """Declares the measures of a dataset.
 
     Args:

@@ -10,16 +10,16 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
 from biasgrid.families.payload import differing_words
-from biasgrid.families.rewriting.formulas.null import PAIR, by_prompt
+from biasgrid.families.rewriting.formulas.null import PAIR_OF_GROUPS, by_prompt
 from biasgrid.families.rewriting.section import NEUTRAL
 from biasgrid.groups.combinations import main_similarity
 from biasgrid.tables.metric import options_of
 
-STRONGEST = 3
+PROMPTS_SHOWN = 3
 """So many prompts of a pair of groups whose answers differ most corrected for noise are shown."""
 REPETITIONS = 2
 """So many answers for each group are shown of a prompt at most."""
-DECIMALS = 12
+SIMILARITY_DECIMALS = 12
 EXPLAINED = ("bias_type", "group", "other")
 """What names a number."""
 MEASURE = "similarity_corrected"
@@ -35,16 +35,16 @@ def prompts_of_pairs(cell: MeasuredCell) -> pl.DataFrame:
         like it is to others to the same text; `value` is that of the pair.
     """
     options = similarity_of(cell.options)
-    pairs = compared(cell.observations, options)
-    prompts = beyond_noise(pairs).drop_nulls("unit_value")
-    chosen = with_roles(prompts, PAIR, STRONGEST).with_row_index("shown")
+    pairs = answer_pairs(cell.observations, options)
+    prompts = corrected_similarity(pairs).drop_nulls("unit_value")
+    chosen = with_roles(prompts, PAIR_OF_GROUPS, PROMPTS_SHOWN).with_row_index("shown")
     numbers = cell.measures.filter(pl.col("other").is_not_null(), measure=MEASURE, options=options)
-    ranks = numbers.sort(-pl.col("value"), *PAIR, nulls_last=True, maintain_order=True).with_row_index("rank")
-    both = sides(pairs).join(chosen, on=[*PAIR, "unit"]).drop_nulls("score")
+    ranks = numbers.sort(-pl.col("value"), *PAIR_OF_GROUPS, nulls_last=True, maintain_order=True).with_row_index("rank")
+    both = sides(pairs).join(chosen, on=[*PAIR_OF_GROUPS, "unit"]).drop_nulls("score")
     both = both.sort("shown", "repetition", "is_other").group_by("shown", maintain_order=True).head(2 * REPETITIONS)
     return (
-        with_texts(both, cell)
-        .join(ranks.select("rank", "bias_type", *PAIR, "value"), on=PAIR, maintain_order="left")
+        with_answer_texts(both, cell)
+        .join(ranks.select("rank", "bias_type", *PAIR_OF_GROUPS, "value"), on=PAIR_OF_GROUPS, maintain_order="left")
         .sort("rank", "shown", "repetition", "is_other", maintain_order=True)
         .select(
             "bias_type", "value", "rank", "role", "unit", "unit_value", "instance", "text", "text_pair", "said",
@@ -62,16 +62,18 @@ def similarity_of(options: Mapping[str, Any]) -> str:
     return main_similarity(by_vectors=options["embeddings"] is not None)
 
 
-def compared(observations: pl.DataFrame, options: str) -> pl.DataFrame:
+def answer_pairs(observations: pl.DataFrame, options: str) -> pl.DataFrame:
     """Returns the pairs of answers of one similarity, without those in neutral words."""
     rows = observations.cast({pl.Categorical: pl.String}).drop_nulls("other")
     named = (pl.col("group") != NEUTRAL) & (pl.col("other") != NEUTRAL)
     return rows.filter(named, score=options_of(options)["score"])
 
 
-def beyond_noise(pairs: pl.DataFrame) -> pl.DataFrame:
+def corrected_similarity(pairs: pl.DataFrame) -> pl.DataFrame:
     """Returns of each pair of groups and prompt, the `unit`, what is beyond the noise, the `unit_value`."""
-    return by_prompt(pairs).select(*PAIR, unit="prompt", unit_value=pl.col("value").round(DECIMALS))
+    return by_prompt(pairs).select(
+        *PAIR_OF_GROUPS, unit="prompt", unit_value=pl.col("value").round(SIMILARITY_DECIMALS)
+    )
 
 
 def sides(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -89,7 +91,7 @@ def sides(pairs: pl.DataFrame) -> pl.DataFrame:
     )
     null_means = either.group_by("instance", maintain_order=True).agg(other_score=pl.col("value").mean())
     between = pairs.filter(~is_within).select(
-        *PAIR, "repetition", "instance", "other_instance", unit="prompt", score="value"
+        *PAIR_OF_GROUPS, "repetition", "instance", "other_instance", unit="prompt", score="value"
     )
     first = between.rename({"other_instance": "partner"}).with_columns(is_other=pl.lit(value=False))
     second = between.rename({"instance": "partner", "other_instance": "instance"}).with_columns(
@@ -105,7 +107,7 @@ def own_side() -> list[pl.Expr]:
     return [own.alias("group"), pl.when(is_other).then(group).otherwise(other).alias("other")]
 
 
-def with_texts(rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+def with_answer_texts(rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
     """Adds to answers what was asked and said: `text`, `text_pair` (the system text) and `said`."""
     wanted = rows.select(pl.col("instance").unique()).lazy()
     asked = cell.instances.select("instance", pl.col("text", "system").cast(pl.String)).rename({"system": "text_pair"})
@@ -131,27 +133,33 @@ def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
         Columns of `EVIDENCE` as in `prompts_of_pairs`, with null where an answer says nothing; and `asked_apart`,
         `system_apart` and `said_apart`, the words of prompt, system text and answer that the other group's lack.
     """
-    pairs = compared(cell.observations, similarity_of(cell.options))
-    both = sides(pairs).join(beyond_noise(pairs), on=[*PAIR, "unit"])
-    rows = with_texts(both, cell)
+    pairs = answer_pairs(cell.observations, similarity_of(cell.options))
+    both = sides(pairs).join(corrected_similarity(pairs), on=[*PAIR_OF_GROUPS, "unit"])
+    rows = with_answer_texts(both, cell)
     texts = rows.select(
-        *PAIR, "repetition", "unit", partner="instance", asked_there="text", said_there="said", system_there="text_pair"
+        *PAIR_OF_GROUPS,
+        "repetition",
+        "unit",
+        partner="instance",
+        asked_there="text",
+        said_there="said",
+        system_there="text_pair",
     )
     return (
-        rows.join(texts, on=[*PAIR, "repetition", "unit", "partner"], how="left")
+        rows.join(texts, on=[*PAIR_OF_GROUPS, "repetition", "unit", "partner"], how="left")
         .sort("unit_value", "unit", "repetition", "is_other", descending=[True, *[False] * 3], nulls_last=True)
         .select(
             "unit", "unit_value", "instance", "text", "text_pair", "said", "score", "other_score",
             *own_side(),
             bias_type=pl.lit(about["bias_type"]),
-            asked_apart=apart("text", "asked_there"),
-            system_apart=apart("text_pair", "system_there"),
-            said_apart=apart("said", "said_there"),
+            asked_apart=different_words("text", "asked_there"),
+            system_apart=different_words("text_pair", "system_there"),
+            said_apart=different_words("said", "said_there"),
         )
     )  # fmt: skip
 
 
-def apart(text: str, other: str) -> pl.Expr:
+def different_words(text: str, other: str) -> pl.Expr:
     """Returns the words of a column of texts that those of another column have not."""
     return pl.struct(text, other).map_elements(
         lambda row: differing_words(row[text], row[other]), return_dtype=pl.String

@@ -10,18 +10,18 @@ from typing import Any, ClassVar
 from biasgrid.base.faults import Fault
 from biasgrid.base.precomputed_file import precomputed_faults
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.rewriting.asking import Asking, RewritingFiles
-from biasgrid.families.rewriting.declared import ABOUT, FLAGS, FURTHER, HARMS, MEASURES, measures_of
+from biasgrid.families.rewriting.declared import ABOUT_REWRITING, FLAGS, FURTHER, HARMS, MEASURES, measures_of_rewriting
 from biasgrid.families.rewriting.files.groups import groups_digest
 from biasgrid.families.rewriting.files.targets import stop_words_of, targets_of
+from biasgrid.families.rewriting.reading import RewritingFiles, RewritingRequests
 from biasgrid.families.rewriting.section import VADER, RewritingDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.groups.combinations import main_similarity
 from biasgrid.tables.metric import Measure, options_text
 
-PROMPTS = "prompts"
+PROMPTS_VARIANT = "prompts"
 """The one variant of a dataset."""
-FIGURES = ("answer_pairs",)
+REWRITING_FIGURES = ("answer_pairs",)
 
 
 class Rewriting(Family):
@@ -50,7 +50,7 @@ class Rewriting(Family):
         options = {"groups": str(groups), "digest": groups_digest(groups), "scorers": scorers, **words, **chosen}
         asked = {scorer: "score" for scorer in scorers if scorer not in VADER}
         asked |= {section.embeddings: "vector"} if section.embeddings else {}
-        return Question(PROMPTS, "text", options=options, row_bytes=400, scorers=asked)
+        return Question(PROMPTS_VARIANT, "text", options=options, row_bytes=400, scorers=asked)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> RewritingFiles:
         """Returns the files of a dataset, and how they are asked."""
@@ -77,11 +77,11 @@ class Rewriting(Family):
         further = {name: each for key, some in FURTHER.items() if asked[key] for name, each in some.items()}
         if harms:
             further |= {name: replace(each, headline=harms[0]) for name, each in HARMS.items()}
-        return {**measures_of(main_similarity(by_vectors=section.embeddings is not None)), **further, **FLAGS}
+        return {**measures_of_rewriting(main_similarity(by_vectors=section.embeddings is not None)), **further, **FLAGS}
 
     def figures(self, dataset: Any) -> Sequence[str]:
         """Names the figure of pairs of groups."""
-        return FIGURES
+        return REWRITING_FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields a system text that is to be rewritten and is not there, and stop words that nothing needs."""
@@ -95,7 +95,9 @@ class Rewriting(Family):
                 problem = f"{section.stop_words!r}, but there are no `targets`, near which words are counted"
                 yield Fault(source, f"{key}.stop_words", problem, "`targets`, a file of words, or no `stop_words`")
 
-    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Asking) -> Iterator[Fault]:
+    def list_faults(
+        self, grid: Grid, source: str, dataset: str, variant: str, lists: RewritingRequests
+    ) -> Iterator[Fault]:
         """Yields a sample that is none or too large, and neutral words that are missing."""
         section, key = section_of(grid, dataset), f"datasets.{dataset}"
         yield from size_faults(source, f"{key}.sample", section.sample, lists.count, "prompts")
@@ -103,7 +105,7 @@ class Rewriting(Family):
         yield from sample_faults(source, f"{key}.sample", section.sample, usable, unit)
         yield from targets_of(Path(grid.word_lists), section)[1]
         yield from stop_words_of(Path(grid.word_lists), section)[1]
-        yield from answer_faults(grid, dataset, lists)
+        yield from response_faults(grid, dataset, lists)
         if section.neutral and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"
             yield Fault(source, f"{key}.neutral", problem, "`neutral: false`, or a last word in each row")
@@ -118,12 +120,12 @@ class Rewriting(Family):
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of rewriting, with a warning first, and which words were found in the prompts."""
-        from biasgrid.families.rewriting.found import paragraphs
+        from biasgrid.families.rewriting.expand import paragraphs
 
-        return (*paragraphs(self.files(grid, dataset, PROMPTS)), ABOUT)
+        return (*paragraphs(self.files(grid, dataset, PROMPTS_VARIANT)), ABOUT_REWRITING)
 
 
-def answer_faults(grid: Grid, dataset: str, lists: Asking) -> Iterator[Fault]:
+def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Iterator[Fault]:
     """Yields what is wrong with answers that are there, of selected models that have them in place of a checkpoint."""
     files = [grid.models[name].own_files.get("answers") for name in grid.run.models]
     others = [name for name in grid.run.datasets if isinstance(grid.datasets[name], RewritingDataset)]

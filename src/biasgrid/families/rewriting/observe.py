@@ -11,15 +11,15 @@ import polars as pl
 
 from biasgrid.base.faults import InputError
 from biasgrid.families.responses import REFUSAL_STATUSES, is_refusal, plain_apostrophes, sentiment_of
-from biasgrid.families.rewriting.files.groups import Groups, read_groups
+from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
 from biasgrid.families.rewriting.keys import KEYS
-from biasgrid.families.rewriting.original import original_rewriter
+from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter
 from biasgrid.families.rewriting.section import NEUTRAL, VADER
-from biasgrid.families.rewriting.similarity import OF_LISTS, SIMILARITIES, Compare, cosine_of
+from biasgrid.families.rewriting.similarity.measures import OF_LISTS, SIMILARITIES, Compare, cosine_of
 from biasgrid.tables.schema import NeverNaN, column, table
 
-TOLD_WITH = "refused"
+NEUTRAL_GROUP = "refused"
 """The score in whose rows the answers stand, too."""
 READ = ["instance", "prompt", "group", "repetition"]
 """The columns of instances that are observed."""
@@ -27,9 +27,9 @@ SAID = ["instance", "status", "response"]
 """The columns of predictions that are observed."""
 OUTCOMES = ("refused", "cut_short", "empty")
 """Scores that say how an answer ended."""
-CUT = "cut_by_scorer"
+TRUNCATED_BY_SCORER = "cut_by_scorer"
 """The score that says whether a model read no more than the beginning of an answer."""
-SHARES = (*OUTCOMES, CUT)
+SHARES = (*OUTCOMES, TRUNCATED_BY_SCORER)
 """Scores that are measures of their own, not those of a scorer."""
 
 OBSERVATIONS = table(
@@ -59,7 +59,7 @@ OBSERVATIONS = table(
 )
 
 
-def groups_of(options: Mapping[str, Any]) -> Groups:
+def groups_of(options: Mapping[str, Any]) -> GroupWords:
     """Reads the groups of a cell.
 
     Args:
@@ -68,7 +68,7 @@ def groups_of(options: Mapping[str, Any]) -> Groups:
     Raises:
         InputError: the file cannot be used.
     """
-    groups, faults = read_groups(Path(options["groups"]))
+    groups, faults = read_group_words(Path(options["groups"]))
     if groups is None or faults:
         raise InputError(faults)
     return groups
@@ -107,25 +107,25 @@ def observe(
     speaks = ~pl.col("refused") if is_original else ~pl.col("refused") & ~pl.col("empty")
     told = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))
     rows = [
-        *scored(told, options["scorers"], scorer_predictions or {}),
-        *compared(with_neutral(told, groups, options), groups.names, SIMILARITIES),
+        *answer_scores(told, options["scorers"], scorer_predictions or {}),
+        *answer_similarities(with_neutral(told, groups, options), groups.names, SIMILARITIES),
     ]
     if options["lists"]:
-        rows += compared(told, (*groups.names, NEUTRAL), OF_LISTS)
+        rows += answer_similarities(told, (*groups.names, NEUTRAL), OF_LISTS)
     if scorer_predictions:
-        rows.append(cut_of(told, scorer_predictions))
+        rows.append(truncation_shares(told, scorer_predictions))
     if options["embeddings"]:
         vectors = (scorer_predictions or {})[options["embeddings"]]
         # Nobody was asked about answers of white space alone.
         is_read = pl.col("text").is_in(vectors["text"].implode())
-        rows += compared(
+        rows += answer_similarities(
             told.with_columns(text=pl.when(is_read).then("text")), groups.names, {"cosine": cosine_of(vectors)}
         )
     types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
     return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
 
 
-def scored(
+def answer_scores(
     answers: pl.DataFrame, scorers: list[str], scorer_predictions: Mapping[str, pl.DataFrame]
 ) -> Iterator[pl.DataFrame]:
     """Yields the scores of answers.
@@ -138,34 +138,36 @@ def scored(
     keys = answers.select("instance", "prompt", "group", "repetition", other=None, other_instance=None)
     for name in OUTCOMES:
         ended = keys.with_columns(answers[name].cast(pl.Float64).alias("value"), score=pl.lit(name))
-        yield ended.with_columns(response=answers["text"]) if name == TOLD_WITH else ended
+        yield ended.with_columns(response=answers["text"]) if name == NEUTRAL_GROUP else ended
     known = answers["text"].is_not_null()
     if any(name in VADER for name in scorers):
         sentiment = sentiment_of(answers["text"].drop_nulls())
     silent = keys.filter(~known).with_columns(value=None)
     for name in scorers:
         told = (
-            sentiment[VADER[name]] if name in VADER else said_of(answers["text"].drop_nulls(), scorer_predictions[name])
+            sentiment[VADER[name]]
+            if name in VADER
+            else score_of_texts(answers["text"].drop_nulls(), scorer_predictions[name])
         )
         values = keys.filter(known).with_columns(told.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
 
 
-def cut_of(answers: pl.DataFrame, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def truncation_shares(answers: pl.DataFrame, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Returns of which answers a model read the beginning alone."""
     keys = answers.select("instance", "prompt", "group", "repetition", other=None, other_instance=None)
     cut = pl.concat([said.filter("truncated").select("text") for said in scorer_predictions.values()])["text"]
     is_cut = answers.select(value=pl.col("text").is_in(cut.implode()).fill_null(value=False).cast(pl.Float64))
-    return keys.with_columns(is_cut["value"], score=pl.lit(CUT))
+    return keys.with_columns(is_cut["value"], score=pl.lit(TRUNCATED_BY_SCORER))
 
 
-def said_of(texts: pl.Series, said: pl.DataFrame) -> pl.Series:
+def score_of_texts(texts: pl.Series, said: pl.DataFrame) -> pl.Series:
     """Returns the scores of texts, by a model that was asked about each distinct one."""
     asked = texts.alias("text").to_frame()
     return asked.join(said.select("text", "score"), on="text", how="left", maintain_order="left")["score"]
 
 
-def with_neutral(answers: pl.DataFrame, groups: Groups, options: Mapping[str, Any]) -> pl.DataFrame:
+def with_neutral(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]) -> pl.DataFrame:
     """Replaces the words of groups in texts by neutral ones, where that is asked for; each distinct text once."""
     if not options["neutralise"]:
         return answers
@@ -174,7 +176,7 @@ def with_neutral(answers: pl.DataFrame, groups: Groups, options: Mapping[str, An
     return answers.with_columns(pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String))
 
 
-def compared(
+def answer_similarities(
     answers: pl.DataFrame, groups: tuple[str, ...], similarities: Mapping[str, Compare]
 ) -> Iterator[pl.DataFrame]:
     """Yields how like answers are.
@@ -184,7 +186,9 @@ def compared(
         groups: those that are compared, in whose order pairs are named.
         similarities: what they are compared by.
     """
-    pairs = pl.concat([between(answers, groups), within(answers.filter(pl.col("group").is_in(groups)))])
+    pairs = pl.concat(
+        [pairs_of_groups(answers, groups), pairs_of_repetitions(answers.filter(pl.col("group").is_in(groups)))]
+    )
     texts = answers["text"].drop_nulls().unique(maintain_order=True)
     place = pl.DataFrame({"text": texts, "place": pl.int_range(len(texts), eager=True)})
     both = pairs.join(place, on="text", how="left", maintain_order="left").join(
@@ -202,7 +206,7 @@ def compared(
 SIDE = {"instance": "other_instance", "group": "other", "text": "other_text"}
 
 
-def between(answers: pl.DataFrame, groups: tuple[str, ...]) -> pl.DataFrame:
+def pairs_of_groups(answers: pl.DataFrame, groups: tuple[str, ...]) -> pl.DataFrame:
     """Returns the pairs of answers to a prompt for two groups, of the same repetition."""
     keyed = answers.select("instance", "prompt", "group", "repetition", "text")
     others = keyed.rename(SIDE)
@@ -214,7 +218,7 @@ def between(answers: pl.DataFrame, groups: tuple[str, ...]) -> pl.DataFrame:
     return pl.concat(pairs)
 
 
-def within(answers: pl.DataFrame) -> pl.DataFrame:
+def pairs_of_repetitions(answers: pl.DataFrame) -> pl.DataFrame:
     """Returns pairs of answers to the same text: each repetition with the next one, the last with the first."""
     keyed = answers.select("instance", "prompt", "group", "repetition", "text")
     times = int(answers["repetition"].max() or 0) + 1  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from biasgrid.families.rewriting.declared import FURTHER, MEASURES
 from biasgrid.families.rewriting.evidence import EXPLAINED
 
 SIMILAR = ("similarity", "similarity_corrected")
-ENDS = ("refused", "empty", "cut_short", "cut_by_scorer")
+ANSWER_ENDINGS = ("refused", "empty", "cut_short", "cut_by_scorer")
 TITLES = {name: each.title.capitalize() for some in (MEASURES, *FURTHER.values()) for name, each in some.items()}
 GROUP: PageColumns = {"Group": ("name", "group")}
 PAIR: PageColumns = {**GROUP, "Compared with": ("name", "other")}
@@ -28,8 +28,8 @@ MEASURED: PageColumns = {"Measure": ("name", "title"), "By": ("name", "by")}
 INTERVAL: PageColumns = {"Interval": ("interval", ""), "n": ("count", "n")}
 NUMBERS: PageColumns = {"Value": ("number", "value"), **INTERVAL}
 WORD: PageColumns = {"Word": ("text", "attribute")}
-BESIDE = ("text", "text_pair", "said")
-SCORES = ("Like the other group's", "Like others to the text")
+TEXT_COLUMNS_SHOWN = ("text", "text_pair", "said")
+SCORE_TITLES = ("Like the other group's", "Like others to the text")
 """What the scores of an answer are."""
 
 
@@ -45,7 +45,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 "Pairs of groups",
                 "How alike answers to a prompt for two groups are, how alike two answers to one text are (the noise "
                 "floor), and how much less alike the former are, prompt by prompt.",
-                with_null_means(of_pairs),
+                with_similarity_null(of_pairs),
                 {
                     "By": ("name", "by"), **PAIR, "Similarity": ("number", "similarity"),
                     "Noise floor": ("number", "null_mean"), "Beyond noise": ("number", "corrected"),
@@ -56,7 +56,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 "How answers end",
                 "Shares of the answers for a group that decline, are empty or are cut; those that decline or are empty "
                 "have no similarity or score.",
-                measures_side_by_side(of_groups, ["group"], ENDS),
+                measures_side_by_side(of_groups, ["group"], ANSWER_ENDINGS),
                 {
                     **GROUP, "Refused": ("number", "refused"), "Interval": ("interval", "refused "),
                     "Empty": ("number", "empty"), "Cut short": ("number", "cut_short"),
@@ -66,7 +66,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             *page_table(
                 "Scores of groups",
                 "What scorers say of the answers for a group, and how alike two answers to one text are.",
-                of_groups.filter(~pl.col("measure").is_in(ENDS)),
+                of_groups.filter(~pl.col("measure").is_in(ANSWER_ENDINGS)),
                 {**MEASURED, **GROUP, **NUMBERS},
             ),
             *page_table(
@@ -102,7 +102,7 @@ def largest_first(words: pl.DataFrame, measure: str) -> pl.DataFrame:
     return words.filter(measure=measure).sort(-pl.col("value"), nulls_last=True, maintain_order=True)
 
 
-def with_null_means(of_pairs: pl.DataFrame) -> pl.DataFrame:
+def with_similarity_null(of_pairs: pl.DataFrame) -> pl.DataFrame:
     """Puts similarities of pairs beside their noise floors.
 
     Args:
@@ -126,14 +126,17 @@ def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]
     """Returns the answers behind numbers, each in the parts in which it differs from that for the other group."""
     examples = example_payloads(cell.examples, EXPLAINED)
     for unit in (unit for example in examples for unit in example["units"]):
-        unit |= {"scores": SCORES, "what": "beyond the noise"}
+        unit |= {"scores": SCORE_TITLES, "what": "beyond the noise"}
         # The answers of a repetition stand one after the other.
         for one, other in zip(unit["rows"][::2], unit["rows"][1::2], strict=True):
-            for name in BESIDE:
-                one[name], other[name] = apart(one[name], other[name]), apart(other[name], one[name])
+            for name in TEXT_COLUMNS_SHOWN:
+                one[name], other[name] = (
+                    different_parts(one[name], other[name]),
+                    different_parts(other[name], one[name]),
+                )
     return examples
 
 
-def apart(text: str | None, other: str | None) -> list[str] | str | None:
+def different_parts(text: str | None, other: str | None) -> list[str] | str | None:
     """Returns the parts of a text, see `differing_parts`; the text itself where there is no other."""
     return text if text is None or other is None else word_diff(text, other)

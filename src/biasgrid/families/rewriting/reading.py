@@ -2,32 +2,177 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
 
 from biasgrid.base.faults import Fault
-from biasgrid.families.rewriting.asking import Asking, RewritingFiles
-from biasgrid.families.rewriting.files.groups import read_groups
-from biasgrid.families.rewriting.files.layouts import LAYOUTS, PLACE, read_layout
+from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
+from biasgrid.families.rewriting.files.layouts import LAYOUTS, PROMPT_PLACE, LayoutName, read_layout
 from biasgrid.families.rewriting.files.prompts import read_prompts
+from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
+from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
+from biasgrid.families.rewriting.section import NEUTRAL
+from biasgrid.families.sampling import Sample
 
 
-def read(files: RewritingFiles) -> tuple[Asking | None, list[Fault]]:
+@dataclass(frozen=True)
+class RewritingFiles:
+    """What makes the instances of a dataset.
+
+    Attributes:
+        prompts: the file of prompts.
+        column: where they stand in it.
+        groups: the file of groups.
+        repetitions: how often each text is asked.
+        sample: which prompts are asked, None for all that can be rewritten.
+        system: the system text, None without one.
+        rewrite: `prompt` or `system`.
+        as_original: whether texts are rewritten as LangFair does.
+        neutral: whether all prompts are asked with neutral words, too.
+        layout: as what set of prompts their folder is read, None where they stand in a file.
+        template: what is asked of each prompt, None for the prompt itself or what the layout says.
+    """
+
+    prompts: Path
+    column: str
+    groups: Path
+    repetitions: int
+    sample: Sample | None
+    system: str | None
+    rewrite: str
+    as_original: bool
+    neutral: bool = False
+    layout: LayoutName | None = None
+    template: str | None = None
+
+
+class RewrittenPrompt(NamedTuple):
+    """A prompt as it is asked about every group.
+
+    Attributes:
+        prompt: its number.
+        original: what was rewritten.
+        words: the words of groups in it.
+        texts: for each group the prompt.
+        systems: for each group the system text.
+    """
+
+    prompt: int
+    original: str
+    words: list[str]
+    texts: list[str]
+    systems: list[str | None]
+
+
+@dataclass(frozen=True)
+class RewritingRequests:
+    """What is asked.
+
+    Attributes:
+        files: what makes the instances.
+        prompts: the prompts of the file.
+        groups: the groups.
+    """
+
+    files: RewritingFiles
+    prompts: tuple[str, ...]
+    groups: GroupWords
+
+    @cached_property
+    def rewriter(self) -> Rewrites:
+        """What rewrites texts."""
+        return original_rewriter(self.groups) if self.files.as_original else Rewriter(self.groups)
+
+    @cached_property
+    def usable(self) -> list[int]:
+        """The prompts that can be rewritten: those with a word of a group; where the system text has one, all."""
+        if self.files.rewrite == "system":
+            return list(range(len(self.prompts))) if self.rewriter.words(self.files.system or "") else []
+        return [number for number, prompt in enumerate(self.prompts) if self.rewriter.words(prompt)]
+
+    @cached_property
+    def asked(self) -> list[int]:
+        """The prompts of the sample; of one seed, larger samples hold the smaller ones."""
+        from biasgrid.families.orders import random_order  # needs numpy, which plans do without
+
+        sample, usable = self.files.sample, self.usable
+        if sample is None or not usable:
+            return usable
+        places = random_order(len(usable), sample.seed)[: sample.count(len(usable))].tolist()
+        return [usable[place] for place in sorted(places)]
+
+    @cached_property
+    def unnamed(self) -> list[int]:
+        """The prompts that are asked with neutral words: all that name no group, and of the others those asked."""
+        rest = {*self.usable} - {*self.asked}
+        return [number for number in range(len(self.prompts)) if number not in rest] if self.files.neutral else []
+
+    @property
+    def count(self) -> int:
+        """How many instances all prompts have that can be asked."""
+        neutral = len(self.prompts) if self.files.neutral else 0
+        return (len(self.usable) * len(self.groups.names) + neutral) * self.files.repetitions
+
+    def rewritten(self) -> Iterator[RewrittenPrompt]:
+        """Yields the prompts that are asked, rewritten for every group."""
+        places = range(len(self.groups.names))
+        for number in self.asked:
+            prompt, system = self.prompts[number], self.files.system
+            original = prompt if self.files.rewrite == "prompt" else system or ""
+            words, texts = self.rewriter.words(original), [self.rewriter.rewritten(original, place) for place in places]
+            if self.files.rewrite == "prompt":
+                yield RewrittenPrompt(number, original, words, texts, [system] * len(places))
+            else:
+                yield RewrittenPrompt(number, original, words, [prompt] * len(places), [*texts])
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Returns what is asked: each prompt as it stands in the file, with each group that it is asked about."""
+        named = [(self.prompts[number], group) for number in self.asked for group in self.groups.names]
+        return named + [(self.prompts[number], NEUTRAL) for number in self.unnamed]
+
+    def neutral(self) -> Iterator[RewrittenPrompt]:
+        """Yields the prompts that are asked with neutral words."""
+        place, system = len(self.groups.names), self.files.system
+        for number in self.unnamed:
+            prompt = self.prompts[number]
+            if self.files.rewrite == "prompt":
+                text = self.rewriter.rewritten(prompt, place)
+                yield RewrittenPrompt(number, prompt, self.rewriter.words(prompt), [text], [system])
+            else:
+                original = system or ""
+                neutral = self.rewriter.rewritten(original, place)
+                yield RewrittenPrompt(number, original, self.rewriter.words(original), [prompt], [neutral])
+
+    def digest(self) -> str:
+        """A digest of what makes the instances."""
+        files, sample = self.files, self.files.sample.model_dump() if self.files.sample else None
+        how = [files.repetitions, sample, files.system, files.rewrite, files.as_original, files.neutral]
+        told = [how, self.prompts, self.groups.told()]
+        return sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+
+def read(files: RewritingFiles) -> tuple[RewritingRequests | None, list[Fault]]:
     """Reads what a dataset asks and returns it with every fault that is in its files."""
     if files.layout:
         prompts, faults = read_layout(files.prompts, files.layout)
     else:
         prompts, faults = read_prompts(files.prompts, files.column)
-    template = files.template or (LAYOUTS[files.layout].template if files.layout else PLACE)
-    prompts = [template.replace(PLACE, prompt) for prompt in prompts]
-    groups, of_groups = read_groups(files.groups)
+    template = files.template or (LAYOUTS[files.layout].template if files.layout else PROMPT_PLACE)
+    prompts = [template.replace(PROMPT_PLACE, prompt) for prompt in prompts]
+    groups, of_groups = read_group_words(files.groups)
     faults += of_groups
     if groups is None or not prompts:
         return None, faults
-    asking = Asking(files, tuple(prompts), groups)
+    asking = RewritingRequests(files, tuple(prompts), groups)
     return asking, faults or list(nothing_to_rewrite(asking))
 
 
-def nothing_to_rewrite(asking: Asking) -> Iterator[Fault]:
+def nothing_to_rewrite(asking: RewritingRequests) -> Iterator[Fault]:
     """Yields that no text has a word of a group, so that there is nothing to compare."""
     if asking.usable:
         return

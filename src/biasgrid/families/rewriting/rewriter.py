@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from biasgrid.families.rewriting.files.groups import Condition, Groups, Row
+from biasgrid.families.rewriting.files.groups import Condition, GroupWords, WordRow
 
 NOUN = re.compile(r"\s+([^\W\d_][\w'’-]*)")  # noqa: RUF001
 NO_NOUN = frozenset(
@@ -25,7 +25,7 @@ START = re.compile(r"(?:^|[.!?:]|\n)[\s\"'(“‘]*$")  # noqa: RUF001
 ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 VOWEL = re.compile(r"(?!eu|ewe|one\b|one-|once|u(?:ni(?!n|m)|s[aeiu]|ti|tu|ra|k))[aeiou]|hour|honest|hono|heir", re.I)
 """How words begin that take `an`."""
-BEHIND = re.compile(r"('\w+|’\w+|\s+[\w'’]+)")  # noqa: RUF001
+NEXT_WORD = re.compile(r"('\w+|’\w+|\s+[\w'’]+)")  # noqa: RUF001
 
 
 class Rewrites(Protocol):
@@ -54,34 +54,34 @@ class Match(NamedTuple):
     start: int
     end: int
     spelling: str
-    row: Row
+    row: WordRow
 
     def is_of(self, group: int) -> bool:
         """Says whether it is a word of a group already."""
         return group < len(self.row.sought) and self.spelling in self.row.sought[group]
 
 
-class Reading(NamedTuple):
+class WordReading(NamedTuple):
     """What a word may be: a row, and how this spells it."""
 
     spelling: str
-    row: Row
+    row: WordRow
 
 
 class Rewriter(Rewrites):
     """Rewrites texts."""
 
-    def __init__(self, groups: Groups):
+    def __init__(self, groups: GroupWords):
         """Takes the words of groups."""
         self.groups = groups
 
     @cached_property
-    def readings(self) -> Mapping[str, list[Reading]]:
+    def readings(self) -> Mapping[str, list[WordReading]]:
         """The rows of each word that is looked for, by the word in lower case; defaults first."""
-        found: dict[str, list[Reading]] = {}
+        found: dict[str, list[WordReading]] = {}
         for row in self.groups.rows:
             for word in (word for words in row.sought for word in words):
-                found.setdefault(word.lower(), []).append(Reading(word, row))
+                found.setdefault(word.lower(), []).append(WordReading(word, row))
         return {word: sorted(rows, key=lambda one: word not in one.row.defaults) for word, rows in found.items()}
 
     @cached_property
@@ -138,7 +138,7 @@ class Rewriter(Rewrites):
             before = done + text[rest : match.start]
             written = in_case(word, text[match.start : match.end], match.spelling, START.search(before) is not None)
             done, rest = with_article(before, written) + written, match.end
-            behind = BEHIND.match(text, rest)
+            behind = NEXT_WORD.match(text, rest)
             other = self.agreeing(word, behind[0]) if behind else None
             if behind and other is not None:
                 done, rest = done + other, behind.end()
@@ -152,7 +152,7 @@ class Rewriter(Rewrites):
         return None if other is None else behind[: len(behind) - len(plain)] + other
 
 
-def by_condition(readings: list[Reading]) -> list[Reading]:
+def by_condition(readings: list[WordReading]) -> list[WordReading]:
     """Returns readings that hold under a condition before others."""
     return sorted(readings, key=lambda one: one.row.condition is None)
 

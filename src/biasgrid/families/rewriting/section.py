@@ -12,7 +12,7 @@ from biasgrid.families.rewriting.files.layouts import LayoutName
 
 VADER = {"vader-negative": "neg", "vader-positive": "pos"}
 """Scorers that need no model, and what VADER calls their number."""
-Threshold = Annotated[float, Field(ge=0, le=1)]
+ScoreThreshold = Annotated[float, Field(ge=0, le=1)]
 NEUTRAL = "neutral"
 """The group of prompts that name none."""
 
@@ -55,7 +55,7 @@ class RewritingDataset(DatasetSection):
         description="a model of the task `feature-extraction`, by whose vectors answers are compared: `cosine`, which "
         "then is the headline",
     )
-    harms: dict[str, Threshold] = Field(
+    harms: dict[str, ScoreThreshold] = Field(
         default_factory=dict,
         description="scorers of something bad, each with the score above which an answer counts, such as "
         "`{toxicity: 0.3, stereotypes: 0.5}`: measures how much of it there is, and how bad the worst is",

@@ -16,7 +16,7 @@ from biasgrid.base.faults import Fault, InputError, unknown_names
 from biasgrid.base.files import whole_file, write_text
 from biasgrid.base.sections import Section
 from biasgrid.families.probe.files.genderbench.data import NAMES, RACES
-from biasgrid.families.probe.files.genderbench.probes import PROBES
+from biasgrid.families.probe.files.genderbench.probe import PROBES
 from biasgrid.families.probe.files.probe import load_probe
 from biasgrid.formats.genderbench.making import MADE
 from biasgrid.formats.packages import WHEEL, opened_package, run_apart, version_line, version_of

@@ -11,8 +11,8 @@ import polars as pl
 
 from biasgrid.base.files import whole_file
 from biasgrid.families.expansion import expand_rows
-from biasgrid.families.probe.evaluators.found import ANSWER
-from biasgrid.families.probe.files.log import Attempt, Item, Number, State, read_log
+from biasgrid.families.probe.evaluators.table import ANSWER
+from biasgrid.families.probe.files.log import Attempt, LoggedItem, LoggedNumber, State, read_log
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.observe import OBSERVATIONS, with_outcomes
 from biasgrid.tables.answers import schema_of
@@ -76,7 +76,7 @@ def instance_rows(state: State) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=types, orient="row")
 
 
-def log_keys(item: Item, attempt: Attempt) -> str:
+def log_keys(item: LoggedItem, attempt: Attempt) -> str:
     """Writes the keys of an item and a prompt."""
     return json.dumps({**(item.metadata or {}), **(attempt.prompt.metadata or {})}, ensure_ascii=False)
 
@@ -136,7 +136,7 @@ def metrics_of(state: State) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=types, orient="row")
 
 
-def number_or_none(value: Number) -> Number:
+def number_or_none(value: LoggedNumber) -> LoggedNumber:
     """Returns a number, None of NaN."""
     return None if value is None or isnan(value) else value
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from biasgrid.families.probe.evaluators.found import labelled, the_one
-from biasgrid.families.probe.expand import texts_of
+from biasgrid.families.probe.evaluators.table import label_rows, the_one
+from biasgrid.families.probe.expand import parse_keys
 from biasgrid.families.probe.files.evaluators import REFUSALS, YES_NO, FirstName, OneOf, Phrases, letter_of
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.families.probe.files.texts import filled
+from biasgrid.families.probe.files.texts import fill_text
 from biasgrid.families.responses import is_refusal
 
 ALONE = r"^[^a-z]*([a-z])[^a-z]*$"
@@ -31,27 +31,29 @@ def option_letter(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.Dat
         alone = lower.str.extract(ALONE)
         letter = pl.coalesce(letter, pl.when(alone.is_in(letters)).then(alone))
     place = letter.replace_strict(dict(zip(letters, range(len(letters)), strict=True)), return_dtype=pl.Int64)
-    return labelled(answers, options.list.get(place, null_on_oob=True))
+    return label_rows(answers, options.list.get(place, null_on_oob=True))
 
 
 def lettered(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     """Finds what the one letter in parentheses stands for that is a key of the prompt."""
     told = answers["keys"].cast(pl.String).unique().to_list()
     letters = [letter_of(place) for place in range(LETTERS)]
-    meanings = {keys: [texts_of(keys).get(letter) for letter in letters] for keys in told}
+    meanings = {keys: [parse_keys(keys).get(letter) for letter in letters] for keys in told}
     stands = pl.col("keys").cast(pl.String).replace_strict(meanings, return_dtype=pl.List(pl.String))
     lower = pl.col("response").str.to_lowercase()
     written = {place: lower.str.contains(f"({letter})", literal=True) for place, letter in enumerate(letters)}
     meaning = {place: pl.when(is_there).then(stands.list.get(place)) for place, is_there in written.items()}
     found = pl.sum_horizontal(each.is_not_null() for each in meaning.values())
-    return labelled(answers, pl.when(found == 1).then(pl.coalesce(meaning.values())))
+    return label_rows(answers, pl.when(found == 1).then(pl.coalesce(meaning.values())))
 
 
 def one_of(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     """Finds the one of several words that stands among those of the answer."""
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, OneOf)
-    return labelled(answers, the_one({word: pl.col("response").str.contains(whole(word)) for word in evaluator.words}))
+    return label_rows(
+        answers, the_one({word: pl.col("response").str.contains(whole(word)) for word in evaluator.words})
+    )
 
 
 def whole(word: str) -> str:
@@ -61,7 +63,7 @@ def whole(word: str) -> str:
 
 def yes_no(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     """Finds `yes` or `no`, where one of both stands among the words."""
-    return labelled(answers, the_one({word: pl.col("response").str.contains(whole(word)) for word in YES_NO}))
+    return label_rows(answers, the_one({word: pl.col("response").str.contains(whole(word)) for word in YES_NO}))
 
 
 def phrases(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
@@ -73,13 +75,13 @@ def phrases(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame
         pl.when(lower.str.contains_any([phrase.lower() for phrase in told])).then(pl.lit(label))
         for label, told in evaluator.phrases.items()
     ]
-    return labelled(answers, pl.coalesce(found))
+    return label_rows(answers, pl.coalesce(found))
 
 
 def refusal(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     """Finds whether the model declined."""
     refused, answered = REFUSALS
-    return labelled(
+    return label_rows(
         answers,
         pl.when(is_refusal(pl.col("status"), pl.col("response"))).then(pl.lit(refused)).otherwise(pl.lit(answered)),
     )
@@ -97,12 +99,12 @@ def first_name(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFr
     table = answers.select("row", told=pl.col("keys").cast(pl.String), text=pl.col("response").str.to_lowercase())
     spelling = str.lower if original else bare
     found = [
-        first_of_names(part, [spelling(filled(name, texts_of(str(told)))) for name in names], original)
+        first_of_names(part, [spelling(fill_text(name, parse_keys(str(told)))) for name in names], original)
         for (told,), part in table.group_by("told", maintain_order=True)
     ]
     rows = pl.concat(found) if found else table.with_columns(place=pl.lit(None, pl.UInt32))
     label = pl.col("place").replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
-    return labelled(rows.sort("row"), label)
+    return label_rows(rows.sort("row"), label)
 
 
 def first_of_names(texts: pl.DataFrame, names: Sequence[str], original: bool) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from biasgrid.families.probe.evaluators.found import labelled, rows_of
+from biasgrid.families.probe.evaluators.table import label_rows, typed_rows
 from biasgrid.families.probe.files.evaluators import Words
 from biasgrid.families.probe.files.probe import Probe
 
@@ -30,7 +30,7 @@ def words(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     assert isinstance(evaluator, Words)
     if evaluator.count == "most":
         return most(answers, probe.words)
-    return rows_of(counts(answers, probe.words).select("row", "label", score="label", value="count"))
+    return typed_rows(counts(answers, probe.words).select("row", "label", score="label", value="count"))
 
 
 def most(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl.DataFrame:
@@ -38,7 +38,7 @@ def most(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl.DataFr
     counted = counts(answers, lists)
     is_most = pl.col("count") == pl.col("count").max().over("row")
     first = counted.filter(is_most).filter(pl.len().over("row") == 1)
-    return labelled(first, pl.col("label"))
+    return label_rows(first, pl.col("label"))
 
 
 def counts(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl.DataFrame:

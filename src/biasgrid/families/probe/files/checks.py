@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from math import factorial
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, nearest, one_of, value_text
 from biasgrid.base.messages import place_text
+from biasgrid.base.names import alike, fold_name, normal_form
 from biasgrid.base.yaml import NodePlace
-from biasgrid.families.probe.files.evaluators import FirstName, Own, Words
-from biasgrid.families.probe.files.look_alikes import look_alike_faults
+from biasgrid.families.probe.files.evaluators import FirstName, Own, Phrases, Words
 from biasgrid.families.probe.files.metrics import (
-    EXPECTED,
-    GROUP,
+    EXPECTED_KEY,
+    GROUP_KEY,
     Between,
     Metric,
     OfCategories,
@@ -24,8 +24,81 @@ from biasgrid.families.probe.files.metrics import (
     WordShare,
 )
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.families.probe.files.section import OPTIONS, PROMPTS
-from biasgrid.families.probe.files.texts import needed, placeholders, stray_brace
+from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, PROMPTS_KEY
+from biasgrid.families.probe.files.texts import fill_text, needed_placeholders, placeholders, stray_brace
+
+FaultAt = Callable[[NodePlace, str, str], Fault]
+"""Makes a fault of a place in the probe's file, a problem, and what was expected."""
+
+
+def ambiguity_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
+    """Yields all of it."""
+    yield from option_faults(probe, fault)
+    yield from ambiguous_label_faults(probe, fault)
+    yield from group_faults(probe, fault)
+
+
+def option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
+    """Yields options that have one text: where that holds keys, of the first item in which it is so."""
+    told: set[tuple[str, str]] = set()
+    options = probe.head.options
+    for number, item in enumerate(probe.items):
+        for keys in item:
+            first: dict[str, str] = {}
+            for option, text in options.items():
+                if any(key not in keys for key in placeholders(text)):
+                    continue
+                written = fill_text(text, keys)
+                other = first.setdefault(normal_form(written.strip()), option)
+                if other != option and (other, option) not in told:
+                    told.add((other, option))
+                    is_fixed = not placeholders(text) and not placeholders(options[other])
+                    place: NodePlace = ("options", option) if is_fixed else ("items", number)
+                    problem = f"the options {other!r} and {option!r} are both {value_text(written)}"
+                    yield fault(place, problem, "texts that differ")
+
+
+def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
+    """Yields labels that nothing stands for, or the same as for another one, or that look like others."""
+    evaluator = probe.head.evaluator
+    for name, other in alike(probe.labels):
+        problem = f"the label {name!r} is {other!r} but for case or normal form"
+        yield fault(("evaluator",), problem, "labels that differ")
+    key, lists = "", dict[str, list[str]]()
+    if isinstance(evaluator, Phrases):
+        key, lists = "phrases", evaluator.phrases
+    elif isinstance(evaluator, FirstName):
+        key, lists = "names", evaluator.names
+    elif isinstance(evaluator, Words):
+        key, lists = "lists", {name: told for name, told in evaluator.lists.items() if isinstance(told, list)}
+    first: dict[str, str] = {}
+    for label, texts in lists.items():
+        place = ("evaluator", key, label)
+        if not texts or not all(text.strip() for text in texts):
+            yield fault(place, value_text(texts), f"{key} that are not blank, one at least")
+        for text in texts:
+            other = first.setdefault(fold_name(text), label)
+            # Words may count for several lists.
+            if other != label and key != "lists":
+                yield fault(place, f"{text!r} stands for {other!r} too", "every text for one label")
+
+
+def group_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
+    """Yields groups and other values that metrics compare, and that look like others."""
+    compared = [GROUP_KEY]
+    for metric in probe.head.metric.values():
+        if isinstance(metric, Between | OfCategories) and metric.by:
+            compared.append(metric.by)
+    for key in dict.fromkeys(compared):
+        places: dict[str, NodePlace] = {}
+        for number, item in enumerate(probe.items):
+            for keys in item:
+                if key in keys:
+                    places.setdefault(str(keys[key]), ("items", number))
+        for name, other in alike(places):
+            problem = f"the {key} {name!r} is {other!r} but for case or normal form"
+            yield fault(places[name], problem, f"every {key} spelled alike")
+
 
 ROUND = "braces only around the name of a key, such as {topic}"
 
@@ -51,7 +124,7 @@ class Checks:
         yield from self.item_faults()
         yield from self.text_faults()
         yield from self.option_faults()
-        yield from look_alike_faults(self.probe, self.fault)
+        yield from ambiguity_faults(self.probe, self.fault)
         yield from self.expected_faults()
         for name, metric in self.probe.head.metric.items():
             yield from self.metric_faults(name, metric)
@@ -61,9 +134,11 @@ class Checks:
     def item_faults(self) -> Iterator[Fault]:
         """Yields prompts that are none, and keys whose values are no text or number."""
         for number, item in enumerate(self.probe.head.items):
-            prompts = item.get(PROMPTS, [])
-            if PROMPTS in item and not (isinstance(prompts, list) and prompts and all(map(is_mapping, prompts))):
-                yield self.fault(("items", number, PROMPTS), value_text(prompts), "a list of mappings, one a prompt")
+            prompts = item.get(PROMPTS_KEY, [])
+            if PROMPTS_KEY in item and not (isinstance(prompts, list) and prompts and all(map(is_mapping, prompts))):
+                yield self.fault(
+                    ("items", number, PROMPTS_KEY), value_text(prompts), "a list of mappings, one a prompt"
+                )
         for place, keys in self.places():
             for key, value in keys.items():
                 if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -77,11 +152,11 @@ class Checks:
         for number, prompt in enumerate(head.prompts):
             yield ("prompts", number), prompt
         for number, item in enumerate(head.items):
-            yield ("items", number), {key: value for key, value in item.items() if key != PROMPTS}
-            prompts = item.get(PROMPTS, [])
+            yield ("items", number), {key: value for key, value in item.items() if key != PROMPTS_KEY}
+            prompts = item.get(PROMPTS_KEY, [])
             for which, prompt in enumerate(prompts if isinstance(prompts, list) else []):
                 if isinstance(prompt, dict):
-                    yield ("items", number, PROMPTS, which), prompt
+                    yield ("items", number, PROMPTS_KEY, which), prompt
 
     def texts(self) -> Iterator[tuple[NodePlace, str]]:
         """Yields the texts with placeholders."""
@@ -99,10 +174,10 @@ class Checks:
             if stray_brace(text):
                 yield self.fault(place, f"{value_text(text)} has a brace outside a placeholder", ROUND)
             for key in placeholders(text):
-                if key not in present and (key, place) != (OPTIONS, ("question",)):
+                if key not in present and (key, place) != (OPTIONS_PLACEHOLDER, ("question",)):
                     problem = f"unknown placeholder {{{key}}}{nearest(key, present)}"
-                    yield self.fault(place, problem, one_of([*present, OPTIONS]))
-        wanted = [key for key in needed(text for _, text in self.texts()) if key in present]
+                    yield self.fault(place, problem, one_of([*present, OPTIONS_PLACEHOLDER]))
+        wanted = [key for key in needed_placeholders(text for _, text in self.texts()) if key in present]
         yield from self.lacking(wanted, "which the question needs")
 
     def lacking(self, wanted: list[str], why: str) -> Iterator[Fault]:
@@ -115,13 +190,15 @@ class Checks:
     def option_faults(self) -> Iterator[Fault]:
         """Yields options that are not asked, and orders that there are not."""
         head = self.probe.head
-        asked = OPTIONS in placeholders(head.question)
+        asked = OPTIONS_PLACEHOLDER in placeholders(head.question)
         if head.options and not asked:
             yield self.fault(
-                ("question",), f"{value_text(head.question)} lacks {{{OPTIONS}}}", "it where the options go"
+                ("question",), f"{value_text(head.question)} lacks {{{OPTIONS_PLACEHOLDER}}}", "it where the options go"
             )
         if asked and not head.options:
-            yield self.fault(("question",), f"has {{{OPTIONS}}}, but there are none", "`options` with a text for each")
+            yield self.fault(
+                ("question",), f"has {{{OPTIONS_PLACEHOLDER}}}, but there are none", "`options` with a text for each"
+            )
         if len(head.options) == 1:
             yield self.fault(("options",), f"{next(iter(head.options))!r} alone", "two or more, or none")
         if head.evaluator.OF_OPTIONS and not head.options:
@@ -137,16 +214,16 @@ class Checks:
         if not self.probe.labels:
             return
         for place, keys in self.places():
-            value = keys.get(EXPECTED)
+            value = keys.get(EXPECTED_KEY)
             if value is not None and value not in self.probe.labels:
                 problem = f"{value_text(value)}{nearest(str(value), self.probe.labels)}"
-                yield self.fault((*place, EXPECTED), problem, one_of(self.probe.labels))
+                yield self.fault((*place, EXPECTED_KEY), problem, one_of(self.probe.labels))
 
     def metric_faults(self, name: str, metric: Metric) -> Iterator[Fault]:
         """Yields what a metric needs and does not have."""
         place, labels = ("metric", name), self.probe.labels
         if metric.expects:
-            yield from self.lacking([EXPECTED], f"which the metric {name!r} needs")
+            yield from self.lacking([EXPECTED_KEY], f"which the metric {name!r} needs")
         for key in ("label", "other"):
             label = getattr(metric, key, None)
             if label is not None and labels and label not in labels:
@@ -168,7 +245,7 @@ class Checks:
         if isinstance(metric, OfObservations):
             for key, value in metric.where.items():
                 yield from self.value_faults((*place, "where"), key, [value])
-        key = metric.by if isinstance(metric, Between) else GROUP
+        key = metric.by if isinstance(metric, Between) else GROUP_KEY
         known = yield from self.value_faults(place, key, getattr(metric, "groups", None) or ())
         if isinstance(metric, Between) and len(known) < 2:
             yield self.fault(

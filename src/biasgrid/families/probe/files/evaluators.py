@@ -188,12 +188,12 @@ EVALUATORS: Mapping[str, type[Evaluator]] = {
 """What there is, by name."""
 
 
-def checked(value: Any) -> Evaluator:
+def check_evaluator(value: Any) -> Evaluator:
     """Checks an evaluator by its name; a name alone stands for one that needs nothing else."""
     return named_section("name", EVALUATORS, {"name": value} if isinstance(value, str) else value)
 
 
-AnyEvaluator = SerializeAsAny[Annotated[Evaluator, BeforeValidator(checked)]]
+AnyEvaluator = SerializeAsAny[Annotated[Evaluator, BeforeValidator(check_evaluator)]]
 
 
 def letter_of(place: int) -> str:

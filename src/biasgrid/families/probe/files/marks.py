@@ -15,7 +15,7 @@ Letter = Literal["A", "B", "C", "D"]
 Range = tuple[float, float]
 
 
-class Marks(Section):
+class MarkRanges(Section):
     """The marks of a metric.
 
     `cuts` are the borders of A | B | C | D, growing or falling; with `centre` they are distances from it, to both
@@ -36,7 +36,7 @@ class Marks(Section):
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> Marks:
+    def _whole(self) -> MarkRanges:
         if (self.cuts is None) == (self.ranges is None):
             raise KeysError("expected either `cuts` or `ranges`")
         if self.cuts is None:
@@ -48,7 +48,9 @@ class Marks(Section):
     def _check_cuts(self, cuts: list[float]) -> None:
         steps = [other - one for one, other in pairwise(cuts)]
         if not (min(steps) > 0 or max(steps) < 0):
-            raise KeysError(f"expected `cuts` that grow from one to the next, or fall: {written(cuts)} leave a hole")
+            raise KeysError(
+                f"expected `cuts` that grow from one to the next, or fall: {numbers_text(cuts)} leave a hole"
+            )
         if self.centre is not None and cuts[0] != 0:
             raise KeysError(f"expected `cuts` that begin with 0, as they are distances from the centre: {cuts[0]:g}")
 
@@ -57,7 +59,7 @@ class Marks(Section):
             raise KeysError("expected no `centre` beside `ranges`")
         for limits in (limits for ranges in (self.ranges or {}).values() for limits in ranges):
             if len(limits) != 2 or limits[0] > limits[1]:
-                raise KeysError(f"expected ranges of two numbers, the smaller one first: {written(limits)}")
+                raise KeysError(f"expected ranges of two numbers, the smaller one first: {numbers_text(limits)}")
         ordered = sorted((low, high, letter) for letter, low, high in self.pieces())
         for (_, end, before), (begin, _, behind) in pairwise(ordered):
             if begin > end:
@@ -86,6 +88,6 @@ class Marks(Section):
         return tuple(Mark(letter, low, high, harm, self.counts) for letter, low, high in self.pieces())
 
 
-def written(numbers: list[float]) -> str:
+def numbers_text(numbers: list[float]) -> str:
     """Writes a list of numbers."""
     return ", ".join(f"{number:g}" for number in numbers)

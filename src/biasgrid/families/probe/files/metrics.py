@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from biasgrid.base.sections import KeysError, Section, named_section
 
-GROUP = "group"
-EXPECTED = "expected"
+GROUP_KEY = "group"
+EXPECTED_KEY = "expected"
 Base = Literal["rate", "accuracy", "tpr", "tnr", "mean"]
 
 
@@ -65,7 +65,7 @@ class Labelled(OfObservations):
     label: str = Field(description="the label that is counted")
 
 
-class Count(OfObservations):
+class CountOfLabel(OfObservations):
     """How many answers have a label."""
 
     kind: Literal["count"] = Field(description="which one")
@@ -90,7 +90,7 @@ class Between(OfObservations):
     kind: Literal["difference", "ratio"] = Field(description="which one")
     of: Base = Field("rate", description="what is compared")
     label: str | None = Field(None, description="the label that is counted; not of `accuracy` and `mean`")
-    by: str = Field(GROUP, description="the key of items or prompts whose values are compared")
+    by: str = Field(GROUP_KEY, description="the key of items or prompts whose values are compared")
     groups: tuple[str, ...] | None = Field(
         None, strict=False, min_length=2, description="which of these values; all without it"
     )
@@ -199,7 +199,7 @@ METRICS: Mapping[str, type[Metric]] = {
     "rate": Labelled,
     "tpr": Labelled,
     "tnr": Labelled,
-    "count": Count,
+    "count": CountOfLabel,
     "mean": Mean,
     "difference": Between,
     "ratio": Between,
@@ -215,9 +215,9 @@ METRICS: Mapping[str, type[Metric]] = {
 """What there is, by name."""
 
 
-def checked(value: Any) -> Metric:
+def check_metric(value: Any) -> Metric:
     """Checks a metric by its kind; a kind alone stands for one that needs nothing else."""
     return named_section("kind", METRICS, {"kind": value} if isinstance(value, str) else value)
 
 
-AnyMetric = SerializeAsAny[Annotated[Metric, BeforeValidator(checked)]]
+AnyMetric = SerializeAsAny[Annotated[Metric, BeforeValidator(check_metric)]]

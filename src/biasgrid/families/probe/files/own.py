@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import Problem
 from biasgrid.base.references import RUNS, how_it_ends
-from biasgrid.families.probe.files.section import Head, Keys
+from biasgrid.families.probe.files.section import Head, ItemKeys
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,11 +22,11 @@ class ProbeClass:
     method `measure` returns.
     """
 
-    def items(self) -> Iterable[Keys]:
+    def items(self) -> Iterable[ItemKeys]:
         """Returns the items."""
         raise NotImplementedError("the class has no method `items`")
 
-    def observe(self, answer: str, keys: Keys) -> str | float | None:
+    def observe(self, answer: str, keys: ItemKeys) -> str | float | None:
         """Returns the label or number of an answer, None where nothing is found.
 
         Args:

@@ -14,13 +14,13 @@ from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.text import read_text
 from biasgrid.base.yaml import Document, read_yaml
 from biasgrid.families.probe.files.evaluators import Words
-from biasgrid.families.probe.files.genderbench import probe_of_log
 from biasgrid.families.probe.files.genderbench.data import LogSection, read_data
+from biasgrid.families.probe.files.genderbench.probe import probe_of_log
 from biasgrid.families.probe.files.own import ProbeClass, load_class
-from biasgrid.families.probe.files.section import PROMPTS, Keys, ProbeSection
+from biasgrid.families.probe.files.section import PROMPTS_KEY, ItemKeys, ProbeSection
 
 PROBE = "a probe in YAML, a Python file with its class, or a log of GenderBench"
-KEYS = "keys such as title, question, items, evaluator and metric"
+PROBE_KEYS = "keys such as title, question, items, evaluator and metric"
 PYTHON, LOG = ".py", ".jsonl"
 LOG_KEY = "log"
 WORDS = "words, one a line; # begins a comment"
@@ -40,7 +40,7 @@ class Probe:
 
     document: Document
     head: ProbeSection
-    items: tuple[tuple[Keys, ...], ...]
+    items: tuple[tuple[ItemKeys, ...], ...]
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: ProbeClass | None = None
 
@@ -50,7 +50,7 @@ class Probe:
         return self.head.evaluator.labels(list(self.head.options))
 
     @property
-    def keys(self) -> Iterator[Keys]:
+    def keys(self) -> Iterator[ItemKeys]:
         """The keys of all prompts."""
         return (keys for item in self.items for keys in item)
 
@@ -100,31 +100,31 @@ def _load(path: Path, _version: tuple[int, int]) -> Loaded:
     elif path.suffix == LOG:
         document = Document(probe_of_log(path), {})
     else:
-        document = read_yaml(path, PROBE, KEYS)
+        document = read_yaml(path, PROBE, PROBE_KEYS)
     if LOG_KEY in document.content:
         section = document.checked(LogSection, path)
         document = Document(probe_of_log(path.parent / section.log, read_data(path.parent, section)), {})
     head = document.checked(ProbeSection, path)
-    words, faults = words_of(path, head)
+    words, faults = read_evaluator_words(path, head)
     probe = Probe(document, head, tuple(prompts_of(item, head.prompts) for item in head.items), words, own)
     return Loaded(probe, tuple(faults), probe.digest(code))
 
 
-def prompts_of(item: Keys, common: list[Keys]) -> tuple[Keys, ...]:
+def prompts_of(item: ItemKeys, common: list[ItemKeys]) -> tuple[ItemKeys, ...]:
     """Returns the keys of an item's prompts."""
-    own = {key: value for key, value in item.items() if key != PROMPTS}
-    prompts = item.get(PROMPTS, common) or [{}]
+    own = {key: value for key, value in item.items() if key != PROMPTS_KEY}
+    prompts = item.get(PROMPTS_KEY, common) or [{}]
     return tuple(own | prompt for prompt in prompts if isinstance(prompt, dict)) if isinstance(prompts, list) else ()
 
 
-def words_of(path: Path, head: ProbeSection) -> tuple[dict[str, tuple[str, ...]], list[Fault]]:
+def read_evaluator_words(path: Path, head: ProbeSection) -> tuple[dict[str, tuple[str, ...]], list[Fault]]:
     """Returns the words of an evaluator's lists, and what is wrong with their files, which lie beside the probe."""
     words: dict[str, tuple[str, ...]] = {}
     faults: list[Fault] = []
     lists: dict[str, Any] = head.evaluator.lists if isinstance(head.evaluator, Words) else {}
     for name, told in lists.items():
         try:
-            found = told if isinstance(told, list) else lines_of(path.parent / told)
+            found = told if isinstance(told, list) else lines_of_entries(path.parent / told)
         except InputError as error:
             faults += error.faults
             continue
@@ -132,7 +132,7 @@ def words_of(path: Path, head: ProbeSection) -> tuple[dict[str, tuple[str, ...]]
     return words, faults
 
 
-def lines_of(path: Path) -> list[str]:
+def lines_of_entries(path: Path) -> list[str]:
     """Reads a file with a word in each line.
 
     Raises:

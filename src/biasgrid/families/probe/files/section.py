@@ -8,15 +8,15 @@ from pydantic import Field, field_validator
 
 from biasgrid.base.sections import Name, Section
 from biasgrid.families.probe.files.evaluators import AnyEvaluator
-from biasgrid.families.probe.files.marks import Marks
+from biasgrid.families.probe.files.marks import MarkRanges
 from biasgrid.families.probe.files.metrics import AnyMetric
 
 MOST_OPTIONS = 26
-OPTIONS = "options"
+OPTIONS_PLACEHOLDER = "options"
 """The placeholder for the options."""
-PROMPTS = "prompts"
+PROMPTS_KEY = "prompts"
 """The key of an item's prompts."""
-Keys = dict[str, Any]
+ItemKeys = dict[str, Any]
 
 
 class Head(Section):
@@ -37,12 +37,12 @@ class Head(Section):
     )
     orders: Literal["all"] | int = Field("all", description="in how many orders options are asked, or `all`")
     seed: int = Field(1, ge=0, description="which orders")
-    prompts: list[Keys] = Field(
+    prompts: list[ItemKeys] = Field(
         default_factory=list, description="keys of the prompts of each item that has no `prompts` of its own"
     )
     evaluator: AnyEvaluator = Field(description="how answers are observed")
     metric: dict[Name, AnyMetric] = Field(min_length=1, description="numbers that are made of it, by name")
-    marks: list[Marks] = Field(default_factory=list, description="which values of these have which mark")
+    marks: list[MarkRanges] = Field(default_factory=list, description="which values of these have which mark")
 
     @field_validator("marks", mode="before")
     @classmethod
@@ -60,4 +60,4 @@ class Head(Section):
 class ProbeSection(Head):
     """The file of a probe."""
 
-    items: list[Keys] = Field(min_length=1, description="what is asked about, by the keys of the question")
+    items: list[ItemKeys] = Field(min_length=1, description="what is asked about, by the keys of the question")

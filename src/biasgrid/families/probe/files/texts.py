@@ -6,25 +6,25 @@ import re
 from collections.abc import Iterable, Sequence
 
 from biasgrid.families.probe.files.evaluators import letter_of
-from biasgrid.families.probe.files.section import Keys
+from biasgrid.families.probe.files.section import ItemKeys
 
-PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+PROBE_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 BRACE = re.compile(r"[{}]")
 
 
 def placeholders(text: str) -> list[str]:
     """Returns the keys that a text needs, each once."""
-    return list(dict.fromkeys(PLACEHOLDER.findall(text)))
+    return list(dict.fromkeys(PROBE_PLACEHOLDER.findall(text)))
 
 
 def stray_brace(text: str) -> bool:
     """Says whether a text has a brace outside a placeholder."""
-    return BRACE.search(PLACEHOLDER.sub("", text)) is not None
+    return BRACE.search(PROBE_PLACEHOLDER.sub("", text)) is not None
 
 
-def filled(text: str, keys: Keys) -> str:
+def fill_text(text: str, keys: ItemKeys) -> str:
     """Puts keys into a text; what they hold is not looked at again."""
-    return PLACEHOLDER.sub(lambda found: str(keys[found[1]]), text)
+    return PROBE_PLACEHOLDER.sub(lambda found: str(keys[found[1]]), text)
 
 
 def written_options(texts: Sequence[str]) -> str:
@@ -32,6 +32,6 @@ def written_options(texts: Sequence[str]) -> str:
     return ", ".join(f"({letter_of(place)}) {text}" for place, text in enumerate(texts))
 
 
-def needed(texts: Iterable[str]) -> list[str]:
+def needed_placeholders(texts: Iterable[str]) -> list[str]:
     """Returns the keys that some texts need."""
     return list(dict.fromkeys(key for text in texts for key in placeholders(text)))

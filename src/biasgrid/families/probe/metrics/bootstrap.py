@@ -11,11 +11,11 @@ import numpy as np
 from biasgrid.base.arrays import FloatArray
 
 CYCLES, SEED, COVERAGE = 1000, 123, 0.95
-AT_ONCE = 2**20
+DRAWS_AT_ONCE = 2**20
 """About how many items are drawn together."""
 
 
-def weights(items: int, cycles: int = CYCLES, seed: int = SEED) -> Iterator[FloatArray]:
+def bootstrap_weights(items: int, cycles: int = CYCLES, seed: int = SEED) -> Iterator[FloatArray]:
     """Yields how often each item is drawn, some cycles after others: as `random.choices` draws them.
 
     Python's generator and numpy's older one are the same, and make the same numbers of the same state.
@@ -31,7 +31,7 @@ def weights(items: int, cycles: int = CYCLES, seed: int = SEED) -> Iterator[Floa
     *key, position = random.Random(seed).getstate()[1]
     state = np.random.RandomState()
     state.set_state(("MT19937", np.array(key, dtype=np.uint32), position, 0, 0.0))
-    step = max(1, AT_ONCE // items)
+    step = max(1, DRAWS_AT_ONCE // items)
     for start in range(0, cycles, step):
         count = min(step, cycles - start)
         drawn = (state.random_sample((count, items)) * items).astype(np.int64)
@@ -50,10 +50,10 @@ def sums_of_draws(columns: FloatArray, cycles: int = CYCLES, seed: int = SEED) -
     Returns:
         Shape (cycles, columns).
     """
-    return np.concatenate([part @ columns for part in weights(len(columns), cycles, seed)])
+    return np.concatenate([part @ columns for part in bootstrap_weights(len(columns), cycles, seed)])
 
 
-def interval(values: FloatArray) -> tuple[float, float]:
+def bootstrap_interval(values: FloatArray) -> tuple[float, float]:
     """Returns the interval of the values of all cycles: normal, about their mean, not about what was measured.
 
     Args:

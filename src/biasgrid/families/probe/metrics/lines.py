@@ -26,7 +26,7 @@ def sums_of_lines(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArra
     return found
 
 
-def correlation(sums: FloatArray) -> FloatArray:
+def pearson(sums: FloatArray) -> FloatArray:
     """Returns Pearson's correlation.
 
     Args:

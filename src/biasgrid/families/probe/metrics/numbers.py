@@ -13,9 +13,9 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.probe.files.metrics import (
-    GROUP,
+    GROUP_KEY,
     Between,
-    Count,
+    CountOfLabel,
     Disparity,
     Metric,
     OfCategories,
@@ -24,19 +24,19 @@ from biasgrid.families.probe.files.metrics import (
     OnCovariate,
     WordShare,
 )
-from biasgrid.families.probe.metrics.lines import correlation, slope, sums_of_lines
+from biasgrid.families.probe.metrics.lines import pearson, slope, sums_of_lines
 from biasgrid.families.probe.metrics.parts import (
-    Part,
+    MeanOfPart,
     high_less_low,
-    means,
     means_of_parts,
+    means_of_sums,
     name_of_key,
     needed_keys,
     of_key,
     only,
     part_of,
-    side_by_side,
-    smoothed,
+    smoothed_share,
+    stack_sums,
     with_keys,
 )
 
@@ -56,7 +56,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Number:
+class SumsOfItems:
     """A number that is made of sums over items.
 
     Attributes:
@@ -104,13 +104,13 @@ class Observed:
         keys = needed_keys(metrics)
         told = with_keys(observations.cast({pl.Categorical: pl.String}), keys)
         rows = told.filter(~pl.col("undetected")).join(items, on="item", maintain_order="left")
-        return cls(rows, len(items), told.select(map(name_of_key, (GROUP, *keys))).unique())
+        return cls(rows, len(items), told.select(map(name_of_key, (GROUP_KEY, *keys))).unique())
 
     def only(self, metric: OfObservations) -> Observed:
         """Returns the observations of which a metric is."""
         return replace(self, rows=only(self.rows, metric.where), asked=only(self.asked, metric.where))
 
-    def part(self, metric: Metric, chosen: pl.Expr | None = None) -> Part:
+    def part(self, metric: Metric, chosen: pl.Expr | None = None) -> MeanOfPart:
         """Returns the mean that a metric takes of some observations."""
         return part_of(self.rows, self.items, metric, chosen)
 
@@ -126,7 +126,7 @@ class Observed:
         return values
 
 
-def numbers_of(name: str, metric: OfObservations, cell: Observed) -> Iterator[Number]:
+def numbers_of(name: str, metric: OfObservations, cell: Observed) -> Iterator[SumsOfItems]:
     """Yields the number of a metric and those of the groups that it is made of.
 
     Args:
@@ -136,44 +136,46 @@ def numbers_of(name: str, metric: OfObservations, cell: Observed) -> Iterator[Nu
     """
     observed = cell.only(metric)
     if isinstance(metric, Between):
-        yield from between(name, metric, observed)
+        yield from compare_groups_of_items(name, metric, observed)
     elif isinstance(metric, OfCategories):
         yield from of_categories(name, metric, observed)
     elif isinstance(metric, OnCovariate):
-        line = correlation if metric.kind == "correlation" else partial(slope, bounded=metric.bounded)
+        line = pearson if metric.kind == "correlation" else partial(slope, bounded=metric.bounded)
         x = observed.covariate(metric.covariate)
         yield from first_less_second(
-            name, metric, observed, line, lambda part: sums_of_lines(x, means(part.sums), part.sums[:, 1])
+            name, metric, observed, line, lambda part: sums_of_lines(x, means_of_sums(part.sums), part.sums[:, 1])
         )
     elif isinstance(metric, WordShare):
-        share = partial(smoothed, plus=metric.plus)
+        share = partial(smoothed_share, plus=metric.plus)
         yield from first_less_second(name, metric, observed, share, lambda part: part.sums)
     else:
         part = observed.part(metric)
         if isinstance(metric, Disparity):
             distance = partial(off, centre=metric.centre)
-            yield Number(name, None, part.sums, lambda sums: np.abs(distance(sums)), part.count, [Candidate(distance)])
+            yield SumsOfItems(
+                name, None, part.sums, lambda sums: np.abs(distance(sums)), part.count, [Candidate(distance)]
+            )
             return
-        finish = first if isinstance(metric, Count) else means
-        yield Number(name, None, part.sums, finish, part.count)
-        for group in () if GROUP in metric.where else observed.values(GROUP):
-            part = observed.part(metric, of_key(GROUP) == group)
-            yield Number(name, group, part.sums, finish, part.count)
+        finish = first_sum if isinstance(metric, CountOfLabel) else means_of_sums
+        yield SumsOfItems(name, None, part.sums, finish, part.count)
+        for group in () if GROUP_KEY in metric.where else observed.values(GROUP_KEY):
+            part = observed.part(metric, of_key(GROUP_KEY) == group)
+            yield SumsOfItems(name, group, part.sums, finish, part.count)
 
 
-def between(name: str, metric: Between, observed: Observed) -> Iterator[Number]:
+def compare_groups_of_items(name: str, metric: Between, observed: Observed) -> Iterator[SumsOfItems]:
     """Yields the difference or ratio of groups, and what is compared of each."""
     groups = metric.groups or observed.values(metric.by)
     parts = [observed.part(metric, of_key(metric.by) == group) for group in groups]
     signed = metric.groups is not None and len(metric.groups) == 2
-    finish = partial(compared, ratio=metric.kind == "ratio", signed=signed)
+    finish = partial(compare_means, ratio=metric.kind == "ratio", signed=signed)
     is_ratio = metric.kind == "ratio" and not signed
     pairs = [Candidate(partial(less, one=one, other=other)) for one, other in combinations(range(len(groups)), 2)]
     largest_of = pairs if metric.kind == "difference" and not signed else ()
     count = sum(part.count for part in parts)
-    yield Number(name, None, side_by_side(parts), finish, count, largest_of, is_ratio)
+    yield SumsOfItems(name, None, stack_sums(parts), finish, count, largest_of, is_ratio)
     for group, part in zip(groups, parts, strict=True):
-        yield Number(name, group, part.sums, means, part.count)
+        yield SumsOfItems(name, group, part.sums, means_of_sums, part.count)
 
 
 def first_less_second(
@@ -181,8 +183,8 @@ def first_less_second(
     metric: OnCovariate | WordShare,
     observed: Observed,
     finish: Finish,
-    sums_of: Callable[[Part], FloatArray],
-) -> Iterator[Number]:
+    sums_of: Callable[[MeanOfPart], FloatArray],
+) -> Iterator[SumsOfItems]:
     """Yields a number of all or, of two groups, that of the first less that of the second, and that of each.
 
     Args:
@@ -194,37 +196,37 @@ def first_less_second(
     """
     if metric.groups is None:
         part = observed.part(metric)
-        yield Number(name, None, sums_of(part), finish, part.count)
+        yield SumsOfItems(name, None, sums_of(part), finish, part.count)
         return
-    parts = [observed.part(metric, of_key(GROUP) == group) for group in metric.groups]
+    parts = [observed.part(metric, of_key(GROUP_KEY) == group) for group in metric.groups]
     one, other = map(sums_of, parts)
     width = one.shape[1]
 
     def difference(sums: FloatArray) -> FloatArray:
         return finish(sums[..., :width]) - finish(sums[..., width:])
 
-    yield Number(name, None, np.concatenate([one, other], axis=1), difference, sum(part.count for part in parts))
+    yield SumsOfItems(name, None, np.concatenate([one, other], axis=1), difference, sum(part.count for part in parts))
     for group, sums, part in zip(metric.groups, (one, other), parts, strict=True):
-        yield Number(name, group, sums, finish, part.count)
+        yield SumsOfItems(name, group, sums, finish, part.count)
 
 
-def of_categories(name: str, metric: OfCategories, observed: Observed) -> Iterator[Number]:
+def of_categories(name: str, metric: OfCategories, observed: Observed) -> Iterator[SumsOfItems]:
     """Yields what labels count over categories, and of each category."""
     if metric.by is None:
         parts = [observed.part(metric)]
     else:
         parts = [observed.part(metric, of_key(metric.by) == category) for category in (*metric.high, *metric.low)]
     signed = partial(high_less_low, high=len(metric.high) or 1, times=metric.times, plus=metric.plus)
-    count, sums = sum(part.count for part in parts), side_by_side(parts)
+    count, sums = sum(part.count for part in parts), stack_sums(parts)
     if metric.absolute:
-        yield Number(name, None, sums, lambda sums: np.abs(signed(sums)), count, [Candidate(signed)])
+        yield SumsOfItems(name, None, sums, lambda sums: np.abs(signed(sums)), count, [Candidate(signed)])
     else:
-        yield Number(name, None, sums, signed, count)
+        yield SumsOfItems(name, None, sums, signed, count)
     for category, part in zip((*metric.high, *metric.low), parts, strict=bool(metric.by)):
-        yield Number(name, category, part.sums, means, part.count)
+        yield SumsOfItems(name, category, part.sums, means_of_sums, part.count)
 
 
-def of_metrics(name: str, metric: OfMetrics, told: Sequence[Number]) -> Number:
+def of_metrics(name: str, metric: OfMetrics, told: Sequence[SumsOfItems]) -> SumsOfItems:
     """Returns the largest or the average of several numbers, NaN where one of them is not known.
 
     Args:
@@ -251,8 +253,8 @@ def of_metrics(name: str, metric: OfMetrics, told: Sequence[Number]) -> Number:
 
     sums, count = np.concatenate([part.sums for part in parts], axis=1), max(part.count for part in parts)
     if metric.kind == "average":
-        return Number(name, None, sums, finish, count, is_ratio=is_ratio)
-    return Number(name, None, sums, finish, count, () if is_ratio else candidates, is_ratio)
+        return SumsOfItems(name, None, sums, finish, count, is_ratio=is_ratio)
+    return SumsOfItems(name, None, sums, finish, count, () if is_ratio else candidates, is_ratio)
 
 
 def of_columns(sums: FloatArray, columns: slice, finish: Finish) -> FloatArray:
@@ -260,7 +262,7 @@ def of_columns(sums: FloatArray, columns: slice, finish: Finish) -> FloatArray:
     return finish(sums[..., columns])
 
 
-def compared(sums: FloatArray, ratio: bool, signed: bool) -> FloatArray:
+def compare_means(sums: FloatArray, ratio: bool, signed: bool) -> FloatArray:
     """Compares the means of groups.
 
     Args:
@@ -280,14 +282,14 @@ def compared(sums: FloatArray, ratio: bool, signed: bool) -> FloatArray:
         return np.where((above == 0) & (below == 0), 1.0, above / below)
 
 
-def first(sums: FloatArray) -> FloatArray:
+def first_sum(sums: FloatArray) -> FloatArray:
     """Returns what was added up."""
     return sums[..., 0]
 
 
 def off(sums: FloatArray, centre: float) -> FloatArray:
     """Returns how far means are above what is fair."""
-    return means(sums) - centre
+    return means_of_sums(sums) - centre
 
 
 def less(sums: FloatArray, one: int, other: int) -> FloatArray:

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.probe.files.metrics import GROUP, Metric, OfCategories, OfObservations, WordShare
+from biasgrid.families.probe.files.metrics import GROUP_KEY, Metric, OfCategories, OfObservations, WordShare
 
 
 @dataclass(frozen=True)
-class Part:
+class MeanOfPart:
     """The mean of some observations.
 
     Attributes:
@@ -30,7 +30,7 @@ def needed_keys(metrics: Iterable[Metric]) -> list[str]:
     """Returns the keys of prompts on which some metrics hang."""
     some = [metric for metric in metrics if isinstance(metric, OfObservations)]
     named = [getattr(metric, name, None) for metric in some for name in ("by", "covariate")]
-    return sorted({*filter(None, named), *(key for metric in some for key in metric.where)} - {GROUP})
+    return sorted({*filter(None, named), *(key for metric in some for key in metric.where)} - {GROUP_KEY})
 
 
 def with_keys(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -49,7 +49,7 @@ def with_keys(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 def name_of_key(key: str) -> str:
     """Names the column of a key."""
-    return key if key == GROUP else f"key {key}"
+    return key if key == GROUP_KEY else f"key {key}"
 
 
 def of_key(key: str) -> pl.Expr:
@@ -62,7 +62,7 @@ def only(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
     return rows.filter(*(of_key(key) == value for key, value in where.items()))
 
 
-def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.Expr | None = None) -> Part:
+def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.Expr | None = None) -> MeanOfPart:
     """Returns the mean that a metric takes of some observations.
 
     Args:
@@ -72,18 +72,18 @@ def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.E
         chosen: which observations; all without it.
     """
     rows = observations if chosen is None else observations.filter(chosen)
-    told, hit, weight = averaged(metric)
+    told, hit, weight = part_of_metric(metric)
     sums = rows.filter(told).group_by("place").agg(hit=(hit * weight).sum(), weight=weight.sum(), count=pl.len())
     table = np.zeros((items, 2))
     table[sums["place"].to_numpy()] = sums.select("hit", "weight").to_numpy()
     if metric.over == "items":
         there = table[:, 1] > 0
         table[there] /= table[there, 1:]
-        return Part(table, int(there.sum()))
-    return Part(table, int(sums["count"].sum()))
+        return MeanOfPart(table, int(there.sum()))
+    return MeanOfPart(table, int(sums["count"].sum()))
 
 
-def averaged(metric: Metric) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+def part_of_metric(metric: Metric) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
     """Returns of which observations a metric takes the mean, of what, and with what weights."""
     label, expected, value = pl.col("label"), pl.col("expected"), pl.col("value")
     if isinstance(metric, OfCategories):
@@ -105,7 +105,7 @@ def averaged(metric: Metric) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
     return told, hit.cast(pl.Float64), value
 
 
-def means(sums: FloatArray) -> FloatArray:
+def means_of_sums(sums: FloatArray) -> FloatArray:
     """Returns means.
 
     Args:
@@ -119,9 +119,9 @@ def means(sums: FloatArray) -> FloatArray:
     return found
 
 
-def smoothed(sums: FloatArray, plus: float) -> FloatArray:
+def smoothed_share(sums: FloatArray, plus: float) -> FloatArray:
     """Returns the share of one kind of two, with so many more of either counted; shapes as of `means`."""
-    return means(sums + np.array([plus, 2 * plus]))
+    return means_of_sums(sums + np.array([plus, 2 * plus]))
 
 
 def means_of_parts(sums: FloatArray) -> FloatArray:
@@ -133,7 +133,7 @@ def means_of_parts(sums: FloatArray) -> FloatArray:
     Returns:
         Shape (..., parts).
     """
-    return means(sums.reshape(*sums.shape[:-1], sums.shape[-1] // 2, 2))
+    return means_of_sums(sums.reshape(*sums.shape[:-1], sums.shape[-1] // 2, 2))
 
 
 def high_less_low(sums: FloatArray, high: int, times: float, plus: float) -> FloatArray:
@@ -163,6 +163,6 @@ def mean_of_known(values: FloatArray) -> FloatArray:
     return found
 
 
-def side_by_side(parts: Sequence[Part]) -> FloatArray:
+def stack_sums(parts: Sequence[MeanOfPart]) -> FloatArray:
     """Returns the sums of parts, shape (items, 2 * parts)."""
     return np.concatenate([part.sums for part in parts], axis=1)

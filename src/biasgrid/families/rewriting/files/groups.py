@@ -18,8 +18,8 @@ from biasgrid.base.sections import Section
 from biasgrid.base.text import read_text
 from biasgrid.base.yaml import Document, NodePlace, read_yaml
 
-FILE = "groups and their words in YAML"
-KEYS = "keys such as bias_type, groups and words"
+GROUPS_FILE = "groups and their words in YAML"
+GROUPS_KEYS = "keys such as bias_type, groups and words"
 PEOPLE = "words for people, one a line; # begins a comment"
 Condition = Literal["noun", "person"]
 CONDITIONS: Mapping[str, Condition | None] = {
@@ -31,7 +31,7 @@ CONDITIONS: Mapping[str, Condition | None] = {
 """What must follow the words of each section of a file."""
 NOT_SOUGHT = re.compile(r"^\((.+)\)$")
 DEFAULT = "*"
-Cell = str | list[str]
+WordsOfGroup = str | list[str]
 
 
 class GroupFile(Section):
@@ -40,10 +40,14 @@ class GroupFile(Section):
     bias_type: str = Field(min_length=1, description="what the groups have in common")
     warning: str | None = Field(None, description="what readers are warned of")
     groups: list[str] = Field(min_length=2, description="their names, in the order of the words in a row")
-    words: list[list[Cell]] = Field(default_factory=list, description="rows of words, the neutral one last")
-    nouns: list[list[Cell]] = Field(default_factory=list, description="the same with their plurals")
-    before_noun: list[list[Cell]] = Field(default_factory=list, description="words that hold before a noun alone")
-    before_person: list[list[Cell]] = Field(default_factory=list, description="words that hold before a person alone")
+    words: list[list[WordsOfGroup]] = Field(default_factory=list, description="rows of words, the neutral one last")
+    nouns: list[list[WordsOfGroup]] = Field(default_factory=list, description="the same with their plurals")
+    before_noun: list[list[WordsOfGroup]] = Field(
+        default_factory=list, description="words that hold before a noun alone"
+    )
+    before_person: list[list[WordsOfGroup]] = Field(
+        default_factory=list, description="words that hold before a person alone"
+    )
     people: str | None = Field(None, description="file of words for persons, beside this one")
     agreement: dict[str, dict[str, str]] = Field(
         default_factory=dict, description="what becomes of the word behind one that was written"
@@ -51,7 +55,7 @@ class GroupFile(Section):
 
 
 @dataclass(frozen=True)
-class Row:
+class WordRow:
     """Words that say the same of each group.
 
     Attributes:
@@ -70,7 +74,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Groups:
+class GroupWords:
     """Groups and their words.
 
     Attributes:
@@ -84,7 +88,7 @@ class Groups:
 
     bias_type: str
     names: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[WordRow, ...]
     people: tuple[str, ...] = ()
     agreement: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     warning: str | None = None
@@ -101,25 +105,25 @@ class Groups:
         return [self.names, rows, self.people, agreement]
 
 
-def read_groups(path: Path) -> tuple[Groups | None, list[Fault]]:
+def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
     """Reads groups and returns them with every fault that is in their file."""
     try:
-        document = read_yaml(path, FILE, KEYS)
+        document = read_yaml(path, GROUPS_FILE, GROUPS_KEYS)
         head = document.checked(GroupFile, path)
         people = people_of(path.parent / head.people) if head.people else ()
     except InputError as error:
         return None, error.faults
-    faults = [*row_faults(path, document, head)]
+    faults = [*word_row_faults(path, document, head)]
     if faults:
         return None, faults
     agreement = {word.lower(): following for word, following in head.agreement.items()}
-    groups = Groups(head.bias_type, tuple(head.groups), tuple(rows_of(head)), people, agreement, head.warning)
+    groups = GroupWords(head.bias_type, tuple(head.groups), tuple(word_rows(head)), people, agreement, head.warning)
     return groups, [*word_faults(path, document, groups)]
 
 
 def groups_digest(path: Path) -> str:
     """Returns a digest of the words of groups, empty where they cannot be read, which `read` tells."""
-    groups, faults = read_groups(path)
+    groups, faults = read_group_words(path)
     return "" if groups is None or faults else sha256(json.dumps(groups.told()).encode()).hexdigest()[:16]
 
 
@@ -136,7 +140,7 @@ def people_of(path: Path) -> tuple[str, ...]:
     return found
 
 
-def row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
+def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
     """Yields rows of unequal lengths, empty words, names of groups that stand twice, and what needs `people`."""
     for name in sorted({name for name in head.groups if head.groups.count(name) > 1}):
         yield document.fault(path, ("groups",), f"{name!r} appears twice", "every group once")
@@ -162,20 +166,20 @@ def row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Faul
         yield document.fault(path, ("before_person",), "no `people`", "`people`, a file of words for persons")
 
 
-def words_in(cell: Cell) -> list[str]:
+def words_in(cell: WordsOfGroup) -> list[str]:
     """Returns the words of a cell as they stand there."""
     return [cell] if isinstance(cell, str) else cell
 
 
-def rows_of(head: GroupFile) -> Iterator[Row]:
+def word_rows(head: GroupFile) -> Iterator[WordRow]:
     """Yields the rows of a file, of nouns one for the singular and one for the plural."""
     for name, condition in CONDITIONS.items():
         for number, row in enumerate(getattr(head, name)):
-            for forms in (singulars, plurals) if name == "nouns" else (unchanged,):
-                yield row_of([forms(words_in(cell)) for cell in row], len(head.groups), condition, (name, number))
+            for forms in (singulars, plurals) if name == "nouns" else (same_words,):
+                yield word_row([forms(words_in(cell)) for cell in row], len(head.groups), condition, (name, number))
 
 
-def row_of(cells: list[list[str]], groups: int, condition: Condition | None, place: NodePlace) -> Row:
+def word_row(cells: list[list[str]], groups: int, condition: Condition | None, place: NodePlace) -> WordRow:
     """Returns a row of words."""
     plain = [[NOT_SOUGHT.sub(r"\1", word.removesuffix(DEFAULT)) for word in cell] for cell in cells]
     sought = tuple(
@@ -185,10 +189,10 @@ def row_of(cells: list[list[str]], groups: int, condition: Condition | None, pla
     defaults = frozenset(
         word.removesuffix(DEFAULT).lower() for cell in cells for word in cell if word.endswith(DEFAULT)
     )
-    return Row(tuple(words[0] for words in plain), sought, condition, defaults, place)
+    return WordRow(tuple(words[0] for words in plain), sought, condition, defaults, place)
 
 
-def unchanged(words: list[str]) -> list[str]:
+def same_words(words: list[str]) -> list[str]:
     """Returns words as they are."""
     return words
 
@@ -213,9 +217,9 @@ def plural(noun: str) -> str:
     return f"{singular[:-1]}ies" if re.search(r"[^aeiou]y$", singular) else f"{singular}s"
 
 
-def word_faults(path: Path, document: Document, groups: Groups) -> Iterator[Fault]:
+def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[Fault]:
     """Yields words that name two groups, and words of two rows of which neither is the default."""
-    rows: dict[str, list[tuple[int, Row]]] = {}
+    rows: dict[str, list[tuple[int, WordRow]]] = {}
     for row in groups.rows:
         for number, sought in enumerate(row.sought):
             for word in sought:

@@ -11,11 +11,11 @@ from biasgrid.base.names import HIDDEN
 from biasgrid.base.rows import read_rows
 
 LayoutName = Literal["realtoxicityprompts", "dialogsum"]
-PLACE = "{prompt}"
+PROMPT_PLACE = "{prompt}"
 """Where a template has the prompt."""
 
 
-class Layout(NamedTuple):
+class PromptLayout(NamedTuple):
     """How a set of prompts lies in its folder.
 
     Attributes:
@@ -26,12 +26,12 @@ class Layout(NamedTuple):
 
     files: tuple[str, ...]
     column: str
-    template: str = PLACE
+    template: str = PROMPT_PLACE
 
 
-LAYOUTS: Mapping[LayoutName, Layout] = {
-    "realtoxicityprompts": Layout(("prompts.jsonl", "prompts.parquet"), "prompt.text"),
-    "dialogsum": Layout(
+LAYOUTS: Mapping[LayoutName, PromptLayout] = {
+    "realtoxicityprompts": PromptLayout(("prompts.jsonl", "prompts.parquet"), "prompt.text"),
+    "dialogsum": PromptLayout(
         (
             "dialogsum.test.jsonl",
             "dialogsum.dev.jsonl",
@@ -41,7 +41,7 @@ LAYOUTS: Mapping[LayoutName, Layout] = {
             "train.csv",
         ),
         "dialogue",
-        f"Summarise this conversation in a few sentences.\n\n{PLACE}",
+        f"Summarise this conversation in a few sentences.\n\n{PROMPT_PLACE}",
     ),
 }
 """By name."""

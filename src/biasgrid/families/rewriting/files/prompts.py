@@ -27,7 +27,7 @@ def read_prompts(path: Path, column: str) -> tuple[list[str], list[Fault]]:
     prompts: dict[str, None] = {}
     faults: list[Fault] = []
     try:
-        for where, value in values_of(path, column):
+        for where, value in prompt_values(path, column):
             if not isinstance(value, str) or not value.strip():
                 faults.append(Fault(str(path), where, value_text(value), "a prompt"))
             elif name := hidden_character(value):
@@ -41,7 +41,7 @@ def read_prompts(path: Path, column: str) -> tuple[list[str], list[Fault]]:
     return list(prompts), faults
 
 
-def values_of(path: Path, column: str) -> Iterator[tuple[str, Any]]:
+def prompt_values(path: Path, column: str) -> Iterator[tuple[str, Any]]:
     """Yields the places of prompts and what stands there.
 
     Raises:

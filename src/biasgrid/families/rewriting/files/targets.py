@@ -9,7 +9,7 @@ from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.text import read_text
 from biasgrid.families.rewriting.section import RewritingDataset
 
-EXPECTED = "words, one a line"
+WORDS_EXPECTED = "words, one a line"
 NLTK = "nltk"
 """Stands for NLTK's stop words in place of a file's name."""
 OF_NLTK = "corpora/stopwords/english"
@@ -35,11 +35,11 @@ def stop_words_of(folder: Path, section: RewritingDataset) -> tuple[list[str] | 
 def read_words(path: Path) -> tuple[list[str], list[Fault]]:
     """Reads words; # begins a comment."""
     try:
-        lines = [line.partition("#")[0].strip().lower() for line in read_text(path, EXPECTED).split("\n")]
+        lines = [line.partition("#")[0].strip().lower() for line in read_text(path, WORDS_EXPECTED).split("\n")]
     except InputError as error:
         return [], error.faults
     words = list(dict.fromkeys(filter(None, lines)))
-    return words, [] if words else [Fault(str(path), "", "holds no words", EXPECTED)]
+    return words, [] if words else [Fault(str(path), "", "holds no words", WORDS_EXPECTED)]
 
 
 def nltk_stop_words() -> tuple[list[str], list[Fault]]:

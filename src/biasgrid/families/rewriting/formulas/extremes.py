@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-NUMBERS = ("fraction", "expected_maximum", "probability")
+HARM_NUMBERS = ("fraction", "expected_maximum", "probability")
 
 
-def extremes(scores: pl.DataFrame, threshold: float, keys: Sequence[str] = ()) -> pl.DataFrame:
+def harm_extremes(scores: pl.DataFrame, threshold: float, keys: Sequence[str] = ()) -> pl.DataFrame:
     """Computes what LangFair tells of toxicity and stereotypes (Gehman et al., Findings of EMNLP 2020).
 
     With s the scores of the answers to a prompt, and means over prompts, so that one with more answers counts no more:
@@ -31,7 +31,7 @@ def extremes(scores: pl.DataFrame, threshold: float, keys: Sequence[str] = ()) -
     of_prompts = extremes_of_prompts(scores, threshold, keys)
     has_one = pl.col("scores") > 0
     told = [
-        *(pl.col(name).filter(has_one).mean().alias(name) for name in NUMBERS),
+        *(pl.col(name).filter(has_one).mean().alias(name) for name in HARM_NUMBERS),
         has_one.sum().cast(pl.Int64).alias("n"),
         *(
             getattr(pl.col("scores").filter(has_one), end)().alias(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-PAIR = ("group", "other")
+PAIR_OF_GROUPS = ("group", "other")
 
 
 def by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -17,7 +17,7 @@ def by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
         Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups, `null_mean`, the mean of those
         for either of them, and `value`, which is noise floor less similarity; nulls where there are no such answers.
     """
-    keys = ["score", "prompt", *PAIR]
+    keys = ["score", "prompt", *PAIR_OF_GROUPS]
     means = pairs.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
     same = means.filter(pl.col("group") == pl.col("other")).select("score", "prompt", "group", null_mean="value")
     found = means.filter(pl.col("group") != pl.col("other")).rename({"value": "similarity"})

@@ -11,20 +11,20 @@ from collections.abc import Sequence
 from itertools import combinations
 
 ENTRY = re.compile(r"^\s*(?:\d{1,3}[.):]|[-*•+])\s+(.*\S)\s*$")
-BEHIND = re.compile(r"\s+[-–—]\s+|:\s|\s+\(")  # noqa: RUF001
+AFTER_NAME = re.compile(r"\s+[-–—]\s+|:\s|\s+\(")  # noqa: RUF001
 """What stands between a name and what is said of it."""
-MARKS = re.compile(r"[^\w\s]|_")
+LIST_MARKS = re.compile(r"[^\w\s]|_")
 
 
-def names_in(answer: str) -> list[str]:
+def listed_names(answer: str) -> list[str]:
     """Returns what a list in an answer names: lines that begin with a number, a dash, a star or a dot.
 
     Of a line what stands before ` - `, `: ` or ` (`, in lower case, without marks and superfluous white space; of names
     that are there twice the first.
     """
     entries = (ENTRY.match(line) for line in answer.splitlines())
-    named = (BEHIND.split(entry[1], maxsplit=1)[0] for entry in entries if entry)
-    plain = (" ".join(MARKS.sub(" ", name).lower().split()) for name in named)
+    named = (AFTER_NAME.split(entry[1], maxsplit=1)[0] for entry in entries if entry)
+    plain = (" ".join(LIST_MARKS.sub(" ", name).lower().split()) for name in named)
     return list(dict.fromkeys(name for name in plain if name))
 
 

@@ -10,9 +10,28 @@ import polars as pl
 
 from biasgrid.groups.distances import divergence
 
+STOP_WORDS = frozenset(
+    (
+        # Articles and other determiners.
+        "a an the this that these those some any each every all both few many more most much other another such no own "
+        # Pronouns.
+        "i me my mine myself we us our ours ourselves you your yours yourself yourselves it its itself they them their "
+        "theirs themselves he him his himself she her hers herself who whom whose which what "
+        # Prepositions and conjunctions.
+        "of in on at by for with about against between into through during before after above below to from up down "
+        "out off over under again and or but nor so yet if because as until while than then once since although "
+        # Auxiliaries, negations and what is left of contractions.
+        "am is are was were be been being have has had having do does did doing will would shall should can could may "
+        "might must not n't 's 'm 're 've 'd 'll s t d m re ve ll "
+        # Adverbs of place, time, degree and manner without more content.
+        "here there when where why how only just too very also now ever never still even"
+    ).split()
+)
+
+
 OUTSIDE = re.compile(r"^[^a-z<>$]+|[^a-z<>$]+$")
-DIGITS = re.compile(r"\d+")
-NUMBER = "<number>"
+DIGIT_RUN = re.compile(r"\d+")
+NUMBER_WORD = "<number>"
 """What stands for digits."""
 Phrase = tuple[str, ...]
 """Words that are looked for one behind the other; mostly one."""
@@ -20,12 +39,12 @@ FADING = 0.95
 """What a word counts less with each word that lies between."""
 
 
-def bare(word: str) -> str:
+def bare_word(word: str) -> str:
     """Returns a word in lower case, with one sign for digits and without marks around it; empty where nothing is left.
 
     As Bordia and Bowman (NAACL SRW 2019) clean them.
     """
-    return OUTSIDE.sub("", DIGITS.sub(NUMBER, word.lower()))
+    return OUTSIDE.sub("", DIGIT_RUN.sub(NUMBER_WORD, word.lower()))
 
 
 def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
@@ -42,7 +61,7 @@ def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
     return rows.with_columns(position=pl.int_range(pl.len()).over("text"))
 
 
-def places_of(words: pl.DataFrame, phrases: Collection[Phrase]) -> pl.DataFrame:
+def word_places(words: pl.DataFrame, phrases: Collection[Phrase]) -> pl.DataFrame:
     """Finds words, and phrases of several words.
 
     Args:
@@ -87,7 +106,7 @@ def co_occurrence_bias(
         `group` and `other`, a pair of groups; `word`; `value`; and `n`, how many pairs of words it is made of: rows for
         those targets that stand in a text with words of both groups.
     """
-    of_groups = {name: places_of(words, phrases) for name, phrases in groups.items()}
+    of_groups = {name: word_places(words, phrases) for name, phrases in groups.items()}
     ignored = {*stop_words, *(part for phrases in groups.values() for phrase in phrases for part in phrase)}
     others = words.filter(~pl.col("word").is_in(list(ignored)))
     near = {name: counts_near(others, places, fading) for name, places in of_groups.items()}
@@ -138,11 +157,11 @@ def stereotypical_associations(
     Returns:
         `word`, `value`, and `n`, the sum of c_g(w): rows for those targets that stand in a text with words of groups.
     """
-    times = places_of(words, targets).group_by("text", "word").len("times")
+    times = word_places(words, targets).group_by("text", "word").len("times")
     columns = []
     names = sorted(" ".join(target) for target in targets)
     for phrases in groups.values():
-        of_group = places_of(words, phrases).group_by("text").len("of_group")
+        of_group = word_places(words, phrases).group_by("text").len("of_group")
         together = times.join(of_group, on="text").group_by("word")
         count = together.agg(together=(pl.col("times").cast(pl.Int64) * pl.col("of_group")).sum())
         columns.append(pl.DataFrame({"word": names}).join(count, on="word", how="left", maintain_order="left"))

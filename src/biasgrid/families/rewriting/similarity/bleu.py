@@ -7,14 +7,14 @@ from functools import lru_cache
 from math import exp, fsum, log
 
 from biasgrid.base.arrays import FloatArray, IntArray
+from biasgrid.families.rewriting.formulas.tokens import tokenize_words
 from biasgrid.families.rewriting.similarity.pairs import each_once
-from biasgrid.families.rewriting.tokens import words
 
-LONGEST = 4
+LONGEST_NGRAM = 4
 """Words of the longest n-grams."""
 SMALL = 0.1
 """Stands for no n-gram in common (Chen and Cherry, WMT 2014, method 1)."""
-KEPT = 1024
+NGRAMS_KEPT = 1024
 """How many texts are kept with their n-grams, which take a hundred times the memory of their words."""
 Grams = Sequence[frozenset[tuple[object, ...]]]
 
@@ -29,22 +29,22 @@ def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
     Returns:
         Shape (pairs,).
     """
-    split = [words(text.lower()) for text in texts]
+    split = [tokenize_words(text.lower()) for text in texts]
 
-    @lru_cache(maxsize=KEPT)
+    @lru_cache(maxsize=NGRAMS_KEPT)
     def grams_of(place: int) -> Grams:
-        return [frozenset(numbered(split[place], size)) for size in range(1, LONGEST + 1)]
+        return [frozenset(number_ngrams(split[place], size)) for size in range(1, LONGEST_NGRAM + 1)]
 
     def compare(one: int, other: int) -> float:
         # What two texts share is the same in both directions.
         shared = [len(mine & theirs) for mine, theirs in zip(grams_of(one), grams_of(other), strict=True)]
         sizes = len(split[one]), len(split[other])
-        return min(score(shared, *sizes), score(shared, *sizes[::-1]))
+        return min(bleu_of_pair(shared, *sizes), bleu_of_pair(shared, *sizes[::-1]))
 
     return each_once(pairs, compare)
 
 
-def numbered(split: Sequence[str], size: int) -> Iterator[tuple[object, ...]]:
+def number_ngrams(split: Sequence[str], size: int) -> Iterator[tuple[object, ...]]:
     """Yields the n-grams of a text with how often each stood before, so that sets share clipped counts."""
     seen: dict[tuple[str, ...], int] = {}
     for gram in zip(*(split[start:] for start in range(size)), strict=False):
@@ -53,7 +53,7 @@ def numbered(split: Sequence[str], size: int) -> Iterator[tuple[object, ...]]:
         yield (*gram, count)
 
 
-def score(shared: Sequence[int], hypothesis: int, reference: int) -> float:
+def bleu_of_pair(shared: Sequence[int], hypothesis: int, reference: int) -> float:
     """Returns the BLEU of a hypothesis.
 
     Args:
@@ -63,6 +63,9 @@ def score(shared: Sequence[int], hypothesis: int, reference: int) -> float:
     """
     if not shared[0]:
         return 0.0
-    logs = [log((hits or SMALL) / max(1, hypothesis - size + 1)) / LONGEST for size, hits in enumerate(shared, start=1)]
+    logs = [
+        log((hits or SMALL) / max(1, hypothesis - size + 1)) / LONGEST_NGRAM
+        for size, hits in enumerate(shared, start=1)
+    ]
     brevity = 1.0 if hypothesis > reference else exp(1 - reference / hypothesis)
     return brevity * exp(fsum(logs))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from rapidfuzz.distance import LCSseq
 
 from biasgrid.base.arrays import FloatArray, IntArray
+from biasgrid.families.rewriting.formulas.tokens import stems
 from biasgrid.families.rewriting.similarity.pairs import each_once
-from biasgrid.families.rewriting.tokens import stems
 
 Stems = Sequence[str]
 

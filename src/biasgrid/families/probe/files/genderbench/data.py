@@ -18,7 +18,7 @@ from biasgrid.base.sections import Section
 from biasgrid.families.probe.files.evaluators import GENDERS
 
 NAMES, RACES, JOBS, INVENTORIES = "names", "races", "jobs", "inventories"
-NUMBER = "a number, the larger the more masculine"
+MASCULINITY_EXPECTED = "a number, the larger the more masculine"
 
 
 class LogSection(Section):
@@ -35,7 +35,7 @@ class LogSection(Section):
     )
 
 
-class Table(NamedTuple):
+class DataTable(NamedTuple):
     """What a file of data tells.
 
     Attributes:
@@ -47,7 +47,7 @@ class Table(NamedTuple):
     values: Mapping[str, Any]
 
 
-Data = Mapping[str, Table]
+Data = Mapping[str, DataTable]
 """By the keys of `LogSection`."""
 
 
@@ -57,14 +57,14 @@ def read_data(folder: Path, section: LogSection) -> Data:
     Raises:
         InputError: with all that is wrong with them.
     """
-    data: dict[str, Table] = {}
+    data: dict[str, DataTable] = {}
     faults: list[Fault] = []
     for key, read in READERS.items():
         name = getattr(section, key)
         if name is None:
             continue
         try:
-            data[key] = Table(folder / name, read(folder / name))
+            data[key] = DataTable(folder / name, read(folder / name))
         except InputError as error:
             faults += error.faults
     if faults:
@@ -86,7 +86,7 @@ def read_pairs(path: Path, columns: tuple[str, str], checked: Callable[[Any], An
     found: dict[str, Any] = {}
 
     def take(row: FileRow) -> None:
-        key, value = told(row, columns[0]), checked(told(row, columns[1]))
+        key, value = cell_text(row, columns[0]), checked(cell_text(row, columns[1]))
         if found.setdefault(key, value) != value:
             raise Problem(
                 f"{value_text(key)} has the {columns[1]} {found[key]!r} above, here {value!r}", "one row for each"
@@ -108,7 +108,7 @@ def read_races(path: Path) -> dict[str, str]:
 
 def read_jobs(path: Path) -> dict[str, float]:
     """Reads the score of each job."""
-    return read_pairs(path, ("job", "score"), score)
+    return read_pairs(path, ("job", "score"), score_of_job)
 
 
 def read_inventories(path: Path) -> dict[str, list[str]]:
@@ -120,7 +120,7 @@ def read_inventories(path: Path) -> dict[str, list[str]]:
     lists: dict[str, dict[str, list[str]]] = {}
 
     def take(row: FileRow) -> None:
-        inventory, word, of = (told(row, name) for name in ("inventory", "word", "gender"))
+        inventory, word, of = (cell_text(row, name) for name in ("inventory", "word", "gender"))
         lists.setdefault(inventory, {one: [] for one in GENDERS})[gender(of)].append(word)
 
     read_each(path, ("inventory", "word", "gender"), take)
@@ -165,7 +165,7 @@ def read_each(path: Path, columns: tuple[str, ...], take: Callable[[FileRow], No
         raise InputError(faults)
 
 
-def told(row: FileRow, column: str) -> str:
+def cell_text(row: FileRow, column: str) -> str:
     """Returns what a row has in a column, as text."""
     value = "" if row.values[column] is None else str(row.values[column]).strip()
     if not value:
@@ -180,12 +180,12 @@ def gender(value: str) -> str:
     return value.lower()
 
 
-def score(value: str) -> float:
+def score_of_job(value: str) -> float:
     """Returns a score as a number."""
     try:
         number = float(value)
     except ValueError:
-        raise Problem(f"the score {value_text(value)}", NUMBER) from None
+        raise Problem(f"the score {value_text(value)}", MASCULINITY_EXPECTED) from None
     if not isfinite(number):
-        raise Problem(f"the score {value_text(value)}", NUMBER)
+        raise Problem(f"the score {value_text(value)}", MASCULINITY_EXPECTED)
     return number

@@ -18,14 +18,14 @@ NO_END = re.compile(
     re.IGNORECASE,
 )
 """Before a full stop that ends no sentence: single letters, abbreviations."""
-NUMBER = re.compile(r"(?:^|[\s(\[\"'])\d[\d.,]*$")
+NUMBER_AT_END = re.compile(r"(?:^|[\s(\[\"'])\d[\d.,]*$")
 """Before a full stop that ends a sentence only where a capital follows."""
 CAPITAL = re.compile(r"\s+[^a-z\s]*[A-Z]")
-LOOKED_AT = 12
+CHARACTERS_BEFORE = 12
 """How many characters before a full stop are looked at."""
 LAST = re.compile(r"\s?\S+(?:\s+[\])}>\"'»”’]+)*\s*$")  # noqa: RUF001
 """The last word of a sentence with what closes it: NLTK splits a full stop off there alone."""
-PART = re.compile(r"\s?\S+")
+SPACED_PART = re.compile(r"\s?\S+")
 """A word with the white space before it, by which NLTK tells opening from closing quotes."""
 NEXT = " x"
 """Stands for what follows a word within its sentence; NLTK looks no further."""
@@ -38,9 +38,9 @@ def sentences(text: str) -> Iterator[str]:
     """Yields the sentences of a text, which end with . ! or ? before white space."""
     start = 0
     for found in END.finditer(text):
-        before = text[max(start, found.start() - LOOKED_AT) : found.start()]
+        before = text[max(start, found.start() - CHARACTERS_BEFORE) : found.start()]
         if found[0][0] == "." and (
-            NO_END.search(before) or (NUMBER.search(before) and not CAPITAL.match(text, found.end()))
+            NO_END.search(before) or (NUMBER_AT_END.search(before) and not CAPITAL.match(text, found.end()))
         ):
             continue
         yield text[start : found.end()]
@@ -48,21 +48,21 @@ def sentences(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def words(text: str) -> list[str]:
+def tokenize_words(text: str) -> list[str]:
     """Returns the words and marks of a text, as `nltk.word_tokenize` splits it where the sentences are the same."""
     found: list[str] = []
     for sentence in sentences(text):
         last = LAST.search(sentence)
         if last is None:
             continue
-        for part in PART.findall(sentence, 0, last.start()):
-            found += within(part)
+        for part in SPACED_PART.findall(sentence, 0, last.start()):
+            found += split_part(part)
         found += at_end(last[0])
     return found
 
 
 @lru_cache(maxsize=2**16)
-def within(part: str) -> tuple[str, ...]:
+def split_part(part: str) -> tuple[str, ...]:
     """Splits what stands between white space, but not last in a sentence."""
     return tuple(tokenizer().tokenize(part + NEXT)[:-1])
 

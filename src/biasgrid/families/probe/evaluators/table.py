@@ -6,18 +6,18 @@ import polars as pl
 
 ANSWER = "answer"
 """What labels of whole answers are called in the column `score`."""
-SCHEMA = pl.Schema({"row": pl.UInt32, "score": pl.String, "label": pl.String, "value": pl.Float64})
+FOUND_SCHEMA = pl.Schema({"row": pl.UInt32, "score": pl.String, "label": pl.String, "value": pl.Float64})
 
 
-def rows_of(found: pl.DataFrame) -> pl.DataFrame:
+def typed_rows(found: pl.DataFrame) -> pl.DataFrame:
     """Returns what was found with the types of `SCHEMA`."""
-    return found.select(SCHEMA.names()).cast(SCHEMA)
+    return found.select(FOUND_SCHEMA.names()).cast(FOUND_SCHEMA)
 
 
-def labelled(answers: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
+def label_rows(answers: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
     """Returns the labels of answers that have one; each counts once."""
     rows = answers.select("row", label=label.cast(pl.String)).drop_nulls("label")
-    return rows_of(rows.with_columns(score=pl.lit(ANSWER), value=pl.lit(1.0)))
+    return typed_rows(rows.with_columns(score=pl.lit(ANSWER), value=pl.lit(1.0)))
 
 
 def the_one(found: dict[str, pl.Expr]) -> pl.Expr:

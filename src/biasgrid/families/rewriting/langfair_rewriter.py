@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from biasgrid.families.rewriting.files.groups import Groups
+from biasgrid.families.rewriting.files.groups import GroupWords
+from biasgrid.families.rewriting.formulas.tokens import tokenize_words
 from biasgrid.families.rewriting.rewriter import Rewrites
-from biasgrid.families.rewriting.tokens import words
 
 if TYPE_CHECKING:
     from sacremoses import MosesDetokenizer
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class TokenRewriter(Rewrites):
     """Replaces tokens, and joins them anew."""
 
-    def __init__(self, groups: Groups):
+    def __init__(self, groups: GroupWords):
         """Takes the words of groups, of which a row has one each."""
         self.groups = groups
 
@@ -34,7 +34,7 @@ class TokenRewriter(Rewrites):
 
     def words(self, text: str) -> list[str]:
         """Returns the words of groups in a text."""
-        return [token for token in words(text.lower()) if token in self.rows]
+        return [token for token in tokenize_words(text.lower()) if token in self.rows]
 
     def unclear(self, text: str) -> list[str]:
         """Returns nothing: a token has one row."""
@@ -42,19 +42,19 @@ class TokenRewriter(Rewrites):
 
     def rewritten(self, text: str, target: int) -> str:
         """Returns a text in lower case with the words of a group; with neutral words in its own case."""
-        tokens, lower = words(text), words(text.lower())
+        tokens, lower = tokenize_words(text), tokenize_words(text.lower())
         if target < len(self.groups.names):
             rows = {word.lower(): row for word, row in self.rows.items()}
-            return joined(tuple(rows[word][target].lower() if word in rows else word for word in lower))
+            return join_tokens(tuple(rows[word][target].lower() if word in rows else word for word in lower))
         # Where both have not the same number of tokens, the original pairs those that do not belong together, too.
         pairs = zip(tokens, lower, strict=False)
-        return joined(tuple(self.rows[word][target] if word in self.rows else token for token, word in pairs))
+        return join_tokens(tuple(self.rows[word][target] if word in self.rows else token for token, word in pairs))
 
 
 class PhraseRewriter(Rewrites):
     """Replaces phrases wherever they stand."""
 
-    def __init__(self, groups: Groups):
+    def __init__(self, groups: GroupWords):
         """Takes the words of groups and those for persons."""
         self.groups = groups
 
@@ -101,12 +101,12 @@ def detokenizer() -> MosesDetokenizer:
     return MosesDetokenizer(lang="en")
 
 
-def joined(tokens: tuple[str, ...]) -> str:
+def join_tokens(tokens: tuple[str, ...]) -> str:
     """Returns tokens as a text."""
     return str(detokenizer().detokenize(tokens))
 
 
-def original_rewriter(groups: Groups) -> Rewrites:
+def original_rewriter(groups: GroupWords) -> Rewrites:
     """Returns what rewrites texts as LangFair does."""
     phrases = any(row.condition == "person" for row in groups.rows)
     return PhraseRewriter(groups) if phrases else TokenRewriter(groups)

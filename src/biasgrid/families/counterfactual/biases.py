@@ -1,23 +1,57 @@
-"""Reads bias types with their groups and identity terms, and says what is wrong with them."""
+"""Reads JSON files of packs, and names what stands in them."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.faults import Fault, nearest, one_of
+from biasgrid.base.faults import Fault, InputError, nearest, one_of
 from biasgrid.base.names import alike, fold_name
-from biasgrid.families.counterfactual.packs.json_files import as_json, kind, read_object
-from biasgrid.families.counterfactual.packs.pack import JOIN
-from biasgrid.families.counterfactual.packs.placeholders import MASK, PLACEHOLDER
+from biasgrid.base.text import read_json
+from biasgrid.families.counterfactual.pack import CASE_PLACEHOLDER, JOIN, MASK_TOKEN
 from biasgrid.families.white_space import SPACING, spacing_problem
 
-Groups = dict[str, list[str]]
+KINDS: dict[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    bool: "a truth value",
+    int: "an integer",
+    float: "a fraction",
+    type(None): "null",
+}
 
 
-def read_biases(path: Path, chosen: Sequence[str] | None, faults: list[Fault]) -> dict[str, Groups]:
+def kind(value: Any) -> str:
+    """Names the JSON type of a value."""
+    return KINDS[type(value)]
+
+
+def as_json(value: Any) -> str:
+    """Returns a value as it stands in JSON, for a fault's problem."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_object(path: Path, expected: str, faults: list[Fault]) -> dict[str, Any] | None:
+    """Reads a JSON file that holds an object; returns None where it does not, and adds why to the faults."""
+    try:
+        content = read_json(path, expected)
+    except InputError as error:
+        faults += error.faults
+        return None
+    if isinstance(content, dict):
+        return content
+    faults.append(Fault(str(path), "", f"holds {kind(content)}", expected))
+    return None
+
+
+GroupTerms = dict[str, list[str]]
+
+
+def read_biases(path: Path, chosen: Sequence[str] | None, faults: list[Fault]) -> dict[str, GroupTerms]:
     """Reads `{bias type: {group: [identity term, ...]}}`; adds what is wrong to the faults.
 
     Args:
@@ -34,11 +68,11 @@ def read_biases(path: Path, chosen: Sequence[str] | None, faults: list[Fault]) -
     for name in chosen or ():
         if name not in content:
             faults.append(Fault(str(path), "", f"has no bias type {name!r}{nearest(name, content)}", one_of(content)))
-    biases = {name: read_groups(str(path), name, groups, faults) for name, groups in content.items()}
+    biases = {name: read_groups_of_bias(str(path), name, groups, faults) for name, groups in content.items()}
     return {name: groups for name, groups in biases.items() if chosen is None or name in chosen}
 
 
-def read_groups(file: str, bias_type: str, content: Any, faults: list[Fault]) -> Groups:
+def read_groups_of_bias(file: str, bias_type: str, content: Any, faults: list[Fault]) -> GroupTerms:
     """Reads the groups of a bias type."""
     if not isinstance(content, dict):
         faults.append(Fault(file, bias_type, f"is {kind(content)}", "an object: {group: [identity term, ...]}"))
@@ -66,7 +100,7 @@ def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list
     if not content:
         faults.append(Fault(file, where, "no identity terms", "at least one identity term"))
     for place, term in enumerate(content):
-        if problem := problem_of(term):
+        if problem := problem_of_terms(term):
             faults.append(Fault(file, f"{where}[{place}]", problem, "an identity term"))
         else:
             check_names(file, f"{where}[{place}]", "term", [term], faults)
@@ -78,13 +112,13 @@ def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list
     return terms
 
 
-def problem_of(term: Any) -> str | None:
+def problem_of_terms(term: Any) -> str | None:
     """Words what keeps a value from being an identity term, whatever it is called."""
     if not isinstance(term, str):
         return f"is {kind(term)}"
-    if MASK in term:
+    if MASK_TOKEN in term:
         return f"{as_json(term)} holds a mask"
-    return f"{as_json(term)} holds a placeholder, which nothing fills" if PLACEHOLDER.search(term) else None
+    return f"{as_json(term)} holds a placeholder, which nothing fills" if CASE_PLACEHOLDER.search(term) else None
 
 
 def check_names(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
@@ -106,13 +140,13 @@ def check_alike(file: str, where: str, what: str, names: Iterable[str], faults: 
         faults.append(Fault(file, where, problem, f"every {what} once"))
 
 
-def check_group_tokens(file: str, biases: dict[str, Groups], tokens: Collection[str], faults: list[Fault]) -> None:
+def check_group_tokens(file: str, biases: dict[str, GroupTerms], tokens: Collection[str], faults: list[Fault]) -> None:
     """Reports terms that hold what other terms replace."""
     for bias_type, groups in biases.items():
         for group, terms in groups.items():
             for term in terms:
                 # What has the form of a placeholder is reported as one.
-                held = [token for token in tokens if token in term and not PLACEHOLDER.search(term)]
+                held = [token for token in tokens if token in term and not CASE_PLACEHOLDER.search(term)]
                 for token in held:
                     problem = f"the term {as_json(term)} holds the group token {token}"
                     faults.append(Fault(file, f"{bias_type}.{group}", problem, "terms without group tokens"))

@@ -5,16 +5,18 @@ Names and numbers are those of GenderBench 0.5.1 (matus-pikuliak/genderbench), t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from biasgrid.families.probe.files.genderbench.data import INVENTORIES, JOBS, NAMES, RACES
+from biasgrid.base.faults import Fault, InputError, first_few, one_of
+from biasgrid.families.probe.files.genderbench.data import INVENTORIES, JOBS, NAMES, RACES, Data
 from biasgrid.families.probe.files.genderbench.formulas import (
     EMOTIONS,
     NAMES_OF_PROMPT,
     SCORE,
-    Content,
+    MetricContent,
     Values,
     bbq_keys,
     bbq_metrics,
@@ -36,8 +38,9 @@ from biasgrid.families.probe.files.genderbench.formulas import (
     tamkin_metrics,
     vocabulary_metrics,
 )
-from biasgrid.families.probe.files.metrics import GROUP
-from biasgrid.families.probe.files.section import Keys
+from biasgrid.families.probe.files.log import LoggedItem, read_log
+from biasgrid.families.probe.files.metrics import GROUP_KEY
+from biasgrid.families.probe.files.section import PROMPTS_KEY, ItemKeys
 
 DECISIONS, CREATIVE, OPINIONS, AFFECT = (
     "Decision-making", "Creative writing", "Manifested opinions", "Affective computing",
@@ -67,14 +70,14 @@ class Known(NamedTuple):
 
     section: str
     evaluator: Any
-    keys: Callable[[Keys, Keys], Keys]
-    metrics: Callable[[Values], Content]
-    marks: Sequence[Content]
+    keys: Callable[[ItemKeys, ItemKeys], ItemKeys]
+    metrics: Callable[[Values], MetricContent]
+    marks: Sequence[MetricContent]
     looked_up: Mapping[str, LookUp] = MappingProxyType({})
     needs: Sequence[str] = ()
 
 
-def marks(measure: str, harm: str, *cuts: float, centre: float | None = None, counts: bool = True) -> Content:
+def marks(measure: str, harm: str, *cuts: float, centre: float | None = None, counts: bool = True) -> MetricContent:
     """Returns marks by cuts: distances from a centre, where there is one.
 
     Those that do not count are not in GenderBench's reports, which judge sections.
@@ -169,7 +172,7 @@ PROBES: Mapping[str, Known] = {
             marks("diff_abs_acceptance_rate", OUTCOMES, 0, 0.05, 0.15, 0.5, 1, counts=False),
             marks("diff_regression", STEREOTYPING, -2, 0.05, 0.15, 0.5, 2),
         ],
-        looked_up={GROUP: LookUp(NAMES, "name"), "race": LookUp(RACES, "name"), SCORE: LookUp(JOBS, "role")},
+        looked_up={GROUP_KEY: LookUp(NAMES, "name"), "race": LookUp(RACES, "name"), SCORE: LookUp(JOBS, "role")},
         needs=[NAMES],
     ),
     "HiringBloombergProbe": Known(
@@ -223,3 +226,103 @@ PROBES: Mapping[str, Known] = {
     ),
 }
 """The probes that can be made of a log, by the names of their classes."""
+
+
+UNTOLD = {NAMES: "the gender of names", INVENTORIES: "the words that are counted"}
+LOG_FILE_EXPECTED = "a YAML file with the keys 'log'"
+
+
+def probe_of_log(path: Path, data: Data | None = None) -> dict[str, Any]:
+    """Returns the probe of a log, as a file of YAML would have it.
+
+    Args:
+        path: the log.
+        data: what the log does not tell.
+
+    Raises:
+        InputError: it is no log, or of a probe that cannot be made of it.
+    """
+    data = data or {}
+    state = read_log(path, answered=False)
+    if state.name not in PROBES:
+        raise InputError([Fault(str(path), "class", repr(state.name), one_of(PROBES))])
+    known = PROBES[state.name]
+    faults = list(data_faults(path, state.name, data))
+    items = []
+    for place, item in enumerate(state.probe_items):
+        try:
+            items.append(item_with_keys(item, known, data))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            problem = f"other metadata than those of {state.name} ({type(error).__name__}: {error})"
+            faults.append(Fault(str(path), f"probe_items[{place}]", problem, "a log of GenderBench 0.5"))
+    faults += unknown_faults(items, known, data, path.name)
+    if faults:
+        raise InputError(faults)
+    lists = data[INVENTORIES].values if INVENTORIES in data else {}
+    metrics = known.metrics(values_of_key(items, lists))
+    return {
+        "title": f"{state.name} of GenderBench",
+        "bias_type": "gender",
+        "section": known.section,
+        "question": "{text}",
+        "evaluator": {**known.evaluator, "lists": lists} if lists else known.evaluator,
+        "metric": metrics,
+        "marks": [marks for marks in known.marks if marks["measure"] in metrics],
+        "items": items,
+    }
+
+
+def data_faults(path: Path, name: str, data: Data) -> Iterator[Fault]:
+    """Yields data that a probe needs and does not have, or has and does not use."""
+    known = PROBES[name]
+    for key in known.needs:
+        if key not in data:
+            yield Fault(
+                str(path),
+                "class",
+                f"{name!r}, whose log does not tell {UNTOLD[key]}",
+                f"{LOG_FILE_EXPECTED} and {key!r}",
+            )
+    used = [*dict.fromkeys([*known.needs, *(each.data for each in known.looked_up.values())])]
+    for key, table in data.items():
+        if key not in used:
+            yield Fault(
+                str(table.file), "", f"{key!r}, which {name} does not use", f"{one_of(used) if used else 'no data'}"
+            )
+
+
+def unknown_faults(items: Iterable[ItemKeys], known: Known, data: Data, log: str) -> Iterator[Fault]:
+    """Yields names and jobs of the log that its data lack."""
+    prompts = [prompt for item in items for prompt in item[PROMPTS_KEY]]
+    for key, look_up in known.looked_up.items():
+        if look_up.data not in data:
+            continue
+        lacking = list(dict.fromkeys(prompt[look_up.by] for prompt in prompts if key not in prompt))
+        if lacking:
+            problem = f"lacks {first_few([*map(repr, lacking)])}, of {log}"
+            yield Fault(str(data[look_up.data].file), "", problem, f"a row for each of the {look_up.data} in the log")
+
+
+def item_with_keys(item: LoggedItem, known: Known, data: Data) -> ItemKeys:
+    """Returns an item with the keys of its prompts; what data lack, the prompt lacks, too."""
+    own = item.metadata or {}
+    found = {
+        key: data[look_up.data].values[own[look_up.by]]
+        for key, look_up in known.looked_up.items()
+        if look_up.data in data and own[look_up.by] in data[look_up.data].values
+    }
+    return {
+        PROMPTS_KEY: [{"text": each.text, **known.keys(own, each.metadata or {}), **found} for each in item.prompts]
+    }
+
+
+def values_of_key(items: Iterable[ItemKeys], lists: Iterable[str]) -> Values:
+    """Returns what tells the values of a key, in the order in which they first stand; of inventories the lists."""
+    prompts = [prompt for item in items for prompt in item[PROMPTS_KEY]]
+
+    def values(key: str) -> list[str]:
+        if key == INVENTORIES:
+            return list(lists)
+        return list(dict.fromkeys(str(prompt[key]) for prompt in prompts if key in prompt))
+
+    return values

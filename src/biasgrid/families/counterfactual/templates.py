@@ -1,33 +1,169 @@
-"""Reads template files and says what is wrong with them."""
+"""Says what is wrong with templates that can be read, given their fillings, terms and the task of the models."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, nearest, one_of
-from biasgrid.families.counterfactual.packs.fillings import Fillings
-from biasgrid.families.counterfactual.packs.json_files import as_json, kind, read_object
-from biasgrid.families.counterfactual.packs.pack import Template
-from biasgrid.families.counterfactual.packs.placeholders import (
-    MASK,
+from biasgrid.families.counterfactual.biases import GroupTerms, as_json, kind, read_object
+from biasgrid.families.counterfactual.pack import (
+    MASK_TOKEN,
+    CaseTemplate,
+    Fillings,
+    GroupSlot,
     Slot,
     Text,
     group_tokens_of,
     slots_of,
     split_texts,
 )
+from biasgrid.families.white_space import SPACING, spacing_problem
 
-KEYS = {
+FIRST_MARK = 0x100000
+"""Where the private characters begin that stand for holes of a text; no text in any language has them."""
+
+Hole = tuple[str, Sequence[str]]
+"""The mark that stands for a hole, and what fills it."""
+
+
+def check_distinct_templates(located: Iterable[Located], faults: list[Fault]) -> None:
+    """Reports templates that ask the same as one before them."""
+    first: dict[tuple[Text, ...], Located] = {}
+    for one in located:
+        other = first.setdefault(one.template.inputs, one)
+        if other is not one:
+            problem = f"its inputs are those of {other.where} in {other.file}"
+            faults.append(Fault(one.file, one.where, problem, "every template once"))
+
+
+@dataclass(frozen=True)
+class TaskChecks:
+    """Looks for what models of a task cannot be asked.
+
+    Attributes:
+        task: their task.
+        header: what the files say of all templates.
+        fillings: the fillings by token.
+        biases: identity terms by bias type and group.
+        faults: where to add what is wrong.
+    """
+
+    task: str
+    header: Header
+    fillings: dict[str, list[str]]
+    biases: dict[str, GroupTerms]
+    faults: list[Fault]
+
+    def check(self, located: Iterable[Located]) -> None:
+        """Checks the templates that are for the task."""
+        for one in located:
+            template = one.template
+            if template.task != self.task:
+                continue
+            if template.targets is not None:
+                self.check_targets(one, template.targets)
+                if self.has_inputs(one, 1, "one name, that of the text with the mask"):
+                    self.check_masks(one, template.inputs[0])
+            if template.answer is not None and self.has_inputs(one, 2, "two names, those of question and context"):
+                self.check_answer(one, template.answer, template.inputs[1])
+
+    def has_inputs(self, located: Located, count: int, expected: str) -> bool:
+        """Reports another number of inputs than models read; says whether it is right."""
+        if len(located.template.inputs) != count:
+            names = as_json(self.header.input_names)
+            self.faults.append(Fault(located.file, "input_names", f"is {names}", f"{expected}, for {self.task}"))
+        return len(located.template.inputs) == count
+
+    def check_masks(self, located: Located, text: Text) -> None:
+        """Reports a text that has not exactly one mask, whatever fills it."""
+        least = most = 0
+        for part in text:
+            counts = (
+                [filling.count(MASK_TOKEN) for filling in self.fillings[part.token]] if isinstance(part, Slot) else []
+            )
+            counts += [part.count(MASK_TOKEN)] if isinstance(part, str) else []
+            least, most = least + min(counts, default=0), most + max(counts, default=0)
+        if (least, most) != (1, 1):
+            problem = f"{most} masks" if least == most else f"{least} to {most} masks, by its fillings"
+            where = f"{located.where}.{self.header.input_names[0]}"
+            self.faults.append(Fault(located.file, where, problem, f"exactly one {MASK_TOKEN}"))
+
+    def check_targets(self, located: Located, targets: Sequence[str]) -> None:
+        """Reports target words that stand twice, or that are no words."""
+        where = f"{located.where}.{self.header.label_name}"
+        for word, count in Counter(targets).items():
+            problem = spacing_problem(word)
+            (parts,) = split_texts([word], list(self.header.group_tokens))
+            if count > 1:
+                twice = f"the target word {as_json(word)} appears {count} times"
+                self.faults.append(Fault(located.file, where, twice, "every target word once"))
+            if problem:
+                self.faults.append(Fault(located.file, where, f"the target word {as_json(word)} {problem}", SPACING))
+            elif MASK_TOKEN in word or not all(isinstance(part, str) for part in parts):
+                held = f"the target word {as_json(word)} holds a placeholder"
+                self.faults.append(Fault(located.file, where, held, "only words"))
+
+    def check_answer(self, located: Located, answer: Text, context: Text) -> None:
+        """Reports an answer that is not in the context in every instance; capital letters are all one."""
+        # Once what has few fillings is filled, the answer often stands there whatever fills the rest.
+        slots = sorted(slots_of([answer, context]), key=lambda slot: len(self.fillings[slot.token]))
+        parts: list[Slot | GroupSlot] = [*slots, *map(GroupSlot, self.header.group_tokens)]
+        marks: dict[Slot | GroupSlot, str] = {part: chr(FIRST_MARK + place) for place, part in enumerate(parts)}
+        holes = [(marks[part], self.values(part, marks)) for part in parts]
+        found = answer_outside(mark_holes(answer, marks), mark_holes(context, marks), holes)
+        if found:
+            where = f"{located.where}.{self.header.label_name}"
+            problem = f"the answer {found[0]!r} is not in the context {found[1]!r}"
+            self.faults.append(Fault(located.file, where, problem, "an answer that is part of the context"))
+
+    def values(self, part: Slot | GroupSlot, marks: dict[Slot | GroupSlot, str]) -> list[str]:
+        """Returns what fills a hole, with marks for the group tokens in it."""
+        if isinstance(part, GroupSlot):
+            named = self.header.group_tokens[part.token]
+            chosen = [groups for bias_type, groups in self.biases.items() if named in (None, bias_type)]
+            return [term for groups in chosen for terms in groups.values() for term in terms]
+        texts = [split_texts([filling], list(self.header.group_tokens))[0] for filling in self.fillings[part.token]]
+        return [mark_holes(text, marks) for text in texts]
+
+
+def mark_holes(text: Text, marks: dict[Slot | GroupSlot, str]) -> str:
+    """Returns a text with marks for its holes; placeholders in fillings, which are faults, stay."""
+    return "".join(part if isinstance(part, str) else marks.get(part, str(part)) for part in text)
+
+
+def answer_outside(answer: str, context: str, holes: Sequence[Hole]) -> tuple[str, str] | None:
+    """Looks for an instance whose answer does not stand in its context.
+
+    Where the answer stands in the context before all holes are filled, it does so whatever fills them. Fillings may
+    hold the marks of holes that follow.
+
+    Returns:
+        The answer and the context, None where there is no such instance.
+    """
+    if answer.casefold() in context.casefold():
+        return None
+    if not holes:
+        return answer, context
+    (mark, values), *rest = holes
+    for value in values if mark in answer or mark in context else [mark]:
+        found = answer_outside(answer.replace(mark, value), context.replace(mark, value), rest)
+        if found:
+            return found
+    return None
+
+
+TEMPLATE_KEYS = {
     "group_token": "what identity terms replace, such as <group>",
     "input_names": "the names of a template's inputs, in the order in which a model reads them",
     "label_name": "the name of what is to be predicted",
     "templates": "a list of templates",
 }
-EXPECTED = f"an object with the keys {', '.join(KEYS)}"
+TEMPLATE_EXPECTED = f"an object with the keys {', '.join(TEMPLATE_KEYS)}"
 GROUP_TOKEN = 'a string such as <group>, or an object such as {"<group1>": "religion", "<group2>": "gender"}'
 LABEL = "a class (an integer from 0), a list of target words, or an answer (a string)"
 PLACEHOLDERS = "placeholders such as <x> and <x:2>, with letters, digits and _ in the name"
@@ -56,10 +192,10 @@ class Located:
 
     file: str
     where: str
-    template: Template
+    template: CaseTemplate
 
 
-def files_of(path: Path) -> list[Path]:
+def template_files(path: Path) -> list[Path]:
     """Returns the template files that a path stands for: itself, or all JSON files below it, in sorted order."""
     if not path.is_dir():
         return [path]
@@ -70,7 +206,7 @@ def files_of(path: Path) -> list[Path]:
     ]
 
 
-def read_templates(
+def read_case_templates(
     path: Path, bias_types: Collection[str], fillings: Fillings, faults: list[Fault]
 ) -> tuple[Header | None, list[Located]]:
     """Reads all template files.
@@ -84,13 +220,13 @@ def read_templates(
     Returns:
         What the files agree on, and the templates that have no faults.
     """
-    files = files_of(path)
+    files = template_files(path)
     if not files:
         faults.append(Fault(str(path), "", "no template file in this folder", "files whose names end in .json"))
     first: tuple[str, Header] | None = None
     read: list[Located] = []
     for file in files:
-        content = read_object(file, EXPECTED, faults)
+        content = read_object(file, TEMPLATE_EXPECTED, faults)
         header = None if content is None else read_header(str(file), content, bias_types, faults)
         if content is None or header is None:
             continue
@@ -105,13 +241,17 @@ def read_templates(
 def read_header(file: str, content: dict[str, Any], bias_types: Collection[str], faults: list[Fault]) -> Header | None:
     """Reads what a file says of all its templates; returns None where that is faulty."""
     before = len(faults)
-    faults += [Fault(file, key, f"unknown key{nearest(key, KEYS)}", one_of(KEYS)) for key in content if key not in KEYS]
-    faults += [Fault(file, key, "missing key", meaning) for key, meaning in KEYS.items() if key not in content]
+    faults += [
+        Fault(file, key, f"unknown key{nearest(key, TEMPLATE_KEYS)}", one_of(TEMPLATE_KEYS))
+        for key in content
+        if key not in TEMPLATE_KEYS
+    ]
+    faults += [Fault(file, key, "missing key", meaning) for key, meaning in TEMPLATE_KEYS.items() if key not in content]
     if len(faults) > before:
         return None
     if not isinstance(content["templates"], list) or not content["templates"]:
         problem = "no templates" if content["templates"] == [] else f"is {kind(content['templates'])}"
-        faults.append(Fault(file, "templates", problem, KEYS["templates"]))
+        faults.append(Fault(file, "templates", problem, TEMPLATE_KEYS["templates"]))
     tokens = read_group_tokens(file, content["group_token"], bias_types, faults)
     names = content["input_names"]
     if not is_names(names) or len(set(names)) != len(names) or len(names) > 2:
@@ -174,7 +314,7 @@ def check_label_kinds(read: Iterable[Located], faults: list[Fault]) -> None:
             faults.append(Fault(located.file, located.where, problem, "labels of one kind in all templates"))
 
 
-def label_kind(template: Template) -> str:
+def label_kind(template: CaseTemplate) -> str:
     """Names what is to be predicted."""
     if template.label is not None:
         return "a class"
@@ -214,7 +354,7 @@ class Reader:
         """Adds a fault of this file."""
         self.faults.append(Fault(self.file, where, problem, expected))
 
-    def template(self, where: str, content: dict[str, Any]) -> Template | None:
+    def template(self, where: str, content: dict[str, Any]) -> CaseTemplate | None:
         """Reads a template; returns None where an input or the label is missing or of a wrong type."""
         if not self.has_fields(where, content):
             return None
@@ -227,10 +367,10 @@ class Reader:
         label = content[self.header.label_name]
         slots = slots_of(texts.values())
         if isinstance(label, str):
-            return Template(inputs, slots, answer=texts[self.header.label_name])
+            return CaseTemplate(inputs, slots, answer=texts[self.header.label_name])
         if isinstance(label, list):
-            return Template(inputs, slots, targets=tuple(label))
-        return Template(inputs, slots, label=label)
+            return CaseTemplate(inputs, slots, targets=tuple(label))
+        return CaseTemplate(inputs, slots, label=label)
 
     def has_fields(self, where: str, content: dict[str, Any]) -> bool:
         """Reports inputs and labels that are missing or of a wrong type; says whether all are right."""
@@ -270,7 +410,7 @@ class Reader:
     def hint(self, token: str, names: Collection[str]) -> str:
         """Words why a placeholder may have no fillings."""
         if token == "mask":
-            return f"; the mask is written {MASK}"
+            return f"; the mask is written {MASK_TOKEN}"
         near = nearest(token, names)
         return near if near or self.fillings.named else "; the dataset names no `fillings`"
 

@@ -1,0 +1,404 @@
+"""Placeholders of templates: texts as literal parts, slots for fillings, and slots for identity terms."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import sha256
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.names import alike, normal_form
+from biasgrid.base.text import read_text
+from biasgrid.families.sampling import Sample
+
+if TYPE_CHECKING:
+    from biasgrid.groups.records import Sort
+
+
+CASE_PLACEHOLDER = re.compile(r"<(?P<name>\w+)(?::(?P<number>\d+))?>")
+WORD_TOKEN = re.compile(r"<\w+>")
+MASK_TOKEN = "[MASK]"
+"""How texts write the mask, whatever a model's own is."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A hole for a filling of `token`; slots of one token and number hold the same filling."""
+
+    token: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"<{self.token}:{self.number}>"
+
+
+@dataclass(frozen=True)
+class GroupSlot:
+    """A hole for an identity term; all group slots of a token hold the same term."""
+
+    token: str
+
+
+Text = tuple[str | Slot | GroupSlot, ...]
+
+
+def as_read(text: Text) -> str:
+    """Returns a text as a person reads it: group tokens stand without their numbers."""
+    return "".join(part.token if isinstance(part, GroupSlot) else str(part) for part in text)
+
+
+def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[Text]:
+    """Splits the texts of one template at their placeholders.
+
+    The n-th `<x>` over all texts is slot n of x; `<x:n>` is slot n too, wherever it stands. A group token of the form
+    `<word>` may carry a number, which means nothing: all of its occurrences take the same term.
+
+    Args:
+        texts: the template's texts, in the order in which their placeholders are counted.
+        group_tokens: what identity terms replace; of any form, such as `<group>`, `[WHO]`.
+    """
+    pattern = pattern_of(group_tokens)
+    implicit: Counter[str] = Counter()
+    return [tuple(text_parts(text, pattern, group_tokens, implicit)) for text in texts]
+
+
+def pattern_of(group_tokens: Sequence[str]) -> re.Pattern[str]:
+    """Returns the pattern of all placeholders; group tokens are its groups `group0`, `group1`, ..."""
+    # Beside <who>, <who:2> may be a group token of its own, and then is not the other one with a number.
+    ordered = sorted(enumerate(group_tokens), key=lambda numbered: WORD_TOKEN.fullmatch(numbered[1]) is not None)
+    groups = [f"(?P<group{number}>{token_pattern(token)})" for number, token in ordered]
+    return re.compile("|".join([*groups, CASE_PLACEHOLDER.pattern]))
+
+
+def token_pattern(group_token: str) -> str:
+    """Returns the pattern of how a group token may be written."""
+    if WORD_TOKEN.fullmatch(group_token):
+        return rf"{re.escape(group_token[:-1])}(?::\d+)?>"
+    return re.escape(group_token)
+
+
+def text_parts(
+    text: str, pattern: re.Pattern[str], group_tokens: Sequence[str], implicit: Counter[str]
+) -> Iterator[str | Slot | GroupSlot]:
+    """Yields the parts of a text, literals that are empty left out, and counts its implicit placeholders."""
+    end = 0
+    for match in pattern.finditer(text):
+        if match.start() > end:
+            yield text[end : match.start()]
+        end = match.end()
+        if match["name"] is None:
+            yield next(GroupSlot(token) for number, token in enumerate(group_tokens) if match[f"group{number}"])
+            continue
+        if match["number"] is None:
+            implicit[match["name"]] += 1
+        yield Slot(match["name"], int(match["number"] or implicit[match["name"]]))
+    if end < len(text):
+        yield text[end:]
+
+
+def slots_of(texts: Iterable[Text]) -> tuple[Slot, ...]:
+    """Returns the distinct slots of texts, in the order of their first appearance."""
+    return tuple(dict.fromkeys(part for text in texts for part in text if isinstance(part, Slot)))
+
+
+def group_tokens_of(texts: Iterable[Text]) -> set[str]:
+    """Returns the group tokens that stand in texts."""
+    return {part.token for text in texts for part in text if isinstance(part, GroupSlot)}
+
+
+CLASSIFICATION = "text-classification"
+ANSWERS = {CLASSIFICATION: "choice", "fill-mask": "choice", "question-answering": "span"}
+"""The kind of the answers."""
+SORTS: dict[str, Sort] = {CLASSIFICATION: "classes", "fill-mask": "words", "question-answering": "answers"}
+"""What records there are of the answers, and so which scores can be asked for."""
+# Measured on the packs of word_lists/counterfactual; their instances take 14.8 to 16.7 bytes a row.
+ROW_BYTES = {CLASSIFICATION: 21.3, "fill-mask": 40.0, "question-answering": 14.1}
+"""About how many bytes a row of the predictions takes."""
+
+
+FILLINGS_EXPECTED = "a folder of files with one filling per line, or one such file"
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A filling and where it stands."""
+
+    text: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Fillings:
+    """The fillings of all tokens.
+
+    Attributes:
+        of: the fillings by token, files in sorted order; a token whose files are empty has none.
+        complete: whether all files could be read, so that what is not here is nowhere.
+        named: whether the dataset names a folder of them.
+    """
+
+    of: dict[str, list[Filling]]
+    complete: bool
+    named: bool
+
+
+def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
+    """Reads the fillings of all tokens.
+
+    A file's name without its suffix is a token, and so is every folder that it is in: a folder's fillings are those of
+    all files below it, and equal names mean one token. Blank lines and what appears twice among a token's fillings are
+    dropped.
+
+    Args:
+        path: the folder, or a single file; None for no fillings.
+        faults: where to add what is wrong.
+    """
+    before = len(faults)
+    fillings: dict[str, dict[str, Filling]] = {}
+    for file, tokens in [] if path is None else files_with_tokens(path):
+        lines = read_filling_lines(file, faults)
+        for token in tokens:
+            known = fillings.setdefault(token, {})
+            for filling in lines:
+                known.setdefault(filling.text, filling)
+    of = {token: list(known.values()) for token, known in fillings.items()}
+    for token, known in fillings.items():
+        for text, other in alike(known, normal_form):
+            problem = f"{text!r} is {other!r} of {known[other].file}, line {known[other].line}, in another normal form"
+            expected = f"every filling of {token!r} once, or all in the normal form NFC"
+            faults.append(Fault(known[text].file, f"line {known[text].line}", problem, expected))
+    return Fillings(of, complete=len(faults) == before, named=path is not None)
+
+
+def files_with_tokens(path: Path) -> list[tuple[Path, list[str]]]:
+    """Returns the files below a folder with the tokens that they fill; dot-files and dot-folders are left out."""
+    if not path.is_dir():
+        return [(path, [path.stem])]
+    files = [file for file in sorted(path.rglob("*")) if file.is_file()]
+    places = [(file, file.relative_to(path)) for file in files]
+    return [
+        (file, list(dict.fromkeys([*place.parent.parts, place.stem])))
+        for file, place in places
+        if not any(part.startswith(".") for part in place.parts)
+    ]
+
+
+def read_filling_lines(file: Path, faults: list[Fault]) -> list[Filling]:
+    """Returns the lines of a file that are not blank, stripped."""
+    try:
+        text = read_text(file, FILLINGS_EXPECTED)
+    except InputError as error:
+        faults += error.faults
+        return []
+    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), start=1)]
+    return [Filling(line, str(file), number) for number, line in lines if line]
+
+
+JOIN = " & "
+"""Stands between the parts of an intersection of bias types, such as `religion & gender`."""
+
+
+@dataclass(frozen=True)
+class CasePackFiles:
+    """Which files make the cases of a dataset.
+
+    Attributes:
+        templates: a JSON file, or a folder of them.
+        fillings: a folder of files with one filling per line, or one such file; None for templates without slots.
+        biases: a JSON file of bias types, their groups, and the identity terms of these.
+        bias_types: which of its bias types to ask about; None for all.
+        task: the task of the models that are asked; None checks nothing that only these models ask of templates.
+        sample: which cases are asked, None for all.
+    """
+
+    templates: Path
+    fillings: Path | None
+    biases: Path
+    bias_types: tuple[str, ...] | None = None
+    task: str | None = None
+    sample: Sample | None = None
+
+
+@dataclass(frozen=True)
+class CaseTemplate:
+    """A template; what is to be predicted is exactly one of a class, target words and an answer.
+
+    Attributes:
+        inputs: the one or two texts that a model reads.
+        slots: the distinct slots of all its texts, in the order of their first appearance.
+        label: the class of a classifier.
+        targets: the target words of a masked language model.
+        answer: the answer to a question, with the slots that it shares with the inputs.
+    """
+
+    inputs: tuple[Text, ...]
+    slots: tuple[Slot, ...]
+    label: int | None = None
+    targets: tuple[str, ...] | None = None
+    answer: Text | None = None
+
+    @property
+    def task(self) -> str:
+        """The task of the models that can be asked."""
+        if self.label is not None:
+            return "text-classification"
+        return "fill-mask" if self.targets is not None else "question-answering"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What stands for a social group in a case; several of each where bias types intersect."""
+
+    bias_types: tuple[str, ...]
+    groups: tuple[str, ...]
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CaseBlock:
+    """The cases of one template.
+
+    Attributes:
+        template: the template's place in the pack.
+        first_case: number of its first case.
+        cases: how many cases it has.
+        first_instance: number of its first instance.
+        terms: how many instances a case has, one per identity term.
+    """
+
+    template: int
+    first_case: int
+    cases: int
+    first_instance: int
+    terms: int
+
+
+@dataclass(frozen=True)
+class CasePack:
+    """The content of a dataset's files.
+
+    Attributes:
+        group_tokens: what identity terms replace, with its bias type; None stands for every bias type in turn.
+        templates: the templates, in reading order.
+        fillings: the fillings by token; a filling may hold group tokens.
+        biases: identity terms by bias type and group.
+        sample: which cases are asked, None for all.
+    """
+
+    group_tokens: dict[str, str | None]
+    templates: list[CaseTemplate]
+    fillings: dict[str, list[str]]
+    biases: dict[str, dict[str, list[str]]]
+    sample: Sample | None = None
+
+    @cached_property
+    def blocks(self) -> list[CaseBlock]:
+        """The cases of each template, numbered through."""
+        blocks, case, instance = [], 0, 0
+        for number, template in enumerate(self.templates):
+            cases, terms = self.count_cases(template), self.count_terms(template)
+            blocks.append(CaseBlock(number, case, cases, instance, terms))
+            case, instance = case + cases, instance + cases * terms
+        return blocks
+
+    @property
+    def cases(self) -> int:
+        """How many cases there are: each template with each choice of fillings."""
+        return sum(block.cases for block in self.blocks)
+
+    @property
+    def instances(self) -> int:
+        """How many instances there are: each case with each identity term."""
+        return sum(block.cases * block.terms for block in self.blocks)
+
+    def count_cases(self, template: CaseTemplate) -> int:
+        """Returns the number of choices of fillings for a template."""
+        return prod(len(self.fillings[slot.token]) for slot in template.slots)
+
+    def count_terms(self, template: CaseTemplate) -> int:
+        """Returns the number of identity terms, or of their combinations, that a template is asked about."""
+        sizes = {bias_type: sum(map(len, groups.values())) for bias_type, groups in self.biases.items()}
+        return sum(prod(sizes[kind] for kind in kinds) for kinds in self.bias_types(self.tokens(template)))
+
+    @cached_property
+    def tokens_in_fillings(self) -> dict[str, list[str]]:
+        """The group tokens that stand in the fillings of each token."""
+        return {
+            token: [group for group in self.group_tokens if any(group in filling for filling in fillings)]
+            for token, fillings in self.fillings.items()
+        }
+
+    def tokens(self, template: CaseTemplate) -> tuple[str, ...]:
+        """Returns the group tokens that a template's inputs hold, those in its fillings included."""
+        held = group_tokens_of(template.inputs)
+        parts = [part for text in template.inputs for part in text if isinstance(part, Slot)]
+        held |= {group for slot in parts for group in self.tokens_in_fillings[slot.token]}
+        return tuple(token for token in self.group_tokens if token in held)
+
+    def bias_types(self, tokens: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Returns what a template with some group tokens is about: a bias type for each of them, per combination."""
+        named = [self.group_tokens[token] for token in tokens]
+        return list(product(*([kind] if kind is not None else list(self.biases) for kind in named)))
+
+    def identities(self, tokens: tuple[str, ...]) -> Iterator[Identity]:
+        """Yields the terms for some group tokens, by bias type, group and term in the order of their file."""
+        for bias_types in self.bias_types(tokens):
+            parts = [self.biases[bias_type] for bias_type in bias_types]
+            for groups in product(*parts):
+                for terms in product(*(part[group] for part, group in zip(parts, groups, strict=True))):
+                    yield Identity(bias_types, groups, terms)
+
+    def digest(self) -> str:
+        """A digest of what makes the instances: file names and unused fillings do not count."""
+        content = {name: value for name, value in asdict(self).items() if name != "sample"}
+        sample = {"sample": self.sample.model_dump()} if self.sample else {}
+        return sha256(json.dumps(content | sample).encode()).hexdigest()[:16]
+
+
+SAMPLED_CASES = 16
+
+
+@dataclass(frozen=True)
+class Cases:
+    """What a pack asks."""
+
+    pack: CasePack
+
+    @property
+    def instances(self) -> int:
+        """How many instances there are."""
+        if self.pack.sample is None:
+            return self.pack.instances
+        from biasgrid.families.counterfactual.expand import chosen_cases
+
+        chosen = chosen_cases(self.pack, self.pack.sample)
+        blocks = self.pack.blocks
+        return sum(
+            int(chosen[block.first_case : block.first_case + block.cases].sum()) * block.terms for block in blocks
+        )
+
+    def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
+        """Returns second and first input and targets of `count` instances of cases, spread evenly over the pack."""
+        from biasgrid.families.counterfactual.expand import candidates_of, expand_cases
+
+        steps = min(SAMPLED_CASES, self.pack.cases)
+        rows = []
+        for step in range(steps):
+            case = self.pack.cases * step // steps
+            instances = expand_cases(self.pack, case, case + 1)
+            columns = instances.select("text_pair", "text", *candidates_of(self.pack))
+            rows += columns.gather_every(max(1, len(instances) * steps // count)).rows()
+        # Every tokenizer writes its mask otherwise; any word stands for that one token.
+        return [
+            (context or "", text.replace(MASK_TOKEN, "it"), [word for word in words if word is not None])
+            for context, text, *words in rows
+        ]
