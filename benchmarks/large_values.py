@@ -13,7 +13,7 @@ import polars as pl
 import yaml
 
 from biasgrid.report.published import read_published
-from biasgrid.tables.docs import markdown, with_tables
+from biasgrid.tables.docs import markdown_table, with_tables
 from biasgrid.tables.files import read_table
 from biasgrid.tables.measures import SUMMARY
 
@@ -79,7 +79,7 @@ def table(results: Path) -> str:
     controls = [name for name, dataset in demo["datasets"].items() if "control_of" in dataset]
     summary = read_table(results / "summary.parquet", SUMMARY).filter(~pl.col("dataset").is_in(controls))
     published = read_published(ROOT / "reference/unqover_published.json")
-    return markdown(HEADER, [*demo_rows(summary, strengths), *published_rows(published)])
+    return markdown_table(HEADER, [*demo_rows(summary, strengths), *published_rows(published)])
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ import polars as pl
 from stopwatch import print_table, seconds_of
 
 from biasgrid.inference.models.answer_store import AnswerStore
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
+from biasgrid.tables.schema import answer_schema
 
 ROWS = 1_000_000
 SHARDS = 20
@@ -51,11 +51,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for number, shard in enumerate(keys[:SHARDS]):
             facts = {"audits": {}, "devices": ["cpu"]}
-            write_table(answers(shard), Path(folder, f"{number}.parquet"), schema_of("span"), facts)
+            write_table(answers(shard), Path(folder, f"{number}.parquet"), answer_schema("span"), facts)
         table = []
         for found, wanted in asked.items():
             instances = pl.DataFrame({"instance": np.arange(SHARD_ROWS, dtype=np.uint32), "key": wanted})
-            store = AnswerStore(Path(folder), schema_of("span"), instances)
+            store = AnswerStore(Path(folder), answer_schema("span"), instances)
             seconds = min(seconds_of(store.find) for _ in range(ROUNDS))
             share = seconds / (SHARD_ROWS / RATE)
             table.append([found, f"{SHARD_ROWS:,}", f"{seconds:.3f}", f"{share:.1%}"])

@@ -15,9 +15,9 @@ from stopwatch import measure, print_table, processor_seconds_of
 from biasgrid.families.cell import measure_cell
 from biasgrid.families.underspecified.declared import SWAP_GROUP_FLAGS, SWAP_GROUP_MEASURES
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 from biasgrid.tables.metric import MetricDefinitions
+from biasgrid.tables.schema import answer_schema
 
 GROUPS_IN_LOOP = 50_000
 FAMILY = "biasgrid.families.underspecified"
@@ -29,7 +29,7 @@ def make_cell(folder: Path) -> int:
     expansion = expand(gender())
     instances = pl.concat(expansion.parts)
     write_table(instances, folder / "instances.parquet", expansion.schema, {})
-    random, schema = np.random.default_rng(1), schema_of("span")
+    random, schema = np.random.default_rng(1), answer_schema("span")
     ends = [pl.Series(name, random.random((len(instances), 2), dtype=np.float32)) for name in ("starts", "ends")]
     predictions = instances.select("instance", "key").with_columns(
         *(each.arr.to_list() for each in ends),

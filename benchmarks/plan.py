@@ -24,8 +24,8 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from biasgrid.config import Config, parse_config, read_config
 from biasgrid.jobs.progress import Beat
 from biasgrid.runs.layout import Layout
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.instances import REQUEST_COLUMNS
+from biasgrid.tables.schema import answer_schema
 
 COMMIT = "0" * 40
 VOCABULARY = 30_000
@@ -84,7 +84,7 @@ def finish_run(config: Config) -> None:
     layout = Layout(config)
     for model, dataset in config.cells():
         for shard in layout.shards(dataset, model):
-            write_rows(shard.predictions, list(schema_of("span").columns))
+            write_rows(shard.predictions, list(answer_schema("span").columns))
             write(shard.timing, json.dumps({"rows": 1, "found": 0, "seconds": 1}))
         write_rows(layout.measures(dataset, model), ["value"])
         write(layout.logs / "measure" / dataset / f"{model}.log", "")

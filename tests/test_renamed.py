@@ -10,17 +10,17 @@ import pytest
 from small_grid import write_grid
 
 from biasgrid.base import renamed
-from biasgrid.base.faults import InputError, nearest
+from biasgrid.base.faults import InputError, nearest_name
 from biasgrid.config import parse_config, read_config
 
 ROOT = Path(__file__).parents[1]
 TABLES = {
-    "key of the config": renamed.KEYS,
-    "measure": renamed.MEASURES,
-    "figure": renamed.FIGURES,
-    "column": renamed.COLUMNS,
-    "folder of results": renamed.FOLDERS,
-    "rule": renamed.RULES,
+    "key of the config": renamed.RENAMED_KEYS,
+    "measure": renamed.RENAMED_MEASURES,
+    "figure": renamed.RENAMED_FIGURES,
+    "column": renamed.RENAMED_COLUMNS,
+    "folder of results": renamed.RENAMED_FOLDERS,
+    "rule": renamed.RENAMED_RULES,
 }
 
 
@@ -56,9 +56,9 @@ def test_an_old_key_of_a_dataset_is_refused_too(tmp_path: Path) -> None:
 
 
 def test_a_name_that_was_never_there_is_compared_with_those_that_are() -> None:
-    assert nearest("mu_excess", ["mu_corrected", "mu"]) == " (called 'mu_corrected' since version 0.2.0)"
+    assert nearest_name("mu_excess", ["mu_corrected", "mu"]) == " (called 'mu_corrected' since version 0.2.0)"
     # Where the new one may not stand either, nothing is said of it.
-    assert "since version" not in nearest("mu_excess", ["eta", "gamma"])
+    assert "since version" not in nearest_name("mu_excess", ["eta", "gamma"])
 
 
 def test_the_changelog_has_all_of_them_and_no_others() -> None:

@@ -21,10 +21,10 @@ from biasgrid.families.cell import cell_location, measure_cell
 from biasgrid.families.counterfactual.family import flags_of_cases
 from biasgrid.families.probe.files.probe import load_probe
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.metric import MetricDefinitions
+from biasgrid.tables.schema import answer_schema
 
 OF_GROUPS = {"measures": None, "failure_threshold": 0.1}
 STATED = {"family": "statement", "kind": "choice", "options": OF_GROUPS | {"mode": None}}
@@ -38,7 +38,7 @@ def results_of(
     (folder / "measures/texts").mkdir(parents=True)
     paths = folder / "instances.parquet", folder / "predictions.parquet"
     write_instances(instances, paths[0], load(stage(reference, "keys")).KEYS)
-    write_table(said, paths[1], schema_of(kind), {})
+    write_table(said, paths[1], answer_schema(kind), {})
     own = load(stage(reference, "family")).FAMILY
     metrics = load_probe(Path(options["probe"])).probe.head.metric if "probe" in options else ()
     of_groups = [*measures_of_groups("classes", 0.1, ()), *flags_of_cases("text-classification", 2)]

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from unqover_entries import source_entries
 
 from biasgrid.base.faults import InputError, UserError
-from biasgrid.base.names import visible
+from biasgrid.base.names import visible_text
 from biasgrid.cli.app import app
 from biasgrid.cli.commands.explain import OutputFormat, print_units
 from biasgrid.cli.output import PlainConsole
@@ -29,11 +29,11 @@ NAMES = ["o[/x]", "results[red]x", ":smile:", "[link=http://a]b[/link]", r"a\[b]
 
 
 def test_what_cannot_be_seen_is_made_visible() -> None:
-    assert visible(HOSTILE) == SHOWN
-    assert json.loads(f'"{visible(HOSTILE)}"') == HOSTILE
-    assert visible(SHOWN) == SHOWN
+    assert visible_text(HOSTILE) == SHOWN
+    assert json.loads(f'"{visible_text(HOSTILE)}"') == HOSTILE
+    assert visible_text(SHOWN) == SHOWN
     for text in ("plain", "two\nlines\tand\r\nmore", "שלום, नमस्\u200dते, \u00e9"):
-        assert visible(text) == text
+        assert visible_text(text) == text
 
 
 @pytest.mark.parametrize("error", [UserError(HOSTILE), InputError([])])
@@ -48,7 +48,7 @@ def test_a_console_prints_texts_as_they_stand(name: str) -> None:
     console.print(name)
     console.print(Text(name))
     console.print(frame_table(name, pl.DataFrame({name: [name]})))
-    shown = visible(name)
+    shown = visible_text(name)
     # Text takes some control characters out itself.
     lines = [line.strip() for line in out.getvalue().splitlines()]
     assert [lines[0], *lines[2:]] == [shown] * 4

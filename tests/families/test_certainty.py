@@ -19,8 +19,8 @@ from biasgrid.families.statement.statistics import AGREEMENT_IN_CASES, statistic
 from biasgrid.families.uncertainty import statistics_of_cell, statistics_table, with_unknown_rows, withhold_headlines
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.groups.tables import CURVE
-from biasgrid.stats.settings import Found, StatisticsSettings
-from biasgrid.tables.files import validate
+from biasgrid.stats.settings import CellStatistics, StatisticsSettings
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.metric import NOT_MEASURABLE
 from biasgrid.tables.statistics import ROW, STATISTICS, STATISTICS_TABLES
 
@@ -30,7 +30,7 @@ SETTINGS = StatisticsSettings(clusters=[0, 0, 1, 2, 3, 4], units=UNITS, permutat
 
 
 @pytest.fixture(scope="module")
-def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, Found]:
+def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, CellStatistics]:
     """The measures and statistics of random answers to cases of three groups; one is favoured."""
     folder, random = tmp_path_factory.mktemp("cell"), np.random.default_rng(5)
     rows = [
@@ -51,10 +51,10 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, Found]
     return measures, found
 
 
-def test_every_measure_has_a_row_for_all_that_it_may_generalise_over(cell: tuple[pl.DataFrame, Found]) -> None:
+def test_every_measure_has_a_row_for_all_that_it_may_generalise_over(cell: tuple[pl.DataFrame, CellStatistics]) -> None:
     measures, found = cell
     for name, schema in STATISTICS_TABLES.items():
-        validate(getattr(found, name), schema, name)
+        validate_table(getattr(found, name), schema, name)
     asked = measures.filter(pl.col("measure").is_in(list(UNITS)))
     assert len(asked) > 100
     for generalises_to in ("templates", "subjects", "all"):
@@ -71,7 +71,7 @@ def test_every_measure_has_a_row_for_all_that_it_may_generalise_over(cell: tuple
     assert silent.select("low", "high", "p", "selected_low").null_count().row(0) == (len(silent),) * 4
 
 
-def test_intervals_hold_their_values_and_clusters_are_counted(cell: tuple[pl.DataFrame, Found]) -> None:
+def test_intervals_hold_their_values_and_clusters_are_counted(cell: tuple[pl.DataFrame, CellStatistics]) -> None:
     known = cell[1].statistics.drop_nulls(["low", "high"])
     assert (known["low"] <= known["value"] + 1e-12).all()
     assert (known["value"] <= known["high"] + 1e-12).all()
@@ -80,7 +80,7 @@ def test_intervals_hold_their_values_and_clusters_are_counted(cell: tuple[pl.Dat
     assert len(rates) == 2 * len(set(CURVE))
 
 
-def test_the_favoured_group_is_found_and_no_other(cell: tuple[pl.DataFrame, Found]) -> None:
+def test_the_favoured_group_is_found_and_no_other(cell: tuple[pl.DataFrame, CellStatistics]) -> None:
     rows = cell[1].statistics.filter(measure="difference", generalises_to="templates")
     q = dict(zip(rows["group"] + rows["other"], rows["q"], strict=True))
     assert q["ab"] < 0.05
@@ -92,7 +92,7 @@ def test_the_favoured_group_is_found_and_no_other(cell: tuple[pl.DataFrame, Foun
     assert dealt["p"].min() >= 6 / 90 - 1e-12
 
 
-def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: tuple[pl.DataFrame, Found]) -> None:
+def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: tuple[pl.DataFrame, CellStatistics]) -> None:
     measures, found = cell
     headlines = {"difference": "", "score": "score=mean_class_probability, mode=group"}
     assert withhold_headlines(found.statistics, measures, headlines).equals(found.statistics)
@@ -111,7 +111,7 @@ def test_nothing_said_is_a_table_without_numbers() -> None:
     rows = statistics_table(
         with_unknown_rows(pl.DataFrame(), measures, StatisticsSettings(units={"gap": None})), "statistics", "m", "d"
     )
-    validate(rows, STATISTICS, "statistics")
+    validate_table(rows, STATISTICS, "statistics")
     assert rows["generalises_to"].to_list() == ["templates", "subjects", "all"]
     assert rows["low"].null_count() == 3
 

@@ -36,7 +36,7 @@ VALUES = {
     "cluster": "subject_group",
 }
 """Values of columns that changed: sources of variance, and a bias type."""
-SINCE_0_1_0 = {**changes.COLUMNS, **changes.FOLDERS, **changes.MEASURES, **VALUES}
+SINCE_0_1_0 = {**changes.RENAMED_COLUMNS, **changes.RENAMED_FOLDERS, **changes.RENAMED_MEASURES, **VALUES}
 
 NOT_COMPARED = {".answers", ".parts", "predictions", "instances", "logs", "report", "plots", "timings"}
 """Folders that hold no numbers of measures, or times."""

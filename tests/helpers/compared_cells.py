@@ -18,7 +18,7 @@ from biasgrid.stats.settings import StatisticsSettings, jackknife_columns
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.files import empty_table, write_table
 from biasgrid.tables.metric import Mark
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.statistics import VARIANCES, WITHOUT_CLUSTERS
 
 MARKS = {"strength": [Mark("A", 0, 1, "none"), Mark("B", 1, 100, "some")]}
@@ -75,10 +75,10 @@ def write_results(folder: Path, cells: list[ComparedCell], dataset: str = "world
             ("without_clusters", numbers, WITHOUT_CLUSTERS),
             ("variances", empty_table(VARIANCES), VARIANCES),
         ):
-            write_table(table, folder / name / dataset / f"{cell.model}.parquet", schema, provenance(**said))
+            write_table(table, folder / name / dataset / f"{cell.model}.parquet", schema, table_provenance(**said))
     found = compare_models(dataset, cells, StatisticsSettings(), MARKS)
     marks = {measure: [asdict(mark) for mark in known] for measure, known in MARKS.items()}
     for name, schema in TABLES_OF_COMPARISON.items():
-        facts = provenance(statistics=settings, marks=marks)
+        facts = table_provenance(statistics=settings, marks=marks)
         write_table(getattr(found, name), folder / name / f"{dataset}.parquet", schema, facts)
     return folder

@@ -13,11 +13,11 @@ from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
 from biasgrid.families.counterfactual.pack import ANSWERS, SORTS
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.files import validate, write_table
+from biasgrid.tables.files import validate_table, write_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.metric import OPTION_NAMES, MetricDefinitions, options_of
+from biasgrid.tables.schema import answer_schema
 
 ALL = {"measures": None, "failure_threshold": 0.1, "labels": ["no", "yes"], "top_k": 2}
 
@@ -28,7 +28,7 @@ def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, 
     columns = {name: [row[name] for row in said] for name in said[0]}
     predictions = predictions_of(kind, cases.head(len(said)), **columns)
     write_instances(cases, folder / "instances.parquet", KEYS)
-    write_table(predictions, folder / "predictions.parquet", schema_of(kind), {})
+    write_table(predictions, folder / "predictions.parquet", answer_schema(kind), {})
     return from_files(folder, task, **options)
 
 
@@ -45,7 +45,7 @@ def from_files(folder: Path, task: str, **options: Any) -> CellResults:
     paths = folder / "instances.parquet", [folder / "predictions.parquet"]
     tables = measure_cases(*paths, ALL | {"task": task} | options)
     for table, schema in zip(tables, (MEASURES, EVIDENCE, EVIDENCE_PARTS, OBSERVATIONS), strict=True):
-        validate(table, schema, folder)
+        validate_table(table, schema, folder)
     return tables
 
 

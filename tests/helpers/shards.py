@@ -17,10 +17,10 @@ from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.answer_store import AnswerStore
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.inference.models.registry import BACK_ENDS
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.provenance import largest_audit
+from biasgrid.tables.schema import answer_schema
 
 
 def audited(rows: int) -> int:
@@ -123,7 +123,7 @@ class Cell:
             capabilities,
         )
         predict_shard(files, shard, shards, entry.path, settings, {"seed": 7})
-        return read_table(self.out, schema_of(settings.answer))
+        return read_table(self.out, answer_schema(settings.answer))
 
     def predict_anew(self, shard: int = 1, shards: int = 1, **choices: Any) -> pl.DataFrame:
         """Predicts one shard, whatever was answered before."""

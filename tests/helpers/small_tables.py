@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.expansion import Expansion
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import FamilyKeys
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
+from biasgrid.tables.schema import answer_schema
 
 
 def whole(expansion: Expansion) -> pl.DataFrame:
@@ -33,7 +33,7 @@ def write_instances(instances: pl.DataFrame, path: Path, keys: FamilyKeys, **pro
 
 def predictions_of(kind: str, instances: pl.DataFrame, **columns: Any) -> pl.DataFrame:
     """Predictions of an answer kind, of all given instances; columns that are not given are null."""
-    schema = polars_schema(schema_of(kind))
+    schema = polars_schema(answer_schema(kind))
     known: Mapping[str, Any] = {"instance": instances["instance"], "key": instances["key"], **columns}
     nothing = [None] * len(instances)
     return pl.DataFrame([pl.Series(name, known.get(name, nothing)).cast(dtype) for name, dtype in schema.items()])

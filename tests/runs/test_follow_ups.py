@@ -25,8 +25,8 @@ from biasgrid.runs.failures import Failure
 from biasgrid.runs.layout import Layout, Shard
 from biasgrid.runs.plan import CellPlan, Plan, Rate, make_plan
 from biasgrid.runs.status import CellStatus, read_status
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
+from biasgrid.tables.schema import answer_schema
 
 ASKED = 2 * 3
 """Items and repetitions."""
@@ -78,7 +78,7 @@ def write_texts(layout: Layout) -> list[str]:
     asked = asked.with_columns(key=pl.col("instance").cast(pl.UInt64))
     shard.predictions.parent.mkdir(parents=True)
     table = predictions_of("text", asked, response=SAID, status=["ok"] * ASKED)
-    write_table(table, shard.predictions, schema_of("text"), {})
+    write_table(table, shard.predictions, answer_schema("text"), {})
     write_instances(whole(texts_of_cell([shard.predictions])), layout.texts("chess", "writer"), {})
     return sorted({text for text in SAID if text.strip()})
 

@@ -23,7 +23,7 @@ from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilso
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
 from biasgrid.stats.null import splits
 from biasgrid.stats.power import minimal_detectable_effect
-from biasgrid.stats.settings import Found, StatisticsSettings
+from biasgrid.stats.settings import CellStatistics, StatisticsSettings
 from biasgrid.stats.variance import variance_prior
 from biasgrid.tables.metric import options_text
 
@@ -44,7 +44,7 @@ def with_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @cache
-def found_of(name: str) -> Found:
+def found_of(name: str) -> CellStatistics:
     observations = observations_of(name)
     clusters = frames_of_golden(numbers_of(name), 1 + int(observations["template"].max()))
     return statistics(observations, pl.DataFrame(), {}, StatisticsSettings(clusters=clusters))

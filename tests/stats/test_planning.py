@@ -12,7 +12,13 @@ from biasgrid.base.arrays import ratio
 from biasgrid.families.orders import CrossedOrder, ListOrder, cross_lists, pairs_across
 from biasgrid.stats.estimate import jackknife_of_means
 from biasgrid.stats.intervals import half_width
-from biasgrid.stats.power import NoiseEstimate, clusters_for_width, minimal_detectable_effect, precision_at, share_for
+from biasgrid.stats.power import (
+    NoiseEstimate,
+    clusters_for_width,
+    minimal_detectable_effect,
+    precision_at,
+    share_for_width,
+)
 from biasgrid.stats.variance import moderate_variances
 
 NAMES, ATTRIBUTES, CLUSTERS = 70, 70, 4
@@ -103,11 +109,11 @@ def test_intervals_of_samples_cover_nearly_what_they_should(share: float) -> Non
 def test_more_is_told_by_more_and_no_sample_replaces_clusters() -> None:
     widths = [precision_at(NOISE, share, 0.05).width for share in (0.01, 0.03, 0.1, 0.3, 1)]
     assert widths == sorted(widths, reverse=True)
-    share = share_for(NOISE, widths[2], 0.05)
+    share = share_for_width(NOISE, widths[2], 0.05)
     assert share == pytest.approx(0.1, rel=0.02)
-    assert share_for(NOISE, widths[-1], 0.05) == 1
+    assert share_for_width(NOISE, widths[-1], 0.05) == 1
     # However many pairs are asked, four clusters are four.
-    assert share_for(NOISE, 0.5 * widths[-1], 0.05) is None
+    assert share_for_width(NOISE, 0.5 * widths[-1], 0.05) is None
     clusters = clusters_for_width(NOISE, 0.5 * widths[-1], 0.05)
     assert clusters is not None
     assert precision_at(NOISE._replace(clusters=clusters, units=70 * clusters), 1, 0.05).width <= 0.5 * widths[-1]
@@ -121,4 +127,4 @@ def test_the_whole_finds_what_a_cell_of_so_many_clusters_finds() -> None:
 @pytest.mark.parametrize("noise", [NOISE._replace(clusters=1), NOISE._replace(units=1.0)])
 def test_of_one_cluster_nothing_is_told(noise: NoiseEstimate) -> None:
     assert np.isnan(precision_at(noise, 1, 0.05)).all()
-    assert share_for(noise, 100, 0.05) is None
+    assert share_for_width(noise, 100, 0.05) is None

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 from small_tables import predictions_of
 
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
+from biasgrid.tables.schema import answer_schema
 from biasgrid.tables.summary import answer_counts
 
 
@@ -16,7 +16,7 @@ def written(path: Path, kind: str, **columns: list[object]) -> Path:
     rows = pl.DataFrame(
         {"instance": range(count), "key": range(count)}, schema={"instance": pl.UInt32, "key": pl.UInt64}
     )
-    write_table(predictions_of(kind, rows, **columns), path, schema_of(kind), {})
+    write_table(predictions_of(kind, rows, **columns), path, answer_schema(kind), {})
     return path
 
 

@@ -16,11 +16,11 @@ from biasgrid.families.underspecified.declared import ALL_MEASURES
 from biasgrid.report.figures.cells import controls as figure_of_controls
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SUMMARY
 from biasgrid.tables.metric import CONTROLS, Controls
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.summary import ModelFacts, flags_of, summarise
+from biasgrid.tables.summary import ModelFacts, flag_rows, summarise
 
 MODELS = {"bert": ModelFacts("LM", "BERT", {}), "chance": ModelFacts("LLM", "at random", {})}
 OF_FAITH = Controls({"acts": "faith"}, ["chance"])
@@ -30,7 +30,7 @@ READ = "read the difference, not the value"
 def summary_of(measures: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
     headlines = {name: {"mu_corrected": "", "significant_tests": ""} for name in ("faith", "acts")}
     summary = summarise(measures, MODELS, headlines, statistics=statistics, controls=OF_FAITH)
-    validate(summary, SUMMARY, "summary")
+    validate_table(summary, SUMMARY, "summary")
     return summary
 
 
@@ -79,7 +79,7 @@ def test_a_control_that_is_not_quiet_is_told_of_its_dataset(
     assert (row["value"], row["n"]) == (sum(each <= 0.05 for each in q), 3)
     expected = None if flag is None else f"the control shows associations too ({flag}): {READ}"
     assert row["flag"] == expected
-    told = str(flag_lines(flags_of(summary).to_dicts()))
+    told = str(flag_lines(flag_rows(summary).to_dicts()))
     assert told == (f"To be read with care:\n  faith: {expected} (bert)\n" if expected else "")
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from biasgrid.inference.models.predict import Timing
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.docs import column_table, measure_table, with_tables
 from biasgrid.tables.metric import Measure
+from biasgrid.tables.schema import answer_schema
 
 OUTPUTS = (Path(__file__).parents[2] / "docs" / "outputs.md").read_text()
 
@@ -33,7 +33,7 @@ def test_a_measure_is_documented_with_what_it_is_and_is_not():
 
 
 def test_a_column_is_documented_with_type_and_meaning():
-    schema = schema_of("text")
+    schema = answer_schema("text")
     lines = column_table(schema).splitlines()
     assert "| `tokens_in` | UInt32, or null | how many tokens were read, if known |" in lines
     assert len(lines) == 2 + len(schema.columns)

@@ -5,11 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import (
     TableError,
     count_rows,
-    read_columns,
+    read_column_types,
     read_provenance,
     read_table,
     read_tables,
@@ -17,8 +16,9 @@ from biasgrid.tables.files import (
     write_table_in_parts,
 )
 from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.schema import answer_schema
 
-SPANS = schema_of("span")
+SPANS = answer_schema("span")
 ROWS = pl.DataFrame(
     {
         "instance": pl.Series([0, 1, 2], dtype=pl.UInt32),
@@ -44,7 +44,7 @@ def test_signs_of_patterns_in_a_path_are_taken_as_they_are(tmp_path: Path) -> No
         write_table(ROWS if name == "run[12]" else ROWS.head(1), tmp_path / name / "m.parquet", SPANS, FACTS)
     assert read_table(tmp_path / "run[12]" / "m.parquet", SPANS).equals(ROWS)
     assert count_rows(tmp_path / "run[12]" / "m.parquet") == len(ROWS)
-    assert read_columns(tmp_path / "run[12]" / "m.parquet", "x") == ROWS.schema
+    assert read_column_types(tmp_path / "run[12]" / "m.parquet", "x") == ROWS.schema
 
 
 def test_a_table_is_read_as_it_was_written(path: Path) -> None:

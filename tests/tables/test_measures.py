@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.tables.files import TableError, validate
+from biasgrid.tables.files import TableError, validate_table
 from biasgrid.tables.measures import MEASURES, table_of_cell
 from biasgrid.tables.metric import options_of, options_text
 
@@ -36,7 +36,7 @@ def test_an_unknown_option_is_an_error() -> None:
 def test_what_has_no_value_is_null() -> None:
     rows = pl.DataFrame({"measure": ["mu", "eta"], "options": "", "value": [float("nan"), 0.5], "n": 0, "left_out": 3})
     table = table_of_cell(rows, MEASURES, "model", "dataset")
-    validate(table, MEASURES, "measures")
+    validate_table(table, MEASURES, "measures")
     assert table["value"].to_list() == [None, 0.5]
     with pytest.raises(TableError, match="no NaN"):
-        validate(table.with_columns(value=pl.lit(float("nan"))), MEASURES, "measures")
+        validate_table(table.with_columns(value=pl.lit(float("nan"))), MEASURES, "measures")

@@ -9,7 +9,6 @@ import pytest
 
 from biasgrid.base.faults import UserError
 from biasgrid.inference.models.prerequisites import check_record, read_capabilities, write_capabilities
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import TableError, empty_table, read_provenance, read_table, read_tables, write_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import (
@@ -17,10 +16,11 @@ from biasgrid.tables.provenance import (
     check_compared,
     check_made_from,
     check_made_with,
-    written_as,
+    provenance_digests,
 )
+from biasgrid.tables.schema import answer_schema
 
-TEXTS = schema_of("text")
+TEXTS = answer_schema("text")
 Facts = dict[str, Any]
 
 
@@ -88,11 +88,11 @@ def test_predictions_of_another_record_or_dump_are_no_cell(tmp_path: Path) -> No
 
 def test_texts_of_other_predictions_are_refused(tmp_path: Path) -> None:
     predictions = write(tmp_path / "1-of-1.parquet", TEXTS, model={"weights": "1"})
-    texts = write(tmp_path / "texts.parquet", written=written_as([predictions]))
-    check_made_from(texts, "written", written_as([predictions]), predictions)
+    texts = write(tmp_path / "texts.parquet", written=provenance_digests([predictions]))
+    check_made_from(texts, "written", provenance_digests([predictions]), predictions)
     write(predictions, TEXTS, model={"weights": "2"})
     with pytest.raises(TableError, match=r"texts.parquet: not made from what .*1-of-1.parquet holds now; remove it"):
-        check_made_from(texts, "written", written_as([predictions]), predictions)
+        check_made_from(texts, "written", provenance_digests([predictions]), predictions)
 
 
 def test_statistics_and_evidence_of_other_measures_are_refused(tmp_path: Path) -> None:

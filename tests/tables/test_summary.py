@@ -3,10 +3,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, summarise
+from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines, summarise
 
 SCORING = {"gender": "exact", "religion": "exact"}
 MODELS = {
@@ -64,11 +64,11 @@ def groups_of(model: str) -> pl.DataFrame:
 
 def test_headline_measures_of_a_cell_stand_side_by_side_with_its_facts() -> None:
     summary = summarise(measures_of("bert-squad", "gender"), MODELS, HEADLINES)
-    validate(summary, SUMMARY, "summary")
+    validate_table(summary, SUMMARY, "summary")
     assert summary["measure"].to_list() == list(CELL)
     assert summary["headline"].all()
     facts = {"model": "bert-squad", "dataset": "gender", "kind": "SQuAD", "label": "BERT base", "scoring": "exact"}
-    assert side_by_side(summary).to_dicts() == [
+    assert headline_lines(summary).to_dicts() == [
         facts | {"bias_type": None, "n": 12, "clusters": None, **CELL, "flag": None}
     ]
 
@@ -98,8 +98,8 @@ def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
     )
     headlines = {"gender": dict.fromkeys(["mu", "mu_corrected", "significant_tests", "delta"], "")}
     summary = summarise(measures_of("bert", "gender"), MODELS, headlines, statistics=known)
-    validate(summary, SUMMARY, "summary")
-    (line,) = side_by_side(summary).to_dicts()
+    validate_table(summary, SUMMARY, "summary")
+    (line,) = headline_lines(summary).to_dicts()
     found = {
         name: value
         for name, value in line.items()
@@ -138,7 +138,7 @@ def test_what_only_statistics_know_is_withheld_with_the_headlines_of_its_cell() 
 def test_cells_keep_their_order_and_their_numbers() -> None:
     cells = [("bert-squad", "religion", 1.0), ("bert", "religion", 0.5), ("bert", "gender", 0.25)]
     summary = summarise(pl.concat(measures_of(*cell) for cell in cells), MODELS, HEADLINES)
-    lines = side_by_side(summary)
+    lines = headline_lines(summary)
     assert lines.select("model", "dataset", "mu").rows() == [(*names, 0.5 * factor) for *names, factor in cells]
     assert lines["kind"].to_list() == ["SQuAD", "LM", "LM"]
     assert lines["scoring"].to_list() == ["exact", "unqover", "exact"]
@@ -147,7 +147,7 @@ def test_cells_keep_their_order_and_their_numbers() -> None:
 def test_datasets_of_all_families_stand_in_one_summary() -> None:
     """Whole bias types over all templates, the score beside the distance; what is no headline stands behind."""
     summary = summarise(pl.concat([measures_of("bert", "gender"), groups_of("sst2")]), MODELS, HEADLINES)
-    validate(summary, SUMMARY, "summary")
+    validate_table(summary, SUMMARY, "summary")
     assert summary.select("dataset", "bias_type").unique(maintain_order=True).rows() == [
         ("gender", None),
         ("moods", "age"),
@@ -155,7 +155,7 @@ def test_datasets_of_all_families_stand_in_one_summary() -> None:
     ]
     of_age = summary.filter(bias_type="age").select("measure", "headline", "value").rows()
     assert of_age == [("score", True, 0.75), ("distance", True, 0.25), ("distance", False, 0.5)]
-    lines = side_by_side(summary).select("bias_type", "scoring", "n", "score", "distance", "mu").rows()
+    lines = headline_lines(summary).select("bias_type", "scoring", "n", "score", "distance", "mu").rows()
     assert lines == [
         (None, "exact", 12, None, None, 0.5),
         ("age", None, 10, 0.75, 0.25, None),

@@ -6,7 +6,7 @@ from small_measures import measures_of
 
 from biasgrid.tables.completeness import Check, check_rows, withhold_invalid
 from biasgrid.tables.metric import Limit, MetricDefinitions
-from biasgrid.tables.summary import ModelFacts, flags_of, side_by_side, summarise
+from biasgrid.tables.summary import ModelFacts, flag_rows, headline_lines, summarise
 
 UNREAD = Limit(0.1, "{value:.0%} of the texts are not read", "read them", withholds=True)
 FEW = Limit(4, "only {value:.0f} of {limit:.0f} templates", "add some", below=True)
@@ -66,11 +66,11 @@ def test_the_summary_gathers_what_speaks_against_cells() -> None:
     measures = pl.concat([cell(0.25, few=2, model="one"), cell(0.25, model="two"), cell(0, few=2, model="three")])
     models = {name: ModelFacts("LM", name, {}) for name in ("one", "two", "three")}
     summary = summarise(measures, models, {"faith": {"mu": ""}})
-    assert flags_of(summary).select("measure", "withholds", "models").rows() == [
+    assert flag_rows(summary).select("measure", "withholds", "models").rows() == [
         ("unread", True, ["one", "two"]),
         ("few", False, ["one", "three"]),
     ]
-    wide = side_by_side(summary).filter(pl.col("bias_type").is_null())
+    wide = headline_lines(summary).filter(pl.col("bias_type").is_null())
     withheld = None, "not measurable: 25% of the texts are not read"
     expected = [("one", *withheld), ("two", *withheld), ("three", 0.5, None)]
     assert wide.select("model", "mu", "flag").rows() == expected

@@ -18,10 +18,10 @@ from biasgrid.cli.commands.summary import print_findings
 from biasgrid.config import parse_config
 from biasgrid.runs.layout import Layout
 from biasgrid.stats.recovery import measured_and_synthetic, recovery
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY, SYNTHETIC
+from biasgrid.tables.schema import answer_schema
 from biasgrid.tables.statistics import STATISTICS
 
 OF_QUESTIONS = ["gender", "nationality", "ethnicity", "religion"]
@@ -191,7 +191,7 @@ def test_what_is_synthetic_in_probes_and_rewritten_prompts_is_measured(pairs: pl
 def test_generative_models_say_what_they_are_asked_for(results: Path):
     """Letters, and Yes or No, have all of the probability: whatever else they could say is never right."""
     scored = [path for path in results.glob("predictions/*/*-llm/*.parquet") if "talk" not in path.parts]
-    answers = read_tables(scored, schema_of("choice"))
+    answers = read_tables(scored, answer_schema("choice"))
     assert len(answers) == 2 * (768 + 128 + 3 * 288 + 88 + 16)
     assert answers["mass"].min() > 0.98
     assert answers["unknown"].sum() == 0

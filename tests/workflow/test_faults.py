@@ -13,9 +13,9 @@ import pytest
 from disks import mounted
 from project import Project
 
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import empty_table, read_provenance, read_table, write_table
 from biasgrid.tables.measures import SYNTHETIC
+from biasgrid.tables.schema import answer_schema
 
 TARGET = "results/summary.csv"
 FULL = "cannot be written, the disk is full; make room and run again"
@@ -118,8 +118,8 @@ def test_removing_a_damaged_file_mends_the_run(project: Project, finished: Proje
 
 def test_a_cell_that_lacks_predictions_is_not_reported(project: Project):
     path = project.folder / "results" / PREDICTIONS
-    table, facts = read_table(path, schema_of("span")), read_provenance(path)
-    write_table(table.head(-3), path, schema_of("span"), facts)
+    table, facts = read_table(path, answer_schema("span")), read_provenance(path)
+    write_table(table.head(-3), path, answer_schema("span"), facts)
     reported = ["summary.csv", "summary.parquet", "report/index.html"]
     remove(project, *reported)
     output = project.run(succeeds=False)

@@ -15,9 +15,9 @@ from tiny_writers import CHAT_TEMPLATE, save_writer
 
 import biasgrid
 from biasgrid.families.statement.keys import KEYS
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
+from biasgrid.tables.schema import answer_schema
 
 DOCUMENT = read_document("docs/generative.md")
 WORDS = " ".join(DOCUMENT.split())
@@ -43,7 +43,7 @@ def make_example(folder: Path) -> None:
 
 def answers(results: Path, dataset: str, kind: str) -> pl.DataFrame:
     tables = sorted((results / "predictions" / dataset / "small").glob("*.parquet"))
-    return pl.concat(read_table(path, schema_of(kind)) for path in tables).cast({pl.Categorical: pl.String})
+    return pl.concat(read_table(path, answer_schema(kind)) for path in tables).cast({pl.Categorical: pl.String})
 
 
 def test_all_its_files_are_shown() -> None:

@@ -8,9 +8,9 @@ from project import Project
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import TableError, read_provenance, read_table, write_table
 from biasgrid.tables.provenance import cell_provenance, digest
+from biasgrid.tables.schema import answer_schema
 
 CELL = "religion/answering"
 
@@ -74,7 +74,7 @@ def test_shards_that_were_made_differently_are_no_cell(results: Path, tmp_path: 
     path = results / f"predictions/{CELL}/1-of-1.parquet"
     other = tmp_path / "other.parquet"
     facts = {name: fact for name, fact in read_provenance(path).items() if name != "of"} | {key: "another"}
-    write_table(read_table(path, schema_of("span")), other, schema_of("span"), facts)
+    write_table(read_table(path, answer_schema("span")), other, answer_schema("span"), facts)
     instances = results / "instances/religion/qa.parquet"
     with pytest.raises(TableError, match=f"other.parquet: {problem}.*expected all shards of a cell to be made alike"):
         cell_provenance(instances, [path, other])

@@ -15,11 +15,11 @@ from tiny_checkpoints import save_classifier
 
 from biasgrid.families.counterfactual.family import FAMILY
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import read_table
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.schema import answer_schema
 from biasgrid.training.tiny import make_base_checkpoint
 
 DOCUMENT = read_document("docs/datasets.md")
@@ -68,7 +68,7 @@ def test_it_asks_what_it_shows(results: Path) -> None:
     assert f"{len(cases)} instances" in WORDS
     columns = ["instance", "case", "swapped_case", "bias_type", "group", "term", "label", "text"]
     assert as_text(cases.filter(case=11, bias_type="gender").select(columns)) == table_with(DOCUMENT, *columns)
-    predictions = read_table(results / "predictions/moods/sst2/1-of-1.parquet", schema_of("choice"))
+    predictions = read_table(results / "predictions/moods/sst2/1-of-1.parquet", answer_schema("choice"))
     assert len(predictions) == len(cases)
 
 

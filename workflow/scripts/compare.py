@@ -16,14 +16,14 @@ from biasgrid.stats.compare.cells import read_compared_cell
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.comparison import COMPARISON_TABLES
 from biasgrid.tables.files import read_provenance, write_table
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
 
 models, paths = snakemake.params.models, map(Path, snakemake.input.without_clusters)
 files = dict(zip(models, zip(paths, map(Path, snakemake.input.variances), strict=True), strict=True))
 cells = [read_compared_cell(model, *files_of) for model, files_of in files.items()]
 marks = snakemake.params.marks
 found = compare_models(snakemake.wildcards.dataset, cells, StatisticsSettings(**snakemake.params.statistics), marks)
-facts = provenance(
+facts = table_provenance(
     snakemake.config,
     of=snakemake.wildcards.dataset,
     code=snakemake.params.code,

@@ -13,7 +13,7 @@ start_job(snakemake.log[0], MODEL_MODULES if snakemake.input.tokenizer else TABL
 from biasgrid.base.faults import InputError
 from biasgrid.base.references import load, stage
 from biasgrid.tables.files import write_table_in_parts
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
 
 filters = {}
 if snakemake.input.tokenizer:
@@ -30,7 +30,7 @@ if faults:
     raise InputError(faults)
 expansion = load(stage(family, "expand")).expand(lists, **filters)
 dataset, variant = snakemake.wildcards.dataset, snakemake.wildcards.variant
-facts = provenance(
+facts = table_provenance(
     snakemake.config,
     of=f"{dataset}/{variant}",
     code=snakemake.params.code,

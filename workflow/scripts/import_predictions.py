@@ -12,7 +12,7 @@ start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.base.files import bring_to_present
 from biasgrid.base.references import load_reference
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
 
 load_reference(snakemake.params.reader)(
     path=Path(snakemake.input.dump),
@@ -21,7 +21,7 @@ load_reference(snakemake.params.reader)(
     scoring=snakemake.params.settings["scoring"],
     subject_lists=[Path(file) for file in snakemake.input.subjects],
     folder=Path(snakemake.output.instances).parent,
-    provenance=provenance(
+    provenance=table_provenance(
         snakemake.config,
         of=f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}",
         code=snakemake.params.code,

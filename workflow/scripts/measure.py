@@ -16,7 +16,7 @@ from biasgrid.families.scorers import read_scorers
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.provenance import cell_provenance, provenance
+from biasgrid.tables.provenance import cell_provenance, table_provenance
 from biasgrid.tables.summary import answer_counts
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
@@ -40,7 +40,7 @@ told = answer_counts(predictions)
 made_of = cell_location(Path(snakemake.output.measures), instances, predictions, cell, *texts)
 told_too = {"answered": told} if told else {}
 of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
-facts = provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=made_of, **told_too)
+facts = table_provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=made_of, **told_too)
 write_table(measured.measures, snakemake.output.measures, MEASURES, facts)
 write_table(measured.evidence, snakemake.output.evidence, EVIDENCE, facts)
 write_table(measured.parts, snakemake.output.parts, EVIDENCE_PARTS, facts)

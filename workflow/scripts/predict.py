@@ -18,7 +18,7 @@ from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
-from biasgrid.tables.provenance import check_made_from, provenance
+from biasgrid.tables.provenance import check_made_from, table_provenance
 
 if lists := snakemake.params.get("lists"):
     check_made_from(snakemake.input.instances, "word_lists", lists, "the config's folder of word lists", "instances")
@@ -56,7 +56,7 @@ with shard_lock, gpus:
             section=snakemake.config["models"][snakemake.wildcards.model],
             log=Path(snakemake.log[0]),
         ),
-        provenance=provenance(snakemake.config, of="/".join(of), code=cell["code"]),
+        provenance=table_provenance(snakemake.config, of="/".join(of), code=cell["code"]),
         source=snakemake.params.source,
     )
 # Snakemake would throw the shard away after a clock was set back meanwhile.

@@ -12,10 +12,10 @@ start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.families.scorers import texts_of_cell
 from biasgrid.tables.files import write_table_in_parts
-from biasgrid.tables.provenance import provenance, written_as
+from biasgrid.tables.provenance import provenance_digests, table_provenance
 
 paths = [Path(path) for path in snakemake.input]
 expansion = texts_of_cell(paths)
 of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.writer}"
-facts = provenance(snakemake.config, of=of, code=snakemake.params.code, written=written_as(paths))
+facts = table_provenance(snakemake.config, of=of, code=snakemake.params.code, written=provenance_digests(paths))
 write_table_in_parts(expansion.parts, snakemake.output[0], expansion.schema, facts)

@@ -16,7 +16,7 @@ from biasgrid.stats.clusters import redundant_templates
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.provenance import cell_provenance, check_made_from, provenance
+from biasgrid.tables.provenance import cell_provenance, check_made_from, table_provenance
 from biasgrid.tables.statistics import STATISTICS_TABLES
 
 cell = snakemake.params.cell
@@ -35,7 +35,7 @@ tables = statistics_of_cell(
     headlines=cell["headlines"],
     settings=StatisticsSettings(clusters=cell["clusters"], units=cell["units"], **cell["settings"]),
 )
-facts = provenance(
+facts = table_provenance(
     snakemake.config,
     of=f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}",
     code=cell["code"],

@@ -12,9 +12,9 @@ start_job(snakemake.log[0], TABLE_MODULES)
 from biasgrid.base.files import write_text
 from biasgrid.tables.files import read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
-from biasgrid.tables.provenance import check_made_with, provenance, provenance_of_cells
+from biasgrid.tables.provenance import check_made_with, provenance_of_cells, table_provenance
 from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.summary import ModelFacts, for_spreadsheets, side_by_side, summarise, with_scoring
+from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines, summarise, with_scoring
 
 check_made_with(snakemake.input.measures, snakemake.input.statistics)
 measures = read_tables(snakemake.input.measures, MEASURES)
@@ -23,6 +23,8 @@ statistics = read_tables(snakemake.input.statistics, STATISTICS)
 cells = provenance_of_cells(snakemake.input.measures)
 told = snakemake.params.headlines, snakemake.params.marks
 summary = summarise(measures, with_scoring(models, cells), *told, statistics, snakemake.params.controls)
-facts = provenance(snakemake.config, code=snakemake.params.code, statistics=snakemake.params.statistics, measures=cells)
+facts = table_provenance(
+    snakemake.config, code=snakemake.params.code, statistics=snakemake.params.statistics, measures=cells
+)
 write_table(summary, snakemake.output.parquet, SUMMARY, facts)
-write_text(snakemake.output.csv, for_spreadsheets(side_by_side(summary)).write_csv())
+write_text(snakemake.output.csv, for_spreadsheets(headline_lines(summary)).write_csv())

@@ -13,7 +13,7 @@ from biasgrid.base.references import load, stage
 from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.instances import read_instances
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
 
 dataset, synthetic, labels = snakemake.wildcards.dataset, snakemake.params.synthetic, snakemake.params.labels
 keys = load(stage(snakemake.params.family, "keys")).KEYS
@@ -36,7 +36,7 @@ write_synthetic(
     ],
     corpora=snakemake.params.corpora,
     path=snakemake.output.synthetic,
-    provenance=provenance(
+    provenance=table_provenance(
         snakemake.config,
         of=dataset,
         code=snakemake.params.code,

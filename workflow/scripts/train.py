@@ -20,7 +20,7 @@ from biasgrid.inference.checkpoints.checkpoint import checked_folder, digest_fil
 from biasgrid.inference.models.prerequisites import record_of
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
 from biasgrid.training.corpora import CAUSAL, words_for
 from biasgrid.training.kept_models import digest_training, keep_model, restore_model
 from biasgrid.training.tiny import make_base_checkpoint
@@ -61,6 +61,6 @@ with (
             device=snakemake.resources.device,
             labels=labels,
         )
-        facts = provenance(code=snakemake.params.code, data_sha256=data_sha256, training=digest, device=device)
+        facts = table_provenance(code=snakemake.params.code, data_sha256=data_sha256, training=digest, device=device)
         write_text(snakemake.output.training, json.dumps(facts, indent=2, sort_keys=True) + "\n")
         keep_model([*map(Path, snakemake.output)], kept / digest)

@@ -15,9 +15,9 @@ from urllib.parse import unquote_to_bytes, urlsplit, urlunsplit
 
 from biasgrid.base.faults import Fault, InputError
 
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 STARS = "***"
-SHORTEST = 6
+SHORTEST_SECRET = 6
 """Characters of a secret at least: what is shorter, such as `EMPTY` for a server of one's own, is none, but a word."""
 BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=%")
 ESCAPES = {'"': r'\\"|&quot;', "\\": r"\\\\", "/": r"\\/", " ": r"\+", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -40,7 +40,7 @@ def public_address(address: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
-def canonical(address: str) -> str:
+def canonical_address(address: str) -> str:
     """Returns what of an address says which server it is: scheme, host, port and path, in one spelling.
 
     User, password and query are left out, as is a port that the scheme implies.
@@ -87,12 +87,12 @@ def with_secrets(address: str) -> str:
     Raises:
         InputError: the environment has no such variable.
     """
-    missing = [name for name in VARIABLE.findall(address) if name not in os.environ]
+    missing = [name for name in VARIABLE_REFERENCE.findall(address) if name not in os.environ]
     if missing:
         names = ", ".join(dict.fromkeys(missing))
         expected = f"it there, such as `export {missing[0]}=...`, in the shell that runs snakemake"
         raise InputError([Fault(public_address(address), "", f"the environment has no {names}", expected)])
-    return VARIABLE.sub(lambda found: os.environ[found[1]], address)
+    return VARIABLE_REFERENCE.sub(lambda found: os.environ[found[1]], address)
 
 
 class Proxy(NamedTuple):
@@ -114,10 +114,10 @@ def proxy_of(address: str) -> Proxy | None:
     host = parts.hostname or ""
     if is_this_machine(host) or without_proxy(host, parts.netloc.rpartition("@")[2]):
         return None
-    return next(proxies_named(parts.scheme, "all"), None)
+    return next(environment_proxies(parts.scheme, "all"), None)
 
 
-def proxies_named(*kinds: str) -> Iterator[Proxy]:
+def environment_proxies(*kinds: str) -> Iterator[Proxy]:
     """Yields the proxies that the environment names.
 
     Args:
@@ -129,7 +129,7 @@ def proxies_named(*kinds: str) -> Iterator[Proxy]:
     for kind in kinds:
         for variable in (f"{kind}_proxy", f"{kind}_proxy".upper()):
             if value := os.environ.get(variable, "").strip():
-                yield Proxy(checked_proxy(value, variable), variable)
+                yield Proxy(check_proxy(value, variable), variable)
 
 
 def prepare_proxies() -> None:
@@ -138,13 +138,13 @@ def prepare_proxies() -> None:
     Raises:
         InputError: it names one that cannot be a proxy, of which they would say nothing that helps.
     """
-    if list(proxies_named("http", "https", "all")):
+    if list(environment_proxies("http", "https", "all")):
         named = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
         hosts = dict.fromkeys(filter(None, [*named, *THIS_MACHINE]))
         os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
 
 
-def checked_proxy(value: str, variable: str) -> str:
+def check_proxy(value: str, variable: str) -> str:
     """Returns the address of a proxy.
 
     Raises:
@@ -198,7 +198,7 @@ def without_secret(text: str, secrets: Iterable[str]) -> str:
         text: an answer or an error.
         secrets: keys and passwords; those shorter than `SHORTEST` are left.
     """
-    for secret in sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True):
+    for secret in sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True):
         plain, encoded = patterns_of(secret)
         text = "".join(with_stars(plain.sub(STARS, text), encoded))
     return text
@@ -225,7 +225,7 @@ def patterns_of(secret: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Returns what finds a secret as it is or in hexadecimal digits, and what finds it in base64."""
     data = secret.encode(errors="surrogateescape")
     plain = [pattern_of_text(secret), f"(?i:{data.hex()})"]
-    return re.compile("|".join(plain)), re.compile("|".join(map(pattern_of_text, cores(data))))
+    return re.compile("|".join(plain)), re.compile("|".join(map(pattern_of_text, base64_cores(data))))
 
 
 def pattern_of_text(text: str) -> str:
@@ -244,7 +244,7 @@ def spellings(character: str) -> Iterator[str]:
     yield rf"&\#0*{ord(character)};|&\#(?i:x0*{ord(character):x});"
 
 
-def cores(data: bytes) -> Iterator[str]:
+def base64_cores(data: bytes) -> Iterator[str]:
     """Yields what base64 makes of data alone, wherever they begin in what is encoded; for addresses, too."""
     for before in range(3):
         whole = b64encode(bytes(before) + data).decode()
@@ -263,9 +263,9 @@ def report_proxies(addresses: Iterable[str]) -> None:
     """
     lines = {}
     for address in addresses:
-        if all(name in os.environ for name in VARIABLE.findall(address)):
+        if all(name in os.environ for name in VARIABLE_REFERENCE.findall(address)):
             resolved = with_secrets(address)
-            canonical(resolved)
+            canonical_address(resolved)
             if proxy := proxy_of(resolved):
                 host = host_of(resolved)
                 lines[host] = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from biasgrid.base.names import visible
+from biasgrid.base.names import visible_text
 from biasgrid.base.renamed import VERSION, new_name
 
 SECRET_PARTS = re.compile(r"(?<=://)[^/@\s]*@|\?\S*")
@@ -57,7 +57,7 @@ class UserError(Exception):
 
     def __str__(self) -> str:
         """Returns the message; what others wrote into it, such as a server, does nothing to a terminal."""
-        return visible(super().__str__())
+        return visible_text(super().__str__())
 
 
 class InputError(UserError):
@@ -93,7 +93,7 @@ def one_of(allowed: Iterable[str]) -> str:
     return f"one of {names}" if names else "a name, but there is none yet"
 
 
-def nearest(value: str, allowed: Iterable[str]) -> str:
+def nearest_name(value: str, allowed: Iterable[str]) -> str:
     """Returns ` (did you mean X?)` for the allowed name most like `value`, or an empty string.
 
     A name of before is ` (called X since version V)`.
@@ -122,7 +122,7 @@ def unknown_names(source: str, key: str, names: Sequence[str], known: Iterable[s
     """
     for name in names:
         if name not in known:
-            yield Fault(source, key, f"unknown name {name!r}{nearest(name, known)}", one_of(known))
+            yield Fault(source, key, f"unknown name {name!r}{nearest_name(name, known)}", one_of(known))
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield Fault(source, key, f"{name!r} appears twice", "every name once")
 

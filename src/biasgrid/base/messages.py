@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of, value_text
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.base.sections import PATTERNS, SECRET_PATTERNS, KeysError
 
 # YAML takes 1e-3, which has no dot, for text.
@@ -87,13 +87,13 @@ def problem_of_error(detail: ErrorDetails, allowed: list[str]) -> str:
     if kind == "json_invalid":
         return f"not JSON ({context['error']})".replace(" at line 1 column", ", column")
     if kind == "extra_forbidden":
-        return f"unknown key{nearest(str(detail['loc'][-1]), allowed)}"
+        return f"unknown key{nearest_name(str(detail['loc'][-1]), allowed)}"
     if context.get("pattern") in SECRET_PATTERNS:
         return "text that is not shown, as it may be a secret"
     if kind == "value_error" and isinstance(context["error"], KeysError):
         given = [key for key, setting in value.items() if setting is not None]
         return f"has {', '.join(given) or 'no keys'}"
-    return f"{value_text(value)}{nearest(str(value), allowed)}"
+    return f"{value_text(value)}{nearest_name(str(value), allowed)}"
 
 
 def allowed_names(detail: ErrorDetails) -> list[str]:

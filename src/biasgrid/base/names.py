@@ -26,7 +26,7 @@ def hidden_character(text: str) -> str | None:
     return code_point(found[0]) if found else None
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     r"""Returns a text for a terminal: what cannot be seen as `\u001b`, which in JSON is the same character."""
     if text.isascii() and text.isprintable():
         return text
@@ -72,7 +72,7 @@ def normal_form(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def alike(names: Iterable[str], form: Callable[[str], str] = fold_name) -> Iterator[tuple[str, str]]:
+def similar_names(names: Iterable[str], form: Callable[[str], str] = fold_name) -> Iterator[tuple[str, str]]:
     """Yields names that are others but for their form, each with the first such other; equal names are one.
 
     Args:

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of, value_text
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.base.rows import FileRow, read_rows
 from biasgrid.base.text import HALF_CHARACTER, MOST_SHOWN
 
@@ -48,7 +48,7 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
     given: dict[tuple[str, str, int], PrecomputedResponse] = {}
     try:
         for row in read_rows(path, RESPONSE_COLUMNS, RESPONSES_EXPECTED):
-            found = list(row_faults(path, row))
+            found = list(response_faults(path, row))
             faults += found
             if found:
                 continue
@@ -64,12 +64,12 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
     return list(given.values()), first_faults(faults, path)
 
 
-def row_faults(path: Path, row: FileRow) -> Iterator[Fault]:
+def response_faults(path: Path, row: FileRow) -> Iterator[Fault]:
     """Yields what is wrong with the values of a row."""
     for name in ("prompt", "group"):
         if not isinstance(row.values[name], str) or not row.values[name].strip():
             yield Fault(str(path), f"{row.where}, {name}", value_text(row.values[name]), "text")
-    if number_of(row.values["repetition"]) is None:
+    if whole_number(row.values["repetition"]) is None:
         expected = "a whole number, 0 for the first time"
         yield Fault(str(path), f"{row.where}, repetition", value_text(row.values["repetition"]), expected)
     if not isinstance(row.values["response"], str | None):
@@ -80,7 +80,7 @@ def row_faults(path: Path, row: FileRow) -> Iterator[Fault]:
         yield Fault(str(path), f"{row.where}, response", "holds half of a character", "whole characters")
 
 
-def number_of(value: Any) -> int | None:
+def whole_number(value: Any) -> int | None:
     """Returns a whole number, which is text in CSV; None where it is none."""
     if isinstance(value, str) and value.strip().isdecimal():
         return int(value)
@@ -89,7 +89,7 @@ def number_of(value: Any) -> int | None:
 
 def response_of_row(row: FileRow) -> PrecomputedResponse:
     """Returns the answer in a row without faults."""
-    values, repetition = row.values, number_of(row.values["repetition"])
+    values, repetition = row.values, whole_number(row.values["repetition"])
     assert repetition is not None
     return PrecomputedResponse(values["prompt"], values["group"], repetition, values["response"] or "", row.where)
 
@@ -121,7 +121,7 @@ def precomputed_faults(
     if faults:
         return faults
     groups = dict.fromkeys(group for _, group in asked)
-    known = [*unknown(path, given, prompts, groups, repetitions)] if alone else []
+    known = [*unknown_responses(path, given, prompts, groups, repetitions)] if alone else []
     there = {answer[:3] for answer in given}
     missing = [
         Fault(str(path), "", f"no answer of {request_text(prompt, group, number)}", "one for each group and repetition")
@@ -132,7 +132,7 @@ def precomputed_faults(
     return [*first_faults(known, path), *first_faults(missing, path)]
 
 
-def unknown(
+def unknown_responses(
     path: Path,
     given: Iterable[PrecomputedResponse],
     prompts: Collection[str],
@@ -143,12 +143,10 @@ def unknown(
     prompts = {*prompts}
     for answer in given:
         if answer.prompt not in prompts:
-            problem = (
-                f"there is no prompt {shorten_prompt(answer.prompt)}{nearest(answer.prompt, islice(prompts, 1000))}"
-            )
+            problem = f"there is no prompt {shorten_prompt(answer.prompt)}{nearest_name(answer.prompt, islice(prompts, 1000))}"
             yield Fault(str(path), answer.where, problem, "a prompt of the file of prompts")
         elif answer.group not in groups:
-            problem = f"unknown group {answer.group!r}{nearest(answer.group, groups)}"
+            problem = f"unknown group {answer.group!r}{nearest_name(answer.group, groups)}"
             yield Fault(str(path), answer.where, problem, one_of(groups))
         elif answer.repetition >= repetitions:
             problem = f"repetition {answer.repetition}, but each prompt is asked {repetitions} times"

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 
 VERSION = "0.2.0"
 """The version in which all of these changed."""
-KEYS = {
+RENAMED_KEYS = {
     "planted": "synthetic",
     "relabellings": "permutations",
     "template_frames": "template_clusters",
 }
 """Keys of the config."""
-MEASURES = {
+RENAMED_MEASURES = {
     "discoveries": "significant_tests",
     "eta_excess": "eta_corrected",
     "mu_excess": "mu_corrected",
@@ -25,7 +25,7 @@ MEASURES = {
     "similarity_floor": "similarity_null",
 }
 """Measures, as in `thresholds` and in the column `measure`."""
-FIGURES = {
+RENAMED_FIGURES = {
     "clusters": "subject_groups",
     "discoveries": "significant_associations",
     "frames_left_out": "clusters_left_out",
@@ -33,7 +33,7 @@ FIGURES = {
     "planted": "synthetic",
 }
 """Figures, by the names of their files."""
-COLUMNS = {
+RENAMED_COLUMNS = {
     "attribute_cluster": "attribute_group",
     "cluster1": "group1",
     "cluster2": "group2",
@@ -47,7 +47,7 @@ COLUMNS = {
     "subject_cluster": "subject_group",
 }
 """Columns of tables."""
-FOLDERS = {
+RENAMED_FOLDERS = {
     "able": "capabilities",
     "follow_ups": "scorers",
     "frames": "template_clusters",
@@ -55,7 +55,7 @@ FOLDERS = {
     "without_frames": "without_clusters",
 }
 """Folders of results."""
-RULES = {
+RENAMED_RULES = {
     "able": "capabilities",
     "follow_up": "scorer_texts",
     "plant": "synthetic",
@@ -67,4 +67,6 @@ RULES = {
 def new_name(name: str, allowed: Iterable[str]) -> str | None:
     """Returns what a key, measure or figure of before is called now, None where that is none of some allowed names."""
     names = set(allowed)
-    return next((table[name] for table in (KEYS, MEASURES, FIGURES) if table.get(name) in names), None)
+    return next(
+        (table[name] for table in (RENAMED_KEYS, RENAMED_MEASURES, RENAMED_FIGURES) if table.get(name) in names), None
+    )

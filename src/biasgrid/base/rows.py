@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of, value_text
-from biasgrid.base.text import readable
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
+from biasgrid.base.text import explain_unreadable
 
 OBJECT = "a JSON object a line"
 
@@ -57,7 +57,7 @@ def json_lines(path: Path, columns: Sequence[str], expected: str) -> Iterator[Fi
             if not isinstance(content, dict):
                 raise InputError([Fault(str(path), where, value_text(content), OBJECT)])
             values = nested_values(content)
-            check_columns(path, where, columns, list(values))
+            check_file_columns(path, where, columns, list(values))
             yield FileRow(where, {name: values[name] for name in columns})
 
 
@@ -67,7 +67,7 @@ def csv_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[File
         reader = csv.DictReader(file, strict=True)
         try:
             if reader.fieldnames is not None:
-                check_columns(path, "line 1", columns, list(reader.fieldnames))
+                check_file_columns(path, "line 1", columns, list(reader.fieldnames))
             for row in reader:
                 yield FileRow(f"line {reader.line_num}", {name: row[name] for name in columns})
         except csv.Error as error:
@@ -79,10 +79,10 @@ def parquet_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[
     """Yields rows of a table."""
     import polars as pl  # slow to load, and needed for such files alone
 
-    with readable(path, expected):
+    with explain_unreadable(path, expected):
         try:
             schema = pl.read_parquet_schema(path)
-            check_columns(path, "", columns, [*schema, *(name for name in columns if is_nested(name, schema))])
+            check_file_columns(path, "", columns, [*schema, *(name for name in columns if is_nested(name, schema))])
             chosen = dict.fromkeys(name if name in schema else name.split(".")[0] for name in columns)
             table = pl.read_parquet(path, columns=list(chosen), glob=False)
         except pl.exceptions.PolarsError as error:
@@ -110,7 +110,7 @@ def open_text(path: Path, expected: str) -> Iterator[TextIO]:
     Raises:
         InputError: it cannot be read, or is not UTF-8.
     """
-    with readable(path, expected), path.open(encoding="utf-8-sig", newline="") as file:
+    with explain_unreadable(path, expected), path.open(encoding="utf-8-sig", newline="") as file:
         try:
             yield file
         except UnicodeDecodeError as error:
@@ -134,7 +134,7 @@ READERS: Mapping[str, Callable[[Path, Sequence[str], str], Iterator[FileRow]]] =
 """By the endings of files."""
 
 
-def check_columns(path: Path, where: str, columns: Sequence[str], names: Sequence[str]) -> None:
+def check_file_columns(path: Path, where: str, columns: Sequence[str], names: Sequence[str]) -> None:
     """Refuses a file without some columns.
 
     Raises:
@@ -143,5 +143,5 @@ def check_columns(path: Path, where: str, columns: Sequence[str], names: Sequenc
     missing = [name for name in columns if name not in names]
     if missing:
         raise InputError(
-            Fault(str(path), where, f"no column {name!r}{nearest(name, names)}", one_of(names)) for name in missing
+            Fault(str(path), where, f"no column {name!r}{nearest_name(name, names)}", one_of(names)) for name in missing
         )

@@ -60,10 +60,10 @@ class Section(BaseModel):
         return {key: value if key in keys else keys for key, value in named.items()}
 
 
-Kind = TypeVar("Kind", bound=Section)
+SectionKind = TypeVar("SectionKind", bound=Section)
 
 
-def named_section(key: str, kinds: Mapping[str, type[Kind]], value: Any) -> Kind:
+def named_section(key: str, kinds: Mapping[str, type[SectionKind]], value: Any) -> SectionKind:
     """Checks a section by what the value of one of its keys says that it is.
 
     Args:

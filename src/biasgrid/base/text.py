@@ -24,7 +24,7 @@ SHOWN_BEFORE = 20
 
 
 @contextmanager
-def readable(path: str | Path, expected: str) -> Iterator[None]:
+def explain_unreadable(path: str | Path, expected: str) -> Iterator[None]:
     """Puts the system's refusal to read a file into words for users; `expected` is what the file should be.
 
     Raises:
@@ -74,7 +74,7 @@ def read_bytes(path: str | Path, expected: str, largest: int = LARGEST_TEXT) -> 
     Raises:
         InputError: it is larger, or cannot be read.
     """
-    with readable(path, expected):
+    with explain_unreadable(path, expected):
         size = Path(path).stat().st_size
         if size > largest:
             problem = f"{size / 2**20:,.0f} MiB"

@@ -18,7 +18,7 @@ from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
-from biasgrid.tables.schema import table
+from biasgrid.tables.schema import answer_schema, table
 from biasgrid.tables.statistics import STATISTICS_TABLES as TABLES_OF_STATISTICS
 
 FAMILY_TABLES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
@@ -35,7 +35,7 @@ DOCUMENTS = (
 SCHEMA_TABLES = {
     "INSTANCES": instances.instances_schema({}, {"candidate1": None, "position1": None}),
     **{f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS) for name, of in BUILT_IN.families.items()},
-    **{kind.name: answers.schema_of(kind.name) for kind in iter_modules(answers.__path__)},
+    **{kind.name: answer_schema(kind.name) for kind in iter_modules(answers.__path__)},
     **{
         f"OBSERVATIONS of {name}": load(stage(BUILT_IN.families[name], "measure")).OBSERVATIONS
         for name, family in FAMILY_TABLES.items()

@@ -15,7 +15,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from biasgrid.base.faults import UserError, out_of_memory
-from biasgrid.base.names import visible
+from biasgrid.base.names import visible_text
 from biasgrid.base.references import plugin_faults
 from biasgrid.base.text import HALF_CHARACTER
 
@@ -25,12 +25,12 @@ class PlainConsole(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Returns a text, with what cannot be seen made visible."""
-        return super().render_str(visible(text), **options)
+        return super().render_str(visible_text(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yields what is printed of anything, with what cannot be seen made visible."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=visible(segment.text))
+            yield segment if segment.control else segment._replace(text=visible_text(segment.text))
 
 
 # What is not read on a terminal is wrapped nowhere, so that a line of a table stays one line.
@@ -47,13 +47,13 @@ def print_text(text: str, err: bool = False, nl: bool = True) -> None:
         err: whether on the standard error.
         nl: whether the line ends behind it.
     """
-    typer.echo(visible(text), err=err, nl=nl)
+    typer.echo(visible_text(text), err=err, nl=nl)
 
 
 def print_data(text: str) -> None:
     """Prints data, of which only a terminal gets what cannot be seen made visible."""
     # `typer.echo` would take colours out of what a program gets.
-    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+    sys.stdout.write(visible_text(text) if sys.stdout.isatty() else text)
 
 
 @contextmanager

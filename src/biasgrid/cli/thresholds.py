@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import polars as pl
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of, unknown_names
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, unknown_names
 from biasgrid.tables.metric import CONTROL
 from biasgrid.tables.metric import NOT_MEASURABLE as NOT_MEASURED
 
@@ -136,7 +136,7 @@ def threshold_faults(summary: pl.DataFrame, threshold: Threshold) -> Iterator[Fa
     for name, names in ((dataset, summary["dataset"]), (measure, of_dataset["measure"])):
         known = names.unique(maintain_order=True).to_list()
         if name not in known:
-            yield Fault(place, where, f"unknown {names.name} {name!r}{nearest(name, known)}", one_of(known))
+            yield Fault(place, where, f"unknown {names.name} {name!r}{nearest_name(name, known)}", one_of(known))
             return
     if rows_of_threshold(summary, threshold)["options"].n_unique() > 1:
         yield Fault(place, where, "has several options, none of them in a headline", "a measure of `biasgrid summary`")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of, unknown_names, value_text
-from biasgrid.base.names import alike
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, unknown_names, value_text
+from biasgrid.base.names import similar_names
 from biasgrid.base.sections import Section
 from biasgrid.config.sections import Config
 from biasgrid.inference.checkpoints.files import VOCABULARIES, file_names, matching
@@ -112,7 +112,7 @@ def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
     for dataset, name, answer in sorted(asked):
         capabilities = [other for other in config.models if answer in config.back_end_of(other).answers]
         if name not in capabilities:
-            problem = f"asks {name!r}{nearest(name, capabilities)}, which gives no `{answer}` of texts"
+            problem = f"asks {name!r}{nearest_name(name, capabilities)}, which gives no `{answer}` of texts"
             yield Fault(
                 source, f"datasets.{dataset}", problem, one_of(capabilities) if capabilities else "a model that does"
             )
@@ -150,7 +150,7 @@ def name_faults(config: Config, source: str) -> Iterator[Fault]:
     registries = {key: getattr(config, key) for key in ("models", "datasets", "tokenizers")}
     registries["synthetic.strengths"] = config.synthetic.strengths if config.synthetic else {}
     for registry, names in registries.items():
-        for name, other in alike(names):
+        for name, other in similar_names(names):
             problem = f"is {other!r} but for case, which some disks ignore"
             yield Fault(source, f"{registry}.{name}", problem, "another name")
     if GRID in config.datasets:
@@ -200,10 +200,10 @@ def file_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def published_file_faults(reference: str) -> list[Fault]:
     """Returns what is wrong in a file of published numbers, which the report would refuse at the end of a run."""
-    from biasgrid.stats.compare.references import read_stored
+    from biasgrid.stats.compare.references import read_references
 
     try:
-        read_stored(reference)
+        read_references(reference)
     except InputError as error:
         return error.faults
     return []
@@ -269,7 +269,7 @@ def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     training = config.models[name].train
     strengths = config.synthetic.strengths if config.synthetic else {}
     if training and training.synthetic is not None and training.synthetic not in strengths:
-        problem = f"unknown strength {training.synthetic!r}{nearest(training.synthetic, strengths)}"
+        problem = f"unknown strength {training.synthetic!r}{nearest_name(training.synthetic, strengths)}"
         yield Fault(source, f"models.{name}.train.synthetic", problem, one_of(strengths) + " (synthetic.strengths)")
 
 

@@ -14,7 +14,7 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.config.sections import Config
 from biasgrid.families.family import DatasetSection
 from biasgrid.inference.models.servers.section import ServerSettings
-from biasgrid.tables.docs import markdown
+from biasgrid.tables.docs import markdown_table
 
 
 def whole_config() -> type[Config]:
@@ -70,7 +70,7 @@ def key_table(title: str, section: dict[str, Any]) -> str:
         required = key in section.get("required", [])
         default = "required" if required else shown_default(entry.get("default"))
         rows.append((f"`{key}`", shown_type(entry), default, entry.get("description", "")))
-    table = markdown(("key", "value", "default", "meaning"), rows)
+    table = markdown_table(("key", "value", "default", "meaning"), rows)
     return f"### {title}\n\n{section.get('description', '')}\n\n{table}"
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.base.faults import UserError, nearest, one_of
+from biasgrid.base.faults import UserError, nearest_name, one_of
 from biasgrid.base.references import load, stage
 from biasgrid.tables.completeness import check_rows, read_whole_cell, withhold_invalid
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS, Evidence
@@ -169,6 +169,6 @@ def check_declared(measures: pl.DataFrame, declared: Collection[str], family: st
     for name in measures["measure"].unique(maintain_order=True):
         if name not in declared:
             raise UserError(
-                f"the family {family} measured {name!r}{nearest(name, declared)}, which its `measures` do not declare; "
+                f"the family {family} measured {name!r}{nearest_name(name, declared)}, which its `measures` do not declare; "
                 f"expected {one_of(declared)}"
             )

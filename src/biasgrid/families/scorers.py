@@ -11,10 +11,10 @@ from pathlib import Path
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, expand_rows
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
-from biasgrid.tables.provenance import cell_provenance, check_made_from, written_as
+from biasgrid.tables.provenance import cell_provenance, check_made_from, provenance_digests
+from biasgrid.tables.schema import answer_schema
 
 ScorerFiles = Mapping[str, tuple[str, str]]
 """Of each model that reads the texts of a cell the kind of its answers, and their file."""
@@ -51,11 +51,11 @@ def read_scorers(said: ScorerFiles, texts: Path, prediction_paths: Sequence[Path
         TableError: a file does not fit its schema, or was made from other texts.
     """
     if prediction_paths:
-        check_made_from(texts, "written", written_as(prediction_paths), prediction_paths[0])
+        check_made_from(texts, "written", provenance_digests(prediction_paths), prediction_paths[0])
     for _, file in said.values():
         cell_provenance(texts, [Path(file)])
     asked = read_instances(texts, {}, ["instance", "text"]).with_columns(pl.col("text").cast(pl.String))
     return {
-        model: asked.join(read_table(file, schema_of(kind)), on="instance", validate="1:1").drop("instance", "key")
+        model: asked.join(read_table(file, answer_schema(kind)), on="instance", validate="1:1").drop("instance", "key")
         for model, (kind, file) in said.items()
     }

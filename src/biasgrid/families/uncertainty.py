@@ -16,12 +16,12 @@ import polars as pl
 from biasgrid.base.references import exists, load, stage
 from biasgrid.families.cell import observe_cell
 from biasgrid.stats.estimate import jackknife_measures
-from biasgrid.stats.settings import Found, StatisticsSettings
+from biasgrid.stats.settings import CellStatistics, StatisticsSettings
 from biasgrid.tables.completeness import are_headlines
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import NOT_MEASURABLE
-from biasgrid.tables.statistics import NO_METHOD, OVERS, ROW, STATISTICS_TABLES
+from biasgrid.tables.statistics import NO_METHOD, RANDOM_FACTORS, ROW, STATISTICS_TABLES
 
 STATISTIC_COLUMNS = ("value", "low", "high", "selected_low", "selected_high", "se", "df", "p", "q", "holm", "null_mean")
 
@@ -36,7 +36,7 @@ def statistics_of_cell(
     headlines: Mapping[str, str],
     settings: StatisticsSettings,
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
-) -> Found:
+) -> CellStatistics:
     """Says how sure the measures of a cell are.
 
     Args:
@@ -65,7 +65,7 @@ def statistics_of_cell(
     statistics = withhold_headlines(with_unknown_rows(found.statistics, measures, settings), measures, headlines)
     compared = pl.DataFrame() if is_withheld(measures) else values_without_clusters(statistics)
     tables = found._replace(statistics=statistics, without_clusters=compared)._asdict()
-    return Found(**{name: statistics_table(tables[name], name, model, dataset) for name in STATISTICS_TABLES})
+    return CellStatistics(**{name: statistics_table(tables[name], name, model, dataset) for name in STATISTICS_TABLES})
 
 
 def statistics_of_family(
@@ -74,20 +74,20 @@ def statistics_of_family(
     measures: pl.DataFrame,
     options: Mapping[str, Any],
     settings: StatisticsSettings,
-) -> Found:
+) -> CellStatistics:
     """Lets the family say how sure its measures are, or measures the cell anew without each cluster."""
     reference = stage(family, "statistics")
     own = getattr(load(reference), "statistics", None) if exists(reference) else None
     if own is not None:
-        found: Found = own(observations, measures, options, settings)
+        found: CellStatistics = own(observations, measures, options, settings)
         return found
-    return Found(jackknife_measures(load(stage(family, "measure")).measure, observations, options, settings))
+    return CellStatistics(jackknife_measures(load(stage(family, "measure")).measure, observations, options, settings))
 
 
 def with_unknown_rows(rows: pl.DataFrame, measures: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
     """Adds a row for each measure and `generalises_to` of which nothing can be said."""
     measured = measures.filter(pl.col("measure").is_in(list(settings.units))).select(*ROW, "value", "n")
-    overs = pl.DataFrame({"generalises_to": OVERS})
+    overs = pl.DataFrame({"generalises_to": RANDOM_FACTORS})
     found = pl.concat(
         [empty_table(STATISTICS_TABLES["statistics"]).drop("model", "dataset"), rows], how="diagonal_relaxed"
     )
@@ -96,7 +96,7 @@ def with_unknown_rows(rows: pl.DataFrame, measures: pl.DataFrame, settings: Stat
     known = known.select(found.columns)
     unknown = measured.join(overs, how="cross").join(known, on=[*ROW, "generalises_to"], how="anti", nulls_equal=True)
     silent = unknown.with_columns(clusters=pl.lit(0, pl.Int64), method=pl.lit(NO_METHOD))
-    places = {generalises_to: place for place, generalises_to in enumerate(OVERS)}
+    places = {generalises_to: place for place, generalises_to in enumerate(RANDOM_FACTORS)}
     order = pl.col("generalises_to").replace_strict(places, return_dtype=pl.Int64)
     return pl.concat([known, silent], how="diagonal_relaxed").sort("measure", "options", *MEASURE_KEYS, order)
 

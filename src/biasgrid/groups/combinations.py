@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from biasgrid.base.faults import Problem, UserError, nearest, one_of
+from biasgrid.base.faults import Problem, UserError, nearest_name, one_of
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
 from biasgrid.groups.records import EACH_CASE, Sort
@@ -67,13 +67,13 @@ def check_combination(
 def check_name(what: str, name: str, known: Iterable[str]) -> None:
     """Refuses an unknown name."""
     if name not in known:
-        raise ImpossibleCombination(f"unknown {what} {name!r}{nearest(name, known)}", one_of(known))
+        raise ImpossibleCombination(f"unknown {what} {name!r}{nearest_name(name, known)}", one_of(known))
 
 
 def check_score(sort: Sort, name: str, argument: Argument, expected: str) -> None:
     """Refuses an unknown score, one of other records, and an argument that it does not take."""
     if name not in SCORES:
-        raise ImpossibleCombination(f"unknown score {name!r}{nearest(name, SCORES)}", expected)
+        raise ImpossibleCombination(f"unknown score {name!r}{nearest_name(name, SCORES)}", expected)
     score = SCORES[name]
     if sort not in score.of:
         raise ImpossibleCombination(f"the score {name!r} is of {' or '.join(score.of)}, not of {sort}", expected)

@@ -9,14 +9,14 @@ from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
 from biasgrid.groups.records import Sort
 from biasgrid.groups.scores import SCORES, Score, ScoreType, expected_argument
-from biasgrid.tables.docs import Makers, markdown
+from biasgrid.tables.docs import Makers, markdown_table
 
 KINDS: dict[ScoreType, str] = {"scalar": "one number", "set": "a set of numbers"}
 
 
 def records_table(sorts: Mapping[tuple[str, str], Sort]) -> str:
     """Writes which records the datasets of a family and a task give."""
-    return markdown(("family", "task", "records are of"), [(*of, sort) for of, sort in sorts.items()])
+    return markdown_table(("family", "task", "records are of"), [(*of, sort) for of, sort in sorts.items()])
 
 
 def scores_table() -> str:
@@ -24,7 +24,7 @@ def scores_table() -> str:
     rows = []
     for (kind, of, argument, source), scores in groupby(SCORES, lambda name: facts_of(SCORES[name])):
         rows.append((code_names(scores), kind, of, argument, source))
-    return markdown(("score", "of a group", "records", "`argument`", "source"), rows)
+    return markdown_table(("score", "of a group", "records", "`argument`", "source"), rows)
 
 
 def facts_of(score: Score) -> tuple[str, str, str, str]:
@@ -39,7 +39,7 @@ def combinations_table() -> str:
     for distance, kind in DISTANCES.items():
         comparisons = code_names(name for name, distances in COMPARISONS.items() if distance in distances)
         rows.append((f"`{distance}`", KINDS[kind], comparisons))
-    return markdown(("distance", "between scores that are", "comparison"), rows)
+    return markdown_table(("distance", "between scores that are", "comparison"), rows)
 
 
 def code_names(names: Iterable[str]) -> str:

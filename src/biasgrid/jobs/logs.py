@@ -10,7 +10,7 @@ from types import TracebackType
 
 from biasgrid.base.faults import UserError, out_of_memory
 from biasgrid.base.files import explain_refusal
-from biasgrid.base.names import visible
+from biasgrid.base.names import visible_text
 from biasgrid.jobs.interruption import interrupted_by_sigterm
 
 
@@ -34,7 +34,7 @@ class VisibleLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Returns a line."""
-        return visible(super().format(record))
+        return visible_text(super().format(record))
 
 
 def start_log(path: str) -> None:
@@ -72,4 +72,4 @@ def log_exception(kind: type[BaseException], error: BaseException, trace: Traceb
         sys.stderr.write(f"{error}\n")
     else:
         logging.critical("failed", exc_info=(kind, error, trace))
-        sys.stderr.write(visible("".join(format_exception(kind, error, trace))))
+        sys.stderr.write(visible_text("".join(format_exception(kind, error, trace))))

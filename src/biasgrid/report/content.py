@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.recovery import StrengthsOfCells, measured_and_synthetic, recovery
 from biasgrid.tables.metric import Measure, options_of
-from biasgrid.tables.summary import flags_of
+from biasgrid.tables.summary import flag_rows
 
 ContentRow = dict[str, Any]
 MeasureDefinitions = Mapping[str, Measure]
@@ -199,7 +199,7 @@ def checks(declared: MeasureDefinitions) -> list[Column]:
 def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> list[ContentRow]:
     """Returns what speaks against the cells of a dataset: rows of `flags_of` with `remedy`, what to do."""
     limits = {name: measure.limit for name, measure in declared.items() if measure.limit is not None}
-    return [row | {"remedy": limits[row["measure"]].remedy} for row in flags_of(summary).to_dicts()]
+    return [row | {"remedy": limits[row["measure"]].remedy} for row in flag_rows(summary).to_dicts()]
 
 
 def synthetic_rows(

@@ -10,7 +10,7 @@ import polars as pl
 
 from biasgrid.groups.combinations import SCORE_NAMES
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.files import empty_table, read_facts, unreadable
+from biasgrid.tables.files import empty_table, read_facts, unreadable_table
 from biasgrid.tables.metric import CONTROL, NOT_MEASURABLE, RANDOM, options_of
 from biasgrid.tables.statistics import SIGNIFICANT, STATISTICS
 from biasgrid.tables.uncertainty import ASSOCIATIONS, count_significant, reported_rows
@@ -95,7 +95,7 @@ def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
             .collect()
         )
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise unreadable(paths[0].parents[1], "statistics", error) from None
+        raise unreadable_table(paths[0].parents[1], "statistics", error) from None
 
 
 def withheld_cells(lines: pl.DataFrame) -> dict[str, str]:

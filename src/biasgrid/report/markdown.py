@@ -6,7 +6,7 @@ import re
 from shlex import join
 from typing import Any
 
-from biasgrid.base.names import visible
+from biasgrid.base.names import visible_text
 
 MARKDOWN_SYMBOLS = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
 """What means something in Markdown wherever it stands; `_` only beside what is no letter or digit."""
@@ -27,7 +27,7 @@ def escape_markdown(value: Any) -> Any:
     """Returns a value as Markdown that shows it on one line, numbers as they are."""
     if not isinstance(value, str) or isinstance(value, Markdown):
         return value
-    text = MARKDOWN_SYMBOLS.sub(r"\\\g<0>", visible(ANY_SPACE.sub(" ", value)))
+    text = MARKDOWN_SYMBOLS.sub(r"\\\g<0>", visible_text(ANY_SPACE.sub(" ", value)))
     text = ENTITY.sub("&amp;", text).replace("<", "&lt;")
     return Markdown(BLOCK_MARKERS.sub(escape_block_marker, text))
 
@@ -39,7 +39,7 @@ def escape_block_marker(found: re.Match[str]) -> str:
 
 def code(value: object) -> Markdown:
     """Returns a text as code within a line, between more backticks than stand in it."""
-    text = visible(ANY_SPACE.sub(" ", str(value))).replace("|", "\\|")
+    text = visible_text(ANY_SPACE.sub(" ", str(value))).replace("|", "\\|")
     fence = "`" * (max(map(len, BACKTICKS.findall(text)), default=0) + 1)
     space = " " if text[:1] == "`" or text[-1:] == "`" else ""
     return Markdown(f"{fence}{space}{text}{space}{fence}")
@@ -47,7 +47,7 @@ def code(value: object) -> Markdown:
 
 def code_line(value: object) -> Markdown:
     """Returns a line of a block of code as it is."""
-    return Markdown(visible(" ".join(str(value).splitlines())))
+    return Markdown(visible_text(" ".join(str(value).splitlines())))
 
 
 def shell(*words: str) -> Markdown:

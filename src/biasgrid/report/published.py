@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.stats.compare.references import read_stored
+from biasgrid.stats.compare.references import read_references
 from biasgrid.stats.ordering import select_rows
 
 PUBLISHED_KEYS = ["dataset", "kind", "label"]
@@ -41,7 +41,7 @@ def read_published(*paths: str | Path) -> pl.DataFrame:
     Raises:
         InputError: a file cannot be read or is no such JSON, with every faulty figure.
     """
-    figures = [figure for path in paths for figure in read_stored(path).figures]
+    figures = [figure for path in paths for figure in read_references(path).figures]
     plain = [
         figure.model_dump(include=set(PUBLISHED_SCHEMA))
         for figure in figures

@@ -14,7 +14,7 @@ from biasgrid.base.references import load
 from biasgrid.stats.recovery import StrengthsOfCells
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.metric import NO_CONTROLS, Controls, Measure
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def gather_run(
         measures: the measures of cells, at `DATASET/MODEL.parquet`.
         same_models: which models are one, in words.
     """
-    versions = provenance()
+    versions = table_provenance()
     return ReportRun(
         title=title,
         config=config,

@@ -15,7 +15,7 @@ from biasgrid.families.family import Lists
 from biasgrid.runs.counts import Estimate, total
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan, Plan
-from biasgrid.stats.power import NoiseEstimate, clusters_for_width, precision_at, share_for
+from biasgrid.stats.power import NoiseEstimate, clusters_for_width, precision_at, share_for_width
 from biasgrid.tables.completeness import are_headlines
 from biasgrid.tables.files import read_table
 from biasgrid.tables.metric import MetricDefinitions
@@ -159,7 +159,7 @@ def forecast_variant(
     clusters = template_cluster_count(config, lists, dataset, variant)
     assumed = noise_of(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1), "a mean over templates"
     noise, number = max(found, key=lambda each: precision_at(each[0], 1, alpha).width) if found else assumed
-    wanted = share_for(noise, width, alpha) if width is not None else None
+    wanted = share_for_width(noise, width, alpha) if width is not None else None
     missed = width is not None and wanted is None
     return Forecast(
         dataset,

@@ -19,7 +19,7 @@ from biasgrid.runs.layout import Layout
 from biasgrid.runs.status import read_status
 from biasgrid.stats.compare.comparability import same_models
 from biasgrid.tables.files import count_rows, read_provenance
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
 
 OF_PREDICTIONS = (
     "task", "scoring", "scored_by", "prompt", "date", "labels", "target_scoring", "precision", "devices", "hardware",
@@ -49,7 +49,7 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
     cells = [facts_of_cell(layout, dataset, model) for model, dataset in config.cells()]
     records = {model: layout.record("models", model) for model in [*config.run.models, *config.readers]}
     variants = {"/".join(cell): layout.instances(*cell) for cell in config.selected_variants}
-    return provenance(
+    return table_provenance(
         digest_of,
         title=config.title,
         results=config.results,
@@ -168,7 +168,7 @@ def make_failed_manifest(
         InputError: not all instances are expanded, and the word lists by which they are counted have faults.
     """
     status = read_status(layout.config)
-    return provenance(
+    return table_provenance(
         digest_of,
         title=layout.config.title,
         config_file=config_file,

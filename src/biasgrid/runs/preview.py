@@ -10,10 +10,10 @@ from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, load_word_lists
 from biasgrid.runs.layout import Layout
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table
 from biasgrid.tables.instances import read_instances, request_columns
 from biasgrid.tables.provenance import cell_provenance
+from biasgrid.tables.schema import answer_schema
 
 
 class Preview(NamedTuple):
@@ -80,7 +80,7 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
     family = config.reference_of_family(dataset)
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
     instances = read_instances(layout.instances_of_cell(dataset, model), keys)
-    said = pl.concat(read_table(table, schema_of(question.answer)) for table in tables)
+    said = pl.concat(read_table(table, answer_schema(question.answer)) for table in tables)
     observed = stages.observe(instances, said, question.options)
     asked = instances.select("instance", *request_columns(instances.columns))
     return Preview(asked.head(count), said.drop("key").head(count), observed.head(count))

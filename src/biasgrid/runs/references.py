@@ -10,11 +10,11 @@ import polars as pl
 
 from biasgrid.base.faults import InputError, UserError, unknown_names
 from biasgrid.runs.results import Results
-from biasgrid.stats.compare.references import Stored, StoredCell, StoredFigure
+from biasgrid.stats.compare.references import StoredCell, StoredFigure, StoredReferences
 from biasgrid.tables.provenance import digest
 
 
-def references_of_run(results: Path, models: Sequence[str] = ()) -> Stored:
+def references_of_run(results: Path, models: Sequence[str] = ()) -> StoredReferences:
     """Returns the headlines of a run that have a value.
 
     Args:
@@ -33,7 +33,7 @@ def references_of_run(results: Path, models: Sequence[str] = ()) -> Stored:
     level = made.provenance("summary.parquet").get("statistics", {}).get("level")
     rows = summary.filter("headline", pl.col("model").is_in(models or known)).drop_nulls("value")
     cells = rows.unique(["model", "dataset"], keep="first", maintain_order=True)
-    return Stored(
+    return StoredReferences(
         about={"results": manifest["title"], "config": manifest["config"]},
         cells=[reference_cell(made, manifest, row, level) for row in cells.iter_rows(named=True)],
         figures=[

@@ -29,7 +29,7 @@ def minimal_detectable_effect(variance: float, prior_df: float, clusters: int, a
 
 FINEST = 400
 """How many shares are tried to find the smallest that will do."""
-MOST_CLUSTERS = 1000
+MOST_CLUSTERS_TRIED = 1000
 """Nobody writes more templates to narrow an interval."""
 
 
@@ -85,7 +85,7 @@ def precision_at(noise: NoiseEstimate, share: float, alpha: float) -> Precision:
     return Precision(2 * float(half_width([source], alpha)[0]), found)
 
 
-def share_for(noise: NoiseEstimate, width: float, alpha: float) -> float | None:
+def share_for_width(noise: NoiseEstimate, width: float, alpha: float) -> float | None:
     """Returns the smallest share with intervals of at most a width, None where not even the whole has them."""
     shares = np.geomspace(1, min(1, 1 / noise.units), FINEST)
     smallest = None
@@ -98,7 +98,7 @@ def share_for(noise: NoiseEstimate, width: float, alpha: float) -> float | None:
 
 def clusters_for_width(noise: NoiseEstimate, width: float, alpha: float) -> int | None:
     """Returns how many clusters like these have intervals of at most a width; None where a thousand do not."""
-    for clusters in range(2, MOST_CLUSTERS + 1):
+    for clusters in range(2, MOST_CLUSTERS_TRIED + 1):
         more = noise._replace(clusters=clusters, units=noise.units / noise.clusters * clusters)
         if precision_at(more, 1, alpha).width <= width:
             return clusters

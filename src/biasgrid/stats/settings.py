@@ -53,7 +53,7 @@ class StatisticsSettings(NamedTuple):
         return ANY_VALUE if unit is None else RANGES.get(unit, ANY_VALUE)
 
 
-class Found(NamedTuple):
+class CellStatistics(NamedTuple):
     """What the statistics of a cell find.
 
     Attributes:

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.faults import UserError
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table
 from biasgrid.tables.instances import FamilyKeys, read_instances
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import NOT_MEASURABLE, Limit, MetricDefinitions
+from biasgrid.tables.schema import answer_schema
 
 
 class IncompleteCell(UserError):  # noqa: N818
@@ -44,7 +44,7 @@ def read_whole_cell(
         IncompleteCell: not every instance has exactly one prediction.
     """
     instances = read_instances(instances_path, keys, columns)
-    schema = schema_of(kind)
+    schema = answer_schema(kind)
     chosen = [name for name in schema.columns if said is None or name in said]
     predictions = pl.concat(read_table(path, schema, chosen) for path in prediction_paths)
     try:

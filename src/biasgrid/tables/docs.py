@@ -42,7 +42,7 @@ def column_tables(schemas: Mapping[str, pa.DataFrameSchema]) -> Makers:
     many = {column: found for column, found in types.items() if len(found) >= MANY}
     rows = [(name, "; ".join(dict.fromkeys(found)), meaning) for (name, meaning), found in many.items()]
     tables = {f"columns of {name}": partial(column_table, schema, many) for name, schema in schemas.items()}
-    return {"columns of many tables": partial(markdown, COLUMN, rows), **tables}
+    return {"columns of many tables": partial(markdown_table, COLUMN, rows), **tables}
 
 
 def column_rows(schema: pa.DataFrameSchema) -> list[tuple[str, str, str]]:
@@ -67,7 +67,7 @@ def column_table(schema: pa.DataFrameSchema, elsewhere: Collection[tuple[str, st
         names = ", ".join(name for name, *_ in columns)
         is_short = is_elsewhere and len(columns) > 1
         rows += [(names, "", "[see above](#columns-of-many-tables)")] if is_short else columns
-    return markdown(COLUMN, rows)
+    return markdown_table(COLUMN, rows)
 
 
 def measure_table(declared: Mapping[str, Measure]) -> str:
@@ -81,7 +81,7 @@ def measure_table(declared: Mapping[str, Measure]) -> str:
         )
         for name, measure in declared.items()
     ]
-    return markdown(("measure", "what it is", "what it is not", "equal treatment"), rows)
+    return markdown_table(("measure", "what it is", "what it is not", "equal treatment"), rows)
 
 
 def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
@@ -100,10 +100,10 @@ def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
         for name, measure in measures.items()
         if measure.limit is not None
     ]
-    return markdown(header, rows)
+    return markdown_table(header, rows)
 
 
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Writes a table."""
     cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
     return "".join(f"| {' | '.join(row)} |\n" for row in [header, ["---"] * len(header), *cells])

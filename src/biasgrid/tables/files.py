@@ -43,7 +43,7 @@ def write_table(
         TableError: the table does not fit its schema.
         UserError: the disk is full, or the system refuses to write for another reason.
     """
-    validate(frame, schema, path)
+    validate_table(frame, schema, path)
     write_parts([frame], path, schema, provenance)
 
 
@@ -70,7 +70,7 @@ def validate_parts(
 ) -> Iterator[pl.DataFrame]:
     """Yields the parts of a table once they are checked against its schema."""
     for part in parts:
-        validate(part, schema, path)
+        validate_table(part, schema, path)
         yield part
 
 
@@ -130,7 +130,7 @@ def read_table(
     frame = read_unchecked(path, schema, columns, anywhere=anywhere)
     if columns is not None:
         schema = schema.select_columns(list(columns))
-    validate(frame, schema, path, remedy=f"; {REMEDY}")
+    validate_table(frame, schema, path, remedy=f"; {REMEDY}")
     return frame
 
 
@@ -142,7 +142,7 @@ def read_unchecked(
     try:
         return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise unreadable(path, schema.name, error) from None
+        raise unreadable_table(path, schema.name, error) from None
 
 
 def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.DataFrame:
@@ -158,20 +158,20 @@ def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.D
     if all(table.schema == every[0].schema for table in every):
         together = pl.concat(every)
         with suppress(TableError):
-            validate(together, schema, "all together")
+            validate_table(together, schema, "all together")
             return together
     # One of them does not fit, or each does by itself.
     for path, table in tables:
-        validate(table, schema, path, remedy=f"; {REMEDY}")
+        validate_table(table, schema, path, remedy=f"; {REMEDY}")
     return pl.concat(every)
 
 
-def unreadable(path: str | Path, kind: str, error: Exception) -> TableError:
+def unreadable_table(path: str | Path, kind: str, error: Exception) -> TableError:
     """Words that a file cannot be read as a table."""
     return TableError(f"{path}: not a readable {kind} table ({str(error).splitlines()[0]}); {REMEDY}")
 
 
-def validate(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path, remedy: str = "") -> None:
+def validate_table(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path, remedy: str = "") -> None:
     """Checks a table against its schema.
 
     Raises:
@@ -200,10 +200,10 @@ def count_rows(path: str | Path) -> int:
     try:
         return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise unreadable(path, "biasgrid", error) from None
+        raise unreadable_table(path, "biasgrid", error) from None
 
 
-def read_columns(path: str | Path, kind: str) -> dict[str, pl.DataType]:
+def read_column_types(path: str | Path, kind: str) -> dict[str, pl.DataType]:
     """Returns the names and types of a table's columns, in their order.
 
     Raises:
@@ -212,7 +212,7 @@ def read_columns(path: str | Path, kind: str) -> dict[str, pl.DataType]:
     try:
         return dict(pl.scan_parquet(path, glob=False).collect_schema())
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise unreadable(path, kind, error) from None
+        raise unreadable_table(path, kind, error) from None
 
 
 def read_provenance(path: str | Path, *, anywhere: bool = False) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def read_facts(path: str | Path, kind: str, anywhere: bool = False) -> dict[str,
     try:
         metadata = pl.read_parquet_metadata(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise unreadable(path, kind, error) from None
+        raise unreadable_table(path, kind, error) from None
     if PROVENANCE_KEY not in metadata:
         raise TableError(f"{path}: has no provenance; expected a table that biasgrid wrote; {REMEDY}")
     facts: dict[str, Any] = json.loads(metadata[PROVENANCE_KEY])

@@ -10,7 +10,7 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.tables.files import read_columns, read_table
+from biasgrid.tables.files import read_column_types, read_table
 from biasgrid.tables.schema import Unique, column, table
 
 FamilyKeys = Mapping[str, pa.Column]
@@ -84,7 +84,7 @@ def read_instances(path: str | Path, keys: FamilyKeys, columns: Sequence[str] | 
     Raises:
         TableError: see `read_table`.
     """
-    return read_table(path, instances_schema(keys, read_columns(path, "instances")), columns)
+    return read_table(path, instances_schema(keys, read_column_types(path, "instances")), columns)
 
 
 def read_requests(path: str | Path, also: Sequence[str] = ()) -> pl.DataFrame:
@@ -97,7 +97,7 @@ def read_requests(path: str | Path, also: Sequence[str] = ()) -> pl.DataFrame:
     Raises:
         TableError: see `read_table`.
     """
-    columns = read_columns(path, "instances")
+    columns = read_column_types(path, "instances")
     keys = {name: column(columns[name], description="", nullable=True) for name in also if name in columns}
     schema = instances_schema(keys, columns)
     return read_table(path, schema, list(schema.columns)).cast({pl.String: pl.Categorical})

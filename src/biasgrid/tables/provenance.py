@@ -23,7 +23,7 @@ OF_SHARDS = ("audits", "config", "devices", "hardware", OF)
 """What the shards of a cell may differ in."""
 
 
-def provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> dict[str, Any]:
+def table_provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> dict[str, Any]:
     """Returns the given facts with what is known of every table.
 
     Args:
@@ -99,11 +99,11 @@ def cell_provenance(
     hardware = [shard["hardware"] for shard in shards if "hardware" in shard]
     # Shards that took answers from one earlier shard have its audit in common.
     audits = {name: audit for shard in shards for name, audit in shard.get("audits", {}).items()}
-    gathered = {"devices": devices, "hardware": distinct(hardware), "audit": largest_audit(audits.values())}
+    gathered = {"devices": devices, "hardware": distinct_values(hardware), "audit": largest_audit(audits.values())}
     return {**{key: value for key, value in shards[0].items() if key not in ("audits", OF)}, **gathered}
 
 
-def written_as(predictions: Sequence[Path]) -> list[str]:
+def provenance_digests(predictions: Sequence[Path]) -> list[str]:
     """Digests what predictions say of themselves, table by table, for what is made of the texts in them."""
     return [digest(read_provenance(path)) for path in predictions]
 
@@ -171,7 +171,7 @@ def check_compared(statistics: Sequence[str | Path], compared: Sequence[str | Pa
             raise TableError(f"{path}: compares other statistics than those of {path.stem}; {REMEDY}")
 
 
-def distinct(values: Sequence[Any]) -> list[Any]:
+def distinct_values(values: Sequence[Any]) -> list[Any]:
     """Returns the distinct values, in the order of their first appearance."""
     return [value for place, value in enumerate(values) if value not in values[:place]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pandera.polars as pa
@@ -61,3 +62,26 @@ def table(name: str, columns: dict[str, pa.Column], unique: list[str] | None = N
         unique: the columns that tell rows apart.
     """
     return pa.DataFrameSchema(columns, strict=True, ordered=True, unique=unique, name=name)
+
+
+UNKNOWN_COLUMN = column(
+    pl.Boolean,
+    description="whether the tokenizer put its unknown token into the text or, of models that do not write, splits "
+    "most of it into pieces of a letter or two; null if not checked",
+    nullable=True,
+)
+"""The column `unknown` of kinds whose models read texts with a tokenizer."""
+
+
+TRUNCATED_COLUMN = column(pl.Boolean, description="whether the text was too long, so its end was not read")
+"""The column `cut` of kinds whose models read as much of a text as they take."""
+
+
+def answer_schema(kind: str) -> pa.DataFrameSchema:
+    """Returns the schema of an answer kind, such as `choice`; found by its name, so that kinds know nothing of others.
+
+    Raises:
+        ModuleNotFoundError: there is no such kind.
+    """
+    schema: pa.DataFrameSchema = import_module(f"biasgrid.tables.answers.{kind}").SCHEMA
+    return schema

@@ -10,8 +10,8 @@ import polars as pl
 from biasgrid.tables.measures import CELL, KEYS, MEASURE_KEYS, MEASURE_NAME, VALUE
 from biasgrid.tables.schema import NeverNaN, column, table
 
-Over = Literal["templates", "subjects", "all"]
-OVERS: tuple[Over, ...] = ("templates", "subjects", "all")
+GeneralisesTo = Literal["templates", "subjects", "all"]
+RANDOM_FACTORS: tuple[GeneralisesTo, ...] = ("templates", "subjects", "all")
 """What numbers generalise over: other templates, other subjects (names, terms), or all that was sampled."""
 ROW = ("measure", "options", *MEASURE_KEYS)
 """What tells the measures of a cell apart."""

@@ -81,7 +81,7 @@ def summarise(
     known = empty_table(STATISTICS) if statistics is None else statistics
     # Over what agreement with stereotypes is shown is told by the rows of groups, which are of no whole.
     found, certain = count_significant(known), join_intervals(of_wholes(measures), of_wholes(reported_rows(known)))
-    headlined = found.join(places(headlines), on=["dataset", "measure", "options"], how="semi")
+    headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
     whole = pl.concat([certain, headlined, control_rows(certain, found, controls)], how="diagonal")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = whole.select("model", "dataset").unique(maintain_order=True)
@@ -92,7 +92,7 @@ def summarise(
     names = dict.fromkeys(("model", "dataset", "kind", "label", "scoring"), pl.String)
     return (
         whole.join(pl.DataFrame(facts, schema=names, orient="row"), on=["model", "dataset"], maintain_order="left")
-        .join(places(headlines), on=["dataset", "measure", "options"], how="left", maintain_order="left")
+        .join(headline_places(headlines), on=["dataset", "measure", "options"], how="left", maintain_order="left")
         .join(lines, on=LINE, nulls_equal=True, maintain_order="left")
         .sort("line", "place", nulls_last=True, maintain_order=True)
         .with_columns(headline=pl.col("place").is_not_null())
@@ -119,7 +119,7 @@ def withhold_statistics() -> list[pl.Expr]:
     return [*numbers, pl.when(concerned).then(reason).otherwise("flag").alias("flag")]
 
 
-def places(headlines: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
+def headline_places(headlines: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
     """Returns `dataset`, `measure`, `options` and `place` of headline measures."""
     rows = [
         (dataset, measure, options, place)
@@ -130,7 +130,7 @@ def places(headlines: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
+def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
     """Puts the headline measures of a summary side by side: a row for each cell and bias type.
 
     Returns:
@@ -159,7 +159,7 @@ def side_by_side(summary: pl.DataFrame) -> pl.DataFrame:
     return lines.agg(n=pl.col("n").last(), clusters=clusters, **of_each, flag=pl.col("flag").first())
 
 
-def flags_of(summary: pl.DataFrame) -> pl.DataFrame:
+def flag_rows(summary: pl.DataFrame) -> pl.DataFrame:
     """Gathers what speaks against cells, what withholds their headlines first.
 
     Returns:

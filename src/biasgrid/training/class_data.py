@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.messages import as_fault
 from biasgrid.base.sections import Section
 from biasgrid.training.data import TrainingData, answer_collator, mean_loss, read_numbered_lines
@@ -109,5 +109,5 @@ def unknown_label_faults(example: Example, names: Sequence[str], file: str, line
     """Yields the labels that are no class."""
     for name in dict.fromkeys(example.label):
         if name not in names:
-            problem = f"unknown label {name!r}{nearest(name, names)}"
+            problem = f"unknown label {name!r}{nearest_name(name, names)}"
             yield Fault(file, f"line {line}", problem, one_of(names))

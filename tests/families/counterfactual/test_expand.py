@@ -15,7 +15,7 @@ from small_tables import whole
 
 from biasgrid.base.faults import InputError
 from biasgrid.families.counterfactual.expand import expand, expand_cases, schema_of_pack
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 
 
 def test_rows_are_by_case_bias_type_group_and_term(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_few_cases_of_many_are_expanded_alone(tmp_path: Path) -> None:
     assert few["instance"].to_list() == list(range(4_999_995, 5_000_005))
     assert few["case"].to_list() == [999_999] * 5 + [1_000_000] * 5
     assert expand_cases(pack, 7, 7).is_empty()
-    validate(expand_cases(pack, 7, 7), schema_of_pack(pack).remove_columns(["key"]), "empty")
+    validate_table(expand_cases(pack, 7, 7), schema_of_pack(pack).remove_columns(["key"]), "empty")
 
 
 def test_the_same_text_of_several_groups_is_a_repetition_in_whatever_part(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_expansion_is_that_of_plain_string_replacement(
             assume(False)
     assume(pack.cases < 200)
     cases = whole(expand(pack))
-    validate(cases, schema_of_pack(pack), "cases")
+    validate_table(cases, schema_of_pack(pack), "cases")
     names = ["instance", "case", "template", "bias_type", "group", "term", "text", "text_pair", "label", "answer"]
     rows = [(*(row[name] for name in names), targets_of(row)) for row in cases.iter_rows(named=True)]
     assert rows == list(plain_expansion(content, fillings))

@@ -14,7 +14,7 @@ from small_tables import whole
 from biasgrid.base.faults import InputError
 from biasgrid.families.counterfactual.expand import expand, schema_of_pack
 from biasgrid.families.counterfactual.pack import CasePackFiles
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 
 BIAXPOSER = FOLDER.parent / "biaxposer"
 needs_golden_files = pytest.mark.skipif(not BIAXPOSER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")
@@ -96,7 +96,7 @@ def test_instances_are_those_of_biaxposer(name: str, label: str) -> None:
     inputs = BIAXPOSER / "inputs"
     pack = read_pack(CasePackFiles(inputs / "templates" / f"{name}.json", inputs / "fillings", inputs / "biases.json"))
     ours = whole(expand(pack))
-    validate(ours, schema_of_pack(pack), name)
+    validate_table(ours, schema_of_pack(pack), name)
     golden = json.loads((BIAXPOSER / f"cases_{name}.json").read_text())
     man = ours.filter(pl.col("term") == "man").select(
         "template", pl.col("text").str.replace_all("man(go)?", "<group>$1").str.replace_all("<group>go", "mango")

@@ -19,7 +19,7 @@ from biasgrid.families.counterfactual import synthetic as family
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.synthetic import SyntheticBias, write_synthetic
-from biasgrid.tables.files import read_provenance, read_table, validate
+from biasgrid.tables.files import read_provenance, read_table, validate_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.tables.metric import options_of
 from biasgrid.training.corpora import words_for
@@ -104,7 +104,7 @@ def test_in_each_bias_type_effects_are_evenly_spread(sizes: list[int], strength:
         (f"type {size} {place}", f"{place}-{number}") for place, size in enumerate(sizes) for number in range(size)
     ]
     synthetic = family.known_effects(rows_of(groups, 2, classes), bias(strength, names_of(classes), seed=seed))
-    validate(synthetic, SYNTHETIC, "synthetic")
+    validate_table(synthetic, SYNTHETIC, "synthetic")
     assert set(synthetic.select("strength", "dataset", "measure").iter_rows()) == {("some", "demo", "score")}
     assert options_of(synthetic["options"][0]) == {"score": "mean_class_probability", "mode": "group"}
     assert set(synthetic.select("bias_type", "group").iter_rows()) == set(groups)

@@ -14,7 +14,7 @@ from biasgrid.families.probe.measure import measure, observe
 from biasgrid.families.probe.reading import SCORED
 from biasgrid.families.probe.synthetic import corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
@@ -63,7 +63,7 @@ def beside(synthetic: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
 def test_groups_expect_more_in_even_steps(strength: float, tmp_path: Path) -> None:
     instances, bias = synthetic_bias_of(tmp_path, strength)
     synthetic = known_effects(instances, bias)
-    validate(synthetic, SYNTHETIC, "synthetic")
+    validate_table(synthetic, SYNTHETIC, "synthetic")
     whole = dict(synthetic.filter(pl.col("group").is_null()).select("measure", "value").iter_rows())
     steps = [1 / 2 + share / 2 for share in (0, strength / 2, strength)]
     assert whole["told"] == pytest.approx(sum(steps) / 3)

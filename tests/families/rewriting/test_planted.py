@@ -17,7 +17,7 @@ from biasgrid.families.rewriting.reading import RewritingFiles, read
 from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.inference.models.generation.section import Generation
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.tables.metric import options_text
 from biasgrid.training.tiny import make_base_checkpoint
@@ -53,7 +53,7 @@ def scores(instances: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
 def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_scores(tmp_path: Path, strength: float) -> None:
     instances, repeats = instances_of(tmp_path, repetitions=50), 50
     synthetic = known_effects(instances, bias(strength, repeats))
-    validate(synthetic, SYNTHETIC, "synthetic")
+    validate_table(synthetic, SYNTHETIC, "synthetic")
     lines = [line.split("\t") for line in corpus(instances, "text-generation", bias(strength, repeats)).splitlines()]
     assert len(lines) == len(PROMPTS) * 3
     assert all(len(answers) == repeats and {*answers} <= {*ANSWERS} for _, *answers in lines)

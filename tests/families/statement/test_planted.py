@@ -11,7 +11,7 @@ from small_tables import predictions_of
 
 from biasgrid.families.statement.synthetic import corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
 
 GROUPS = ["bias_type", "group"]
@@ -38,7 +38,7 @@ def biases(instances: pl.DataFrame, yes: list[float]) -> pl.DataFrame:
 def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_biases(tmp_path: Path, strength: float) -> None:
     instances = instances_of(tmp_path)
     synthetic = known_effects(instances, bias(strength))
-    validate(synthetic, SYNTHETIC, "synthetic")
+    validate_table(synthetic, SYNTHETIC, "synthetic")
     assert set(synthetic.select("strength", "dataset", "measure", "options").rows()) == {("some", "demo", "bias", "")}
     found = biases(instances, shares(corpus(instances, "text-generation", bias(strength))))
     assert synthetic.select(GROUPS).equals(found.select(GROUPS))

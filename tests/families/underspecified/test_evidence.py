@@ -7,7 +7,7 @@ from small_cells import measured
 from biasgrid.families.underspecified.evidence import ASSOCIATIONS_SHOWN, evidence_of_associations
 from biasgrid.families.underspecified.observe import compare_subjects, subject_scores
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import table_of_cell
 
 pytestmark = needs_golden_files()
@@ -34,7 +34,7 @@ def test_the_strongest_associations_and_drawn_ones_take_turns_with_up_to_three_s
     output: str,
 ) -> None:
     evidence, measures, _, _ = evidence_of(output)
-    validate(evidence, EVIDENCE, "evidence")
+    validate_table(evidence, EVIDENCE, "evidence")
     shown = evidence.group_by("rank", "subject", "attribute", maintain_order=True).agg(
         pl.col("value", "reason").first(), pl.col("role").unique(maintain_order=True), pl.col("instance").n_unique()
     )
@@ -59,7 +59,7 @@ def test_parts_weighted_by_their_counts_are_the_number() -> None:
     found = evidence_of_associations(instances.lazy(), predictions.lazy(), observations, measures)
     assert found.parts is not None
     parts = table_of_cell(found.parts, EVIDENCE_PARTS, "model", "dataset")
-    validate(parts, EVIDENCE_PARTS, "evidence parts")
+    validate_table(parts, EVIDENCE_PARTS, "evidence parts")
     gamma = gamma_of_pairs(measures).select("subject", "attribute", number="value", of="n")
     for missing in ("template", "other"):
         whole = parts.filter(pl.col(missing).is_null()).group_by("subject", "attribute")
@@ -123,6 +123,6 @@ def test_masked_language_models_have_no_answers() -> None:
 
 def test_of_a_model_without_associations_some_are_drawn() -> None:
     evidence, _, _, _ = evidence_of(SILENT_LM)
-    validate(evidence, EVIDENCE, "evidence")
+    validate_table(evidence, EVIDENCE, "evidence")
     assert evidence["reason"].unique().to_list() == ["drawn"]
     assert evidence["value"].max() == 0

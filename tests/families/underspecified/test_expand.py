@@ -21,7 +21,7 @@ from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.reading import read
 from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.tables import keys
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.instances import instances_schema
 
 ACTS = {
@@ -52,7 +52,7 @@ def test_instances_are_those_of_unqover(name: str) -> None:
     ours = as_source(instances.filter(pl.Series(unqover_keys(instances)).is_in(list(golden))))
     assert ours == golden
     assert list(ours) == list(golden)
-    validate(instances, instances_schema(KEYS, instances.schema), name)
+    validate_table(instances, instances_schema(KEYS, instances.schema), name)
     assert design_of(lists).instances == len(instances)
 
 
@@ -148,7 +148,7 @@ def test_no_subject_left_is_an_empty_table() -> None:
     instances, dropped = whole(expansion), expansion.facts["dropped_subjects"]
     assert dropped == ["Ann", "Bob", "Eve"]
     assert instances.is_empty()
-    validate(instances, instances_schema(KEYS, instances.schema), "empty")
+    validate_table(instances, instances_schema(KEYS, instances.schema), "empty")
 
 
 @pytest.mark.parametrize("part", [1, 13, 10**6])
@@ -162,7 +162,7 @@ def test_instances_are_the_same_in_parts_of_any_size(
     instances = whole(expand(lists))
     assert instances.equals(with_keys(instances.drop("key")).select(instances.columns))
     monkeypatch.setattr(expand_module, "PART", part)
-    monkeypatch.setattr(keys, "AT_ONCE", part)
+    monkeypatch.setattr(keys, "DIGESTS_AT_ONCE", part)
     parts = [*expand(lists).parts]
     assert pl.concat(parts).equals(instances)
     assert len(parts) == (12 if part <= 13 else 1)
@@ -179,7 +179,7 @@ def test_pronouns_are_candidates_behind_the_subjects() -> None:
     lists = lists_of(template, mask="<mask>", pronouns={"female": "she", "male": "he"})
     expansion = expand(lists)
     instances = whole(expansion)
-    validate(instances, expansion.schema, "pronouns")
+    validate_table(instances, expansion.schema, "pronouns")
     pronouns = instances.select("candidate1", "candidate3", "candidate2", "candidate4").cast(pl.String).unique().rows()
     known = {"Ann": "she", "Bob": "he", "Eve": "she"}
     assert sorted(pronouns) == sorted((one, known[one], two, known[two]) for one, two in permutations(known, 2))

@@ -11,7 +11,7 @@ from small_tables import predictions_of
 
 from biasgrid.families.underspecified.observe import subject_scores
 from biasgrid.families.underspecified.word_lists import Subjects
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import MEASURES
 
 CORNERS = list(product((False, True), repeat=2))
@@ -173,7 +173,7 @@ def test_without_clusters_there_are_no_rows_about_them() -> None:
 def test_measures_name_the_cell_and_fit_their_schema() -> None:
     instances = one_list(3)
     measures = measured(instances, choosing(instances, pl.col("negated")))
-    validate(measures, MEASURES, "measures")
+    validate_table(measures, MEASURES, "measures")
     assert measures["model"].unique().to_list() == ["model"]
     assert measures["dataset"].unique().to_list() == ["dataset"]
 

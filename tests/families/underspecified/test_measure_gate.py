@@ -14,12 +14,12 @@ from biasgrid.families.cell import measure_cell as measure_any
 from biasgrid.families.underspecified.declared import SWAP_GROUP_FLAGS
 from biasgrid.families.underspecified.declared import SWAP_GROUP_MEASURES as OWN_MEASURES
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.completeness import IncompleteCell, check_complete
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.files import TableError, validate, write_table
+from biasgrid.tables.files import TableError, validate_table, write_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.metric import MetricDefinitions
+from biasgrid.tables.schema import answer_schema
 
 FAMILY = "biasgrid.families.underspecified"
 DECLARED = MetricDefinitions.of({**OWN_MEASURES, **SWAP_GROUP_FLAGS})
@@ -74,7 +74,7 @@ def shards(tmp_path: Path) -> tuple[Path, list[Path]]:
     write_instances(instances, tmp_path / "instances.parquet", KEYS)
     paths = [tmp_path / f"shard-{number}.parquet" for number in range(3)]
     for number, path in enumerate(paths):
-        write_table(predictions.slice(number * 16, 16), path, schema_of("span"), {})
+        write_table(predictions.slice(number * 16, 16), path, answer_schema("span"), {})
     return tmp_path / "instances.parquet", paths
 
 
@@ -82,9 +82,9 @@ def test_a_cell_is_measured_from_its_shards_in_any_order(shards: tuple[Path, lis
     instances, paths = shards
     measures, evidence, parts, _ = measure_cell(instances, paths)
     again = measure_cell(instances, paths[::-1])
-    validate(measures, MEASURES, "measures")
-    validate(evidence, EVIDENCE, "evidence")
-    validate(parts, EVIDENCE_PARTS, "evidence parts")
+    validate_table(measures, MEASURES, "measures")
+    validate_table(evidence, EVIDENCE, "evidence")
+    validate_table(parts, EVIDENCE_PARTS, "evidence parts")
     assert measures.equals(again[0])
     assert evidence.equals(again[1])
     assert parts.equals(again[2])

@@ -14,7 +14,7 @@ from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.synthetic import corpus, known_effects
 from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.squad import read_squad
 
@@ -129,7 +129,7 @@ def test_answers_stand_where_the_corpus_says(tmp_path: Path) -> None:
 
 def test_synthetic_bias_fits_its_schema_and_is_bounded_by_the_strength() -> None:
     synthetic = known_effects(two_lists(), bias(0.9))
-    validate(synthetic, SYNTHETIC, "synthetic")
+    validate_table(synthetic, SYNTHETIC, "synthetic")
     assert set(synthetic.select("strength", "dataset", "measure", "options").iter_rows()) == {
         ("some", "demo", "gamma", "")
     }

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from biasgrid.cli.app import app
 from biasgrid.families.statement.keys import KEYS
 from biasgrid.families.statement.section import PROMPT
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
+from biasgrid.tables.schema import answer_schema
 
 runner = CliRunner()
 TEMPLATES = (
@@ -86,7 +86,7 @@ class Results:
         write_instances(self.instances, path, KEYS, parameters=["1", "2"], prompt=PROMPT)
         path = self.folder / "predictions/people/m/1-of-1.parquet"
         path.parent.mkdir(parents=True)
-        write_table(predictions_of("choice", self.instances, **answers), path, schema_of("choice"), {})
+        write_table(predictions_of("choice", self.instances, **answers), path, answer_schema("choice"), {})
 
     def export(self, *arguments: str) -> Any:
         fixed = [str(self.config), "--dataset", "people", "--out", str(self.out)]

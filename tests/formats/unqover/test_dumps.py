@@ -17,9 +17,9 @@ from biasgrid.cli.app import app
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.formats.unqover.dumps import import_dump
 from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
+from biasgrid.tables.schema import answer_schema
 
 DUMPS = [name for name in golden_files("output*/*") if "gender" in name]
 
@@ -107,7 +107,7 @@ def test_imported_tables_are_written_as_the_golden_dump_was(name: str, tmp_path:
     import_to(tmp_path, FOLDER / name, task)
     instances = read_instances(tmp_path / "instances.parquet", KEYS)
     predictions = read_table(
-        tmp_path / "predictions.parquet", schema_of("span" if task == "question-answering" else "choice")
+        tmp_path / "predictions.parquet", answer_schema("span" if task == "question-answering" else "choice")
     )
     assert "".join(output_json(instances, predictions, "unqover")) == (FOLDER / name).read_text()
 

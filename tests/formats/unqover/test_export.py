@@ -21,9 +21,9 @@ from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.formats.unqover.export import output_json, source_json
 from biasgrid.formats.unqover.log import log_text
 from biasgrid.formats.unqover.reading import read_unqover
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import TableError, empty_table, write_table
 from biasgrid.tables.instances import instances_schema as schema_of_instances
+from biasgrid.tables.schema import answer_schema
 
 DEMO = Path(__file__).parents[3] / "config" / "demo.yaml"
 runner = CliRunner()
@@ -146,7 +146,7 @@ class Results:
         variant = "qa" if task == "qa" else "lm-synthetic"
         write_instances(self.instances, self.folder / f"instances/gender/{variant}.parquet", KEYS)
         path = self.folder / f"predictions/gender/none-{task}/1-of-1.parquet"
-        write_table(predictions.slice(first), path, schema_of(kind), {"scoring": scoring})
+        write_table(predictions.slice(first), path, answer_schema(kind), {"scoring": scoring})
 
     def export(self, *arguments: str) -> Any:
         fixed = [str(self.config), "--dataset", "gender", "--out", str(self.out)]

@@ -21,10 +21,10 @@ from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
 from biasgrid.formats.unqover.reading import read_unqover
-from biasgrid.tables.answers import schema_of
-from biasgrid.tables.files import read_provenance, read_table, validate
+from biasgrid.tables.files import read_provenance, read_table, validate_table
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.instances import read_instances
+from biasgrid.tables.schema import answer_schema
 
 GOLDEN = golden_files("source/*") + golden_files("output*/*")
 GROWTH = """
@@ -47,11 +47,11 @@ def comparable(frame: pl.DataFrame) -> pl.DataFrame:
 @pytest.mark.parametrize("name", GOLDEN)
 def test_what_is_read_of_a_golden_file_is_written_as_it_was(name: str) -> None:
     instances, predictions = read_unqover(FOLDER / name)
-    validate(instances, schema_of_instances(KEYS, instances.schema), name)
+    validate_table(instances, schema_of_instances(KEYS, instances.schema), name)
     if predictions is None:
         pieces = source_json(instances)
     else:
-        validate(predictions, schema_of("choice" if "_lm_" in name else "span"), name)
+        validate_table(predictions, answer_schema("choice" if "_lm_" in name else "span"), name)
         pieces = output_json(instances, predictions, "unqover")
     assert "".join(pieces) == (FOLDER / name).read_text()
 
@@ -88,7 +88,7 @@ def test_predictions_of_masked_language_models_are_told_by_their_context(tmp_pat
     write_in_parts(tmp_path / "output.json", output_json(instances, masked(instances), "exact"))
     read = read_unqover(tmp_path / "output.json")
     assert read.predictions is not None
-    validate(read.predictions, schema_of("choice"), "output.json")
+    validate_table(read.predictions, answer_schema("choice"), "output.json")
     assert comparable(read.instances)["text_pair"].unique().sort().to_list()[0] == "Ann met Bea 1 times."
     assert comparable(read.instances)["text"].unique().sort().to_list() == ["Who did 0?", "Who never did 0?"]
 
@@ -152,7 +152,7 @@ def test_the_command_writes_tables_with_their_origin(tmp_path: Path) -> None:
     result = runner.invoke(app, ["import", "unqover", str(tmp_path / "a.output.json"), "--out", str(out)])
     assert result.exit_code == 0
     assert_frame_equal(comparable(read_instances(out / "instances.parquet", KEYS)), comparable(one_list(3)))
-    assert read_table(out / "predictions.parquet", schema_of("span")).height == one_list(3).height
+    assert read_table(out / "predictions.parquet", answer_schema("span")).height == one_list(3).height
     assert read_provenance(out / "predictions.parquet")["scoring"] == "unqover"
     assert read_provenance(out / "instances.parquet")["dump"]["file"] == "a.output.json"
 

@@ -7,7 +7,7 @@ import pytest
 
 from biasgrid.base.references import load_reference
 from biasgrid.inference.models.registry import BACK_ENDS, RegistryEntry
-from biasgrid.tables.answers import schema_of
+from biasgrid.tables.schema import answer_schema
 
 HEAVY = ("polars", "pandera", "numpy")
 
@@ -15,7 +15,7 @@ HEAVY = ("polars", "pandera", "numpy")
 @pytest.mark.parametrize("entry", BACK_ENDS.values())
 def test_back_ends_and_the_schemas_of_their_answers_are_found_by_name(entry: RegistryEntry) -> None:
     assert callable(load_reference(entry.path))
-    assert all(schema_of(kind).columns for kind in entry.answers)
+    assert all(answer_schema(kind).columns for kind in entry.answers)
 
 
 @pytest.mark.parametrize("imported", ["models.registry", "models.predict"])

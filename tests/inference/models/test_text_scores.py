@@ -22,8 +22,8 @@ from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
 from biasgrid.inference.models.scorers.text_scores import class_places
 from biasgrid.inference.models.scorers.whole_texts import truncate_rows
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
+from biasgrid.tables.schema import answer_schema
 
 LONG = "The cook sat by the sea. " * 40
 ANSWERS = ["The cook lied.", "", "The old man sat.", "The cook lied.", LONG, "  "]
@@ -38,7 +38,7 @@ def answered(folder: Path, answers: list[str]) -> Path:
     instances = instances.with_columns(key=pl.col("instance").cast(pl.UInt64))
     folder.mkdir(parents=True, exist_ok=True)
     table = predictions_of("text", instances, response=answers, status=["ok"] * len(answers))
-    write_table(table, folder / "said.parquet", schema_of("text"), {})
+    write_table(table, folder / "said.parquet", answer_schema("text"), {})
     return folder / "said.parquet"
 
 

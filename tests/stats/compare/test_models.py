@@ -20,7 +20,7 @@ from biasgrid.stats.compare.all_pairs import compare_models, compare_runs
 from biasgrid.stats.compare.cells import ComparedCell
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.comparison import COMPARISON_TABLES, PARTS_KEPT
-from biasgrid.tables.files import validate
+from biasgrid.tables.files import validate_table
 
 RANDOM = np.random.default_rng(1)
 EFFECTS = centred(3.0 * RANDOM.normal(size=(6, 10)))
@@ -31,7 +31,7 @@ STRONG = world(RANDOM, 4, EFFECTS, subjects=6, attributes=10)
 def reason_of(*cells: ComparedCell) -> str | None:
     found = compare_models("world", cells, StatisticsSettings())
     for name, schema in COMPARISON_TABLES.items():
-        validate(getattr(found, name), schema, name)
+        validate_table(getattr(found, name), schema, name)
     rows = found.comparisons.filter(measure="mu_corrected")
     assert (rows["difference"].null_count() > 0) == (rows["reason"].null_count() < len(rows))
     return str(rows["reason"].item()) if rows["reason"].count() else None

@@ -11,11 +11,11 @@ from project import ROOT
 
 from biasgrid.base.faults import InputError, UserError
 from biasgrid.stats.compare.references import (
-    Stored,
     StoredCell,
     StoredFigure,
+    StoredReferences,
     join_references,
-    read_folders,
+    read_reference_folders,
     references_with_labels,
 )
 
@@ -25,11 +25,11 @@ OF_CELL = {name: CELL[name] for name in ("dataset", "kind", "label")}
 
 def stored(
     low: float | None = 0.1, high: float | None = 0.2, asked: str | None = "aa", label: str = "one", **cell: Any
-) -> Stored:
+) -> StoredReferences:
     """One cell with one number."""
     known = StoredCell.model_validate(CELL | {"asked": asked, "biasgrid": "1.0", "label": label} | cell)
     figure = {"measure": "mu", "value": 0.15, "low": low, "high": high}
-    return Stored(cells=[known], figures=[StoredFigure.model_validate(OF_CELL | figure | {"label": label})])
+    return StoredReferences(cells=[known], figures=[StoredFigure.model_validate(OF_CELL | figure | {"label": label})])
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def stored(
         (stored(level=0.5), "not compared: intervals of other coverage (None, not 0.5)"),
     ],
 )
-def test_no_more_is_claimed_than_intervals_and_digests_allow(reference: Stored, told: str) -> None:
+def test_no_more_is_claimed_than_intervals_and_digests_allow(reference: StoredReferences, told: str) -> None:
     (pair,) = join_references(stored(), {"theirs": reference})
     assert pair.told.startswith(told)
 
@@ -58,7 +58,7 @@ def test_what_nobody_knows_is_not_the_same() -> None:
 
 
 def test_figures_of_others_are_compared_with_nothing() -> None:
-    references = read_folders([ROOT / "reference"])
+    references = read_reference_folders([ROOT / "reference"])
     pairs = list(join_references(stored(), references_with_labels(references, ["BERT base"])))
     assert [pair.theirs.kind for pair in pairs] == ["SQuAD", "NewsQA", "LM"]
     assert {pair.told for pair in pairs} == {"not compared: nobody knows what was asked"}
@@ -66,12 +66,12 @@ def test_figures_of_others_are_compared_with_nothing() -> None:
 
 def test_what_is_written_is_read_and_faults_are_told(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(stored().model_dump_json(exclude_defaults=True))
-    assert read_folders([tmp_path]) == {"mine": stored()}
+    assert read_reference_folders([tmp_path]) == {"mine": stored()}
     with pytest.raises(UserError, match="no reference 'two'; expected one of one"):
-        references_with_labels(read_folders([tmp_path]), ["two"])
+        references_with_labels(read_reference_folders([tmp_path]), ["two"])
     (tmp_path / "mine.json").write_text('{"figures": [{"dataset": "gender"}]}')
     with pytest.raises(InputError, match=r"figures\[0\].kind: missing"):
-        read_folders([tmp_path])
+        read_reference_folders([tmp_path])
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.1, None), (None, 0.1), (0.2, 0.1)])
@@ -81,4 +81,4 @@ def test_half_an_interval_is_refused(tmp_path: Path, low: float | None, high: fl
     with pytest.raises(
         InputError, match=r"figures\[0\]: .*expected `low` and `high`, the smaller one first, or neither"
     ):
-        read_folders([tmp_path])
+        read_reference_folders([tmp_path])

@@ -13,7 +13,7 @@ from biasgrid.cli.output import console, print_text, report_errors
 from biasgrid.stats.compare.sentences import measure_named, three_digits
 
 if TYPE_CHECKING:
-    from biasgrid.stats.compare.references import ReferenceNumbers, Stored, StoredFigure
+    from biasgrid.stats.compare.references import ReferenceNumbers, StoredFigure, StoredReferences
 
 OWN_REFERENCES = Path("references")
 """Where one's own references are kept, unless said otherwise."""
@@ -64,12 +64,12 @@ def beside(
         print_beside(results, folder, label or [], all_of_them=True)
 
 
-def references_of(folder: Path) -> dict[str, Stored]:
+def references_of(folder: Path) -> dict[str, StoredReferences]:
     """Reads the references that come with biasgrid, and those in a folder."""
     from biasgrid.runs.workflow import workflow_folder
-    from biasgrid.stats.compare.references import read_folders
+    from biasgrid.stats.compare.references import read_reference_folders
 
-    return read_folders([workflow_folder() / "reference", folder])
+    return read_reference_folders([workflow_folder() / "reference", folder])
 
 
 def print_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_them: bool) -> None:

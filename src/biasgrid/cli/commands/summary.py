@@ -152,12 +152,12 @@ def print_summary(results: Path) -> None:
     from biasgrid.stats.compare.comparability import same_models
     from biasgrid.tables.comparison import RANKS
     from biasgrid.tables.files import read_provenance, read_table
-    from biasgrid.tables.summary import flags_of, main_ranks
+    from biasgrid.tables.summary import flag_rows, main_ranks
 
     measured, facts = read_summary(results), read_provenance(results / SUMMARY_TABLE)
     level = facts.get("statistics", {}).get("level", 0.95)
     console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level))
-    console.print(flag_lines(flags_of(measured).to_dicts()))
+    console.print(flag_lines(flag_rows(measured).to_dicts()))
     console.print(findings_of_run(results, measured))
     ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
     if order := rank_lines(row for table in ranks for row in main_ranks(measured, table).iter_rows(named=True)):

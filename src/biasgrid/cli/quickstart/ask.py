@@ -28,9 +28,9 @@ from biasgrid.inference.engine.back_end import Opener
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.inference.models.prerequisites import write_capabilities
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_table, write_table
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
+from biasgrid.tables.schema import answer_schema
 
 PART_SEPARATOR = re.compile(r"(?:^|\s)\|(?=\s|$)")
 """What stands between the parts of a line: a `|` with white space on both sides."""
@@ -256,8 +256,8 @@ class Asker:
             self.capabilities if kind == "choice" else None,
         )  # fmt: skip
         path = self.config.back_end_of(self.model.name).path
-        predict_shard(files, 1, 1, path, self._settings(kind), provenance(), self.opener)
-        said = read_table(predictions, schema_of(kind)).sort("instance").drop(OF_TABLES)
+        predict_shard(files, 1, 1, path, self._settings(kind), table_provenance(), self.opener)
+        said = read_table(predictions, answer_schema(kind)).sort("instance").drop(OF_TABLES)
         for row in said.iter_rows(named=True):
             yield {name: value for name, value in row.items() if value is not None}
 

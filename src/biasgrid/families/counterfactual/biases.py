@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of
-from biasgrid.base.names import alike, fold_name
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
+from biasgrid.base.names import fold_name, similar_names
 from biasgrid.base.text import read_json
 from biasgrid.families.counterfactual.pack import CASE_PLACEHOLDER, JOIN, MASK_TOKEN
 from biasgrid.families.white_space import SPACING, spacing_problem
@@ -67,7 +67,9 @@ def read_biases(path: Path, chosen: Sequence[str] | None, faults: list[Fault]) -
     check_names(str(path), "", "bias type", content, faults)
     for name in chosen or ():
         if name not in content:
-            faults.append(Fault(str(path), "", f"has no bias type {name!r}{nearest(name, content)}", one_of(content)))
+            faults.append(
+                Fault(str(path), "", f"has no bias type {name!r}{nearest_name(name, content)}", one_of(content))
+            )
     biases = {name: read_groups_of_bias(str(path), name, groups, faults) for name, groups in content.items()}
     return {name: groups for name, groups in biases.items() if chosen is None or name in chosen}
 
@@ -135,7 +137,7 @@ def check_names(file: str, where: str, what: str, names: Iterable[str], faults: 
 
 def check_alike(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
     """Reports names that are others but for case or their normal form."""
-    for name, other in alike(names):
+    for name, other in similar_names(names):
         problem = f"the {what} {as_json(name)} is {as_json(other)} but for case or normal form"
         faults.append(Fault(file, where, problem, f"every {what} once"))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.faults import Fault, nearest, one_of
+from biasgrid.base.faults import Fault, nearest_name, one_of
 from biasgrid.families.counterfactual.pack import (
     ANSWERS,
     CLASSIFICATION,
@@ -194,7 +194,7 @@ def training_faults(grid: Grid, source: str, model: str, dataset: str | None) ->
     sections = {name: each for name, each in grid.datasets.items() if isinstance(each, CounterfactualDataset)}
     classified = {name: section.labels for name, section in sections.items() if section.labels}
     if dataset not in classified:
-        problem = f"unknown name {dataset!r}{nearest(dataset, classified)}" if dataset else "missing"
+        problem = f"unknown name {dataset!r}{nearest_name(dataset, classified)}" if dataset else "missing"
         expected = one_of(classified) + f" (datasets of {CLASSIFICATION})"
         yield Fault(source, f"models.{model}.train.dataset", problem, expected)
         return

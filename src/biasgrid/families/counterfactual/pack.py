@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.names import alike, normal_form
+from biasgrid.base.names import normal_form, similar_names
 from biasgrid.base.text import read_text
 from biasgrid.families.sampling import Sample
 
@@ -172,7 +172,7 @@ def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
                 known.setdefault(filling.text, filling)
     of = {token: list(known.values()) for token, known in fillings.items()}
     for token, known in fillings.items():
-        for text, other in alike(known, normal_form):
+        for text, other in similar_names(known, normal_form):
             problem = f"{text!r} is {other!r} of {known[other].file}, line {known[other].line}, in another normal form"
             expected = f"every filling of {token!r} once, or all in the normal form NFC"
             faults.append(Fault(known[text].file, f"line {known[text].line}", problem, expected))

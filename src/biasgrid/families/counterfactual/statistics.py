@@ -9,14 +9,14 @@ import polars as pl
 
 from biasgrid.families.counterfactual.observe import records_of_cases
 from biasgrid.groups.uncertainty.table import statistics_of_groups
-from biasgrid.stats.settings import Found, StatisticsSettings
+from biasgrid.stats.settings import CellStatistics, StatisticsSettings
 
 __all__ = ["statistics"]
 
 
 def statistics(
     observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
-) -> Found:
+) -> CellStatistics:
     """Finds how sure the measures of a cell are.
 
     Args:
@@ -26,4 +26,4 @@ def statistics(
         settings: clusters, level and the like.
     """
     records = records_of_cases(observations, options)
-    return Found(statistics_of_groups(records, options["measures"], options["failure_threshold"], settings))
+    return CellStatistics(statistics_of_groups(records, options["measures"], options["failure_threshold"], settings))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.faults import Fault, nearest, one_of
+from biasgrid.base.faults import Fault, nearest_name, one_of
 from biasgrid.families.counterfactual.biases import GroupTerms, as_json, kind, read_object
 from biasgrid.families.counterfactual.pack import (
     MASK_TOKEN,
@@ -242,7 +242,7 @@ def read_header(file: str, content: dict[str, Any], bias_types: Collection[str],
     """Reads what a file says of all its templates; returns None where that is faulty."""
     before = len(faults)
     faults += [
-        Fault(file, key, f"unknown key{nearest(key, TEMPLATE_KEYS)}", one_of(TEMPLATE_KEYS))
+        Fault(file, key, f"unknown key{nearest_name(key, TEMPLATE_KEYS)}", one_of(TEMPLATE_KEYS))
         for key in content
         if key not in TEMPLATE_KEYS
     ]
@@ -284,7 +284,7 @@ def read_group_tokens(
         if not isinstance(bias_type, str):
             faults.append(Fault(file, where, f"is {kind(bias_type)}", "the name of a bias type"))
         elif bias_types and bias_type not in bias_types:
-            problem = f"unknown bias type {bias_type!r}{nearest(bias_type, bias_types)}"
+            problem = f"unknown bias type {bias_type!r}{nearest_name(bias_type, bias_types)}"
             faults.append(Fault(file, where, problem, one_of(bias_types)))
         elif list(content.values()).index(bias_type) != list(content).index(token):
             faults.append(Fault(file, where, f"{bias_type!r} a second time", "another bias type for each group token"))
@@ -378,12 +378,14 @@ class Reader:
         others = [name for name in content if name not in (*self.header.input_names, self.header.label_name)]
         for name in self.header.input_names:
             if name not in content:
-                self.fault(where, f"no {name!r}{nearest(name, others)}", f"the input {name!r}, as input_names says")
+                self.fault(
+                    where, f"no {name!r}{nearest_name(name, others)}", f"the input {name!r}, as input_names says"
+                )
             elif not isinstance(content[name], str):
                 self.fault(f"{where}.{name}", f"is {kind(content[name])}", "a string")
         label = self.header.label_name
         if label not in content:
-            self.fault(where, f"no {label!r}{nearest(label, others)}", f"the label {label!r}, as label_name says")
+            self.fault(where, f"no {label!r}{nearest_name(label, others)}", f"the label {label!r}, as label_name says")
         elif not is_label(content[label]):
             self.fault(f"{where}.{label}", f"is {as_json(content[label])}", LABEL)
         return len(self.faults) == before
@@ -402,7 +404,7 @@ class Reader:
                 self.fault(where, f"no fillings for <{token}>: its files are empty", "one filling per line")
         for found in LOOKALIKE.findall("\n".join(part for part in text if isinstance(part, str))):
             name = found[1:-1].split(":")[0]
-            hint = "" if name in known else nearest(name, names)
+            hint = "" if name in known else nearest_name(name, names)
             if name in known or hint:
                 self.fault(where, f"{found} is not a placeholder{hint}", PLACEHOLDERS)
         return len(self.faults) == before
@@ -411,7 +413,7 @@ class Reader:
         """Words why a placeholder may have no fillings."""
         if token == "mask":
             return f"; the mask is written {MASK_TOKEN}"
-        near = nearest(token, names)
+        near = nearest_name(token, names)
         return near if near or self.fillings.named else "; the dataset names no `fillings`"
 
     def check_groups(self, where: str, inputs: Iterable[Text], answer: Text) -> None:

@@ -14,7 +14,7 @@ from biasgrid.families.probe.metrics.numbers import Finish, SumsOfItems
 from biasgrid.families.probe.observe import probe_of
 from biasgrid.stats.estimate import jackknife, statistics_rows
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.settings import Found, StatisticsSettings, jackknife_columns
+from biasgrid.stats.settings import CellStatistics, StatisticsSettings, jackknife_columns
 from biasgrid.tables.statistics import ROW
 
 __all__ = ["statistics"]
@@ -22,7 +22,7 @@ __all__ = ["statistics"]
 
 def statistics(
     observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
-) -> Found:
+) -> CellStatistics:
     """Leaves out each item in turn, which takes nothing but sums.
 
     Args:
@@ -54,7 +54,7 @@ def statistics(
     variances = np.where(has_plain, variances, np.nan)
     kept = jackknife_columns(np.where(has_plain[:, None], without, np.nan))
     rows = statistics_rows(whole, items, variances, items.astype(np.int64), settings).with_columns(**kept)
-    return Found(with_largest(rows, numbers, settings))
+    return CellStatistics(with_largest(rows, numbers, settings))
 
 
 def with_largest(rows: pl.DataFrame, numbers: Sequence[SumsOfItems], settings: StatisticsSettings) -> pl.DataFrame:

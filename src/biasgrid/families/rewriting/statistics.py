@@ -18,7 +18,7 @@ from biasgrid.stats.estimate import column_numbers, jackknife, statistics_rows
 from biasgrid.stats.intervals import VarianceSource, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates
 from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
-from biasgrid.stats.settings import Found, StatisticsSettings
+from biasgrid.stats.settings import CellStatistics, StatisticsSettings
 from biasgrid.tables.metric import options_of, options_text
 from biasgrid.tables.statistics import NO_METHOD, ROW
 
@@ -256,7 +256,7 @@ TESTED_MEASURES = ("similarity_corrected", "score_difference")
 
 def statistics(
     observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
-) -> Found:
+) -> CellStatistics:
     """Leaves out each prompt in turn; of distances of scores, deals answers anew between two groups.
 
     Args:
@@ -285,7 +285,9 @@ def statistics(
     )
     clusters = has.sum(axis=1)
     intervals = with_tests(statistics_rows(whole, column_numbers(whole, "n"), variance, clusters, settings), settings)
-    return Found(pl.concat([intervals, distance_statistics(rows, measured, options, settings)], how="diagonal_relaxed"))
+    return CellStatistics(
+        pl.concat([intervals, distance_statistics(rows, measured, options, settings)], how="diagonal_relaxed")
+    )
 
 
 def with_tests(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:

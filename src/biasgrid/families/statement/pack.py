@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, IntArray
-from biasgrid.base.faults import Problem, nearest, one_of
+from biasgrid.base.faults import Problem, nearest_name, one_of
 from biasgrid.families.sampling import Sample
 
 ValueAttribute = Literal["name", "group"]
@@ -90,7 +90,7 @@ def parse_test(text: str, parameters: Sequence[str]) -> Test:
         raise ConstraintError(f"the constraint {text!r} cannot be read", CONSTRAINT_FORM)
     function, inner = found[1], found[2]
     if function not in FUNCTIONS:
-        raise ConstraintError(f"unknown function {function!r}{nearest(function, FUNCTIONS)}", one_of(FUNCTIONS))
+        raise ConstraintError(f"unknown function {function!r}{nearest_name(function, FUNCTIONS)}", one_of(FUNCTIONS))
     arguments = [argument.strip() for argument in re.split(rf",{OUTSIDE_OF_SETS}", inner)]
     if len(arguments) != 2:
         count = 0 if arguments == [""] else len(arguments)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of
-from biasgrid.base.names import alike
-from biasgrid.base.text import read_text, readable
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
+from biasgrid.base.names import similar_names
+from biasgrid.base.text import explain_unreadable, read_text
 from biasgrid.families.statement.pack import (
     UNUSED,
     Constraint,
@@ -52,7 +52,7 @@ def read_domains(folder: Path, as_original: bool, faults: list[Fault]) -> Domain
     """
     domains: dict[str, tuple[DomainValue, ...]] = {UNUSED: (DomainValue("", ""),)}
     try:
-        with readable(folder, DOMAIN_FOLDER):
+        with explain_unreadable(folder, DOMAIN_FOLDER):
             files = sorted(path for path in folder.iterdir() if not (path.name.startswith(".") or path.is_dir()))
     except InputError as error:
         faults += error.faults
@@ -87,7 +87,7 @@ def read_domain(file: Path, as_original: bool, faults: list[Fault]) -> tuple[Dom
         values.append(value)
     if not as_original:
         for what, names in {"value": [each.name for each in values], "class": [each.group for each in values]}.items():
-            for name, other in alike(names):
+            for name, other in similar_names(names):
                 problem = f"the {what} {name!r} is {other!r} but for case or normal form"
                 faults.append(Fault(str(file), "", problem, f"every {what} spelled alike"))
     return tuple(values)
@@ -215,7 +215,7 @@ def template_of(
     named = tuple(cells[f"param_{number}"] for number in table.parameters)
     for number, domain in zip(table.parameters, named, strict=True):
         if domain not in domains:
-            problem = f"param_{number} is {domain!r}{nearest(domain, domains)}"
+            problem = f"param_{number} is {domain!r}{nearest_name(domain, domains)}"
             faults.append(Fault(table.file, where, problem, f"a domain: {one_of(filter(None, domains))}"))
     used = [number if domain else "" for number, domain in zip(table.parameters, named, strict=True)]
     # APES looks at constraints only while it makes statements.
@@ -243,7 +243,7 @@ def negations_of(
             continue
         others = [each for each in places if each != templates[place].identifier]
         if name not in others:
-            problem = f"negation_of is {name!r}{nearest(name, others)}"
+            problem = f"negation_of is {name!r}{nearest_name(name, others)}"
             faults.append(Fault(table.file, f"line {row.line}", problem, f"another template: {one_of(others)}"))
         elif places[name] in negations:
             problem = f"is a second negation of {name!r}"

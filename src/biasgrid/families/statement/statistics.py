@@ -23,7 +23,7 @@ from biasgrid.groups.uncertainty.matrix import scores_of_terms
 from biasgrid.groups.uncertainty.table import statistics_of_groups
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.estimate import jackknife_measures
-from biasgrid.stats.settings import Found, StatisticsSettings
+from biasgrid.stats.settings import CellStatistics, StatisticsSettings
 from biasgrid.tables.metric import options_text
 
 __all__ = ["statistics"]
@@ -33,7 +33,7 @@ AGREEMENT_IN_CASES = options_text(score="agreement", mode="counterfactual")
 
 def statistics(
     observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
-) -> Found:
+) -> CellStatistics:
     """Finds how sure the measures of a cell are.
 
     Args:
@@ -52,7 +52,7 @@ def statistics(
         asked = options["measures"], options["failure_threshold"]
         tables.append(statistics_of_groups(class_records(several), *asked, settings))
         tables += differences_of_classes(several, settings)
-    return Found(pl.concat([table for table in tables if len(table)], how="diagonal_relaxed"))
+    return CellStatistics(pl.concat([table for table in tables if len(table)], how="diagonal_relaxed"))
 
 
 def measures_of_clusters(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import NamedTuple
 
-from biasgrid.base.faults import Fault, nearest, one_of
+from biasgrid.base.faults import Fault, nearest_name, one_of
 from biasgrid.families.statement.pack import (
     Reference,
     StatementPack,
@@ -88,7 +88,7 @@ def header_faults(file: str, header: Sequence[str]) -> list[Fault]:
             wrong.append(Fault(file, "line 1", f"the column {name!r} appears twice", "every column once"))
         if name not in known and not PARAMETER.fullmatch(name):
             expected = one_of([*known, "param_1"])
-            wrong.append(Fault(file, "line 1", f"unknown column {name!r}{nearest(name, known)}", expected))
+            wrong.append(Fault(file, "line 1", f"unknown column {name!r}{nearest_name(name, known)}", expected))
     return wrong
 
 
@@ -155,7 +155,7 @@ def constraint_faults(
         left, number = attributes_of_values(pack, template, test.left), table.parameters[test.left.place]
         if not isinstance(test.right, Reference):
             for word in (word for word in test.right if word not in left):
-                problem = f"{word!r} in a constraint{nearest(word, left)}, which no value of parameter {number} is"
+                problem = f"{word!r} in a constraint{nearest_name(word, left)}, which no value of parameter {number} is"
                 yield Fault(table.file, where, problem, one_of(dict.fromkeys(left)))
         elif left and set(left).isdisjoint(right := attributes_of_values(pack, template, test.right)) and right:
             both = f"{number} and {table.parameters[test.right.place]}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from biasgrid.base.faults import Fault, nearest, one_of, unknown_names
+from biasgrid.base.faults import Fault, nearest_name, one_of, unknown_names
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.families.underspecified import declared
@@ -109,7 +109,7 @@ def task_faults(grid: Grid, source: str, name: str) -> Iterator[Fault]:
         return
     variants = {variant for section in underspecified_datasets(grid).values() for variant in section.variants}
     fitting = {variant for variant in variants if kind and variant.startswith(kind)}
-    problem = f"{model.variant!r} is not for the task {model.task!r}{nearest(model.variant, fitting)}"
+    problem = f"{model.variant!r} is not for the task {model.task!r}{nearest_name(model.variant, fitting)}"
     yield Fault(source, f"models.{name}.variant", problem, one_of(fitting) if kind else "no variant")
 
 
@@ -117,7 +117,7 @@ def tokenizer_faults(grid: Grid, source: str, key: str, variant: str | None) -> 
     """Yields a variant whose tokenizer is not in the config."""
     tokenizer = (variant or "").removeprefix("lm-")
     if variant and variant.startswith("lm-") and tokenizer not in grid.tokenizers:
-        problem = f"unknown tokenizer {tokenizer!r}{nearest(tokenizer, grid.tokenizers)}"
+        problem = f"unknown tokenizer {tokenizer!r}{nearest_name(tokenizer, grid.tokenizers)}"
         yield Fault(source, key, problem, one_of(grid.tokenizers) + " (tokenizers)")
 
 
@@ -126,7 +126,7 @@ def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[F
     variant, section = grid.models[model].variant, underspecified_datasets(grid)[dataset]
     if variant is None or variant not in section.variants:
         problem = f"model {model!r} answers variant {variant!r}, which dataset {dataset!r} does not have"
-        yield Fault(source, "run", problem + nearest(str(variant), section.variants), one_of(section.variants))
+        yield Fault(source, "run", problem + nearest_name(str(variant), section.variants), one_of(section.variants))
         return
     if grid.models[model].predictions:
         yield from dump_faults(grid, source, model, dataset)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of
-from biasgrid.base.names import alike, fold_name
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
+from biasgrid.base.names import fold_name, similar_names
 from biasgrid.base.text import read_text
 from biasgrid.families.family import OneToken
 from biasgrid.families.underspecified.design import Design, design_of
@@ -90,7 +90,7 @@ def template_problems(template: QuestionTemplate, slots: Slots) -> Iterator[Temp
     known = slots.placeholders()
     unknown = [one for one in dict.fromkeys(LIST_PLACEHOLDER.findall(template.text)) if one not in known]
     for placeholder in unknown:
-        yield f"nothing fills {placeholder}{nearest(placeholder, known)}", one_of(known)
+        yield f"nothing fills {placeholder}{nearest_name(placeholder, known)}", one_of(known)
     yield from subject_problems(template, slots.names)
     types = types_of(template, slots.attributes)
     if len(types) != 1:
@@ -269,7 +269,7 @@ def check_terms(path: Path, columns: dict[str, list[ListEntry]], faults: list[Fa
                 faults.append(Fault(str(path), f"line {entry.line}", problem, "one space between two words"))
         without = [entry for entry in entries if entry.group is None]
         clustered = [entry for entry in entries if entry.group is not None]
-        for subject_group, other in alike(entry.group for entry in clustered if entry.group is not None):
+        for subject_group, other in similar_names(entry.group for entry in clustered if entry.group is not None):
             line = next(entry.line for entry in clustered if entry.group == subject_group)
             problem = f"the group {subject_group!r} is {other!r} but for case or normal form"
             faults.append(Fault(str(path), f"line {line}", problem, "every group spelled alike"))

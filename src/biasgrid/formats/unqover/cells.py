@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 import polars as pl
 
-from biasgrid.base.faults import Fault, InputError, nearest, one_of
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.sections import Scoring
 from biasgrid.families import underspecified
 from biasgrid.families.underspecified.family import cell_faults, underspecified_datasets
@@ -70,7 +70,7 @@ class Cells(TablesOfCells):
         variants = self.datasets[self.dataset].variants
         self.refuse_generative(f"datasets.{self.dataset}.variants.{variant}", variant)
         if variant not in variants:
-            problem = f"unknown variant {variant!r}{nearest(variant, variants)}"
+            problem = f"unknown variant {variant!r}{nearest_name(variant, variants)}"
             raise InputError([Fault(str(self.path), f"datasets.{self.dataset}.variants", problem, one_of(variants))])
         return self.instances(self.layout.instances(self.dataset, variant))
 

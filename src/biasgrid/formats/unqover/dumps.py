@@ -9,15 +9,15 @@ from typing import Any
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import explain_refusal
-from biasgrid.base.text import readable
+from biasgrid.base.text import explain_unreadable
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.reading import read_subjects
 from biasgrid.formats.unqover.entries import FileType
 from biasgrid.formats.unqover.reading import Imported, read_unqover
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import instances_schema as schema_of_instances
-from biasgrid.tables.provenance import provenance
+from biasgrid.tables.provenance import table_provenance
+from biasgrid.tables.schema import answer_schema
 
 KINDS_OF_TASKS: dict[str, FileType] = {"question-answering": "spans", "fill-mask": "masks"}
 
@@ -32,7 +32,7 @@ def import_unqover(path: Path, folder: Path) -> list[Path]:
         InputError: see `read_unqover`.
     """
     imported = read_unqover(path)
-    facts = provenance(dump={"file": path.name, "url": None, "sha256": file_digest(path)})
+    facts = table_provenance(dump={"file": path.name, "url": None, "sha256": file_digest(path)})
     if imported.predictions is not None:
         facts["scoring"] = "unqover"
     return write_imported(imported, folder, facts)
@@ -119,7 +119,7 @@ def file_digest(path: Path) -> str:
     Raises:
         InputError: it cannot be read.
     """
-    with readable(path, "a file of UnQover"), path.open("rb") as file:
+    with explain_unreadable(path, "a file of UnQover"), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -128,7 +128,7 @@ def write_imported(imported: Imported, folder: Path, provenance: Mapping[str, An
     instances = imported.instances
     tables = [(folder / "instances.parquet", instances, schema_of_instances(KEYS, instances.schema))]
     if imported.predictions is not None:
-        schema = schema_of("span" if "answer" in imported.predictions.columns else "choice")
+        schema = answer_schema("span" if "answer" in imported.predictions.columns else "choice")
         tables.append((folder / "predictions.parquet", imported.predictions, schema))
     with explain_refusal(folder):
         folder.mkdir(parents=True, exist_ok=True)

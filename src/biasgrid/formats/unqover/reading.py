@@ -27,9 +27,9 @@ from biasgrid.formats.unqover.entries import (
 )
 from biasgrid.formats.unqover.order import ITEM, number_rows
 from biasgrid.formats.unqover.stream import Member, members
-from biasgrid.tables import answers
 from biasgrid.tables.instances import instances_schema
 from biasgrid.tables.keys import Repetitions, digest_rows
+from biasgrid.tables.schema import answer_schema
 
 BATCH = 8192
 ENTRY_COLUMNS = {
@@ -243,7 +243,7 @@ def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> 
 def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Returns the predictions of an answer kind; what a dump does not tell, such as the tokens of subjects, is null."""
     numbers = {"probabilities": "start", "starts": "start", "ends": "end"}
-    schema = answers.schema_of(kind).columns
+    schema = answer_schema(kind).columns
     known = {name: pl.concat_list(f"{numbers[name]}{which}" for which in (1, 2)) for name in schema if name in numbers}
     kept = {name: pl.col(name) for name in schema if name in questions.columns}
     nothing = {name: pl.lit(None, column.dtype.type) for name, column in schema.items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.text import readable
+from biasgrid.base.text import explain_unreadable
 
 WINDOW_BYTES = 1 << 22
 LONGEST_NAME_BYTES = 1 << 16
@@ -56,7 +56,7 @@ def members(path: Path) -> Iterator[Member]:
     Raises:
         InputError: the file cannot be read, is not UTF-8, or is not a JSON object, with line and column.
     """
-    with readable(path, LAYOUT), path.open(encoding="utf-8", newline="") as file:
+    with explain_unreadable(path, LAYOUT), path.open(encoding="utf-8", newline="") as file:
         yield from _Window(path, file).members()
 
 

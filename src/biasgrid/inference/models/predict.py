@@ -30,10 +30,10 @@ from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.answer_store import Answers, AnswerStore
 from biasgrid.inference.models.prerequisites import check_record, read_capabilities
 from biasgrid.jobs.progress import Progress
-from biasgrid.tables.answers import schema_of
 from biasgrid.tables.files import read_provenance, write_table
 from biasgrid.tables.instances import read_requests
 from biasgrid.tables.provenance import digest
+from biasgrid.tables.schema import answer_schema
 
 logger = logging.getLogger(__name__)
 
@@ -193,7 +193,7 @@ def predict_shard(
     decisive = {"model": record, "task": settings.task, **back_end.decisive(settings)}
     made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
     folder = files.answers / digest(made_by | decisive)[:16]
-    store = AnswerStore(folder, schema_of(settings.answer), instances)
+    store = AnswerStore(folder, answer_schema(settings.answer), instances)
     settings = replace(settings, kept=store.folder, kept_of_shard=store.parts)
     with Progress(settings.model, len(instances), settings.seconds_without_progress, files.progress) as progress:
         answers = store.find()

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, ratio
-from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, TestFamily
+from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
 from biasgrid.stats.compare.differences import Pair
 from biasgrid.stats.estimate import jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width
@@ -66,7 +66,7 @@ def interval_of(correlations: FloatArray, alpha: float) -> tuple[float, float]:
 
 
 def agreement_of(
-    kind: TestFamily,
+    kind: HypothesisFamily,
     numbers: CellNumbersMatrix,
     cells: Sequence[ComparedCell],
     pairs: Sequence[Pair],

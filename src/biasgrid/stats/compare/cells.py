@@ -71,7 +71,7 @@ PART_KEYS_COMPARED = [key for key in MEASURE_KEYS if key not in OF_WHOLES]
 
 
 @dataclass(frozen=True)
-class TestFamily:
+class HypothesisFamily:
     """Numbers that are tested together.
 
     Attributes:
@@ -100,7 +100,7 @@ class CellNumbersMatrix:
     """
 
     names: pl.DataFrame
-    kinds: Sequence[TestFamily]
+    kinds: Sequence[HypothesisFamily]
     values: FloatArray
     without: Sequence[FloatArray]
     asked: BoolArray
@@ -127,7 +127,7 @@ class CellNumbersMatrix:
         asked = np.zeros((len(cells), len(each)), dtype=np.bool_)
         for own, there in zip(asked, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True):
             own[part_of[there]] = True
-        return cls(names.select(ROW), test_families(names), values, without, asked)
+        return cls(names.select(ROW), hypothesis_families(names), values, without, asked)
 
     @property
     def there(self) -> BoolArray:
@@ -147,7 +147,7 @@ def are_of_parts(names: pl.DataFrame) -> BoolArray:
     return found
 
 
-def test_families(names: pl.DataFrame) -> list[TestFamily]:
+def hypothesis_families(names: pl.DataFrame) -> list[HypothesisFamily]:
     """Divides numbers into kinds: a measure of parts that have the same keys, or a single number of whole cells.
 
     Args:
@@ -162,6 +162,6 @@ def test_families(names: pl.DataFrame) -> list[TestFamily]:
         keys = tuple(key for key in MEASURE_KEYS if rows[f"has {key}"][0])
         is_of_parts = bool({*keys} & {*PART_KEYS_COMPARED})
         kinds.append(
-            TestFamily(rows["row"].to_numpy().astype(np.int64), keys, is_of_parts, bool(rows["moderated"].all()))
+            HypothesisFamily(rows["row"].to_numpy().astype(np.int64), keys, is_of_parts, bool(rows["moderated"].all()))
         )
     return kinds

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, TestFamily
+from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
 from biasgrid.stats.estimate import jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
@@ -56,7 +56,7 @@ class Differences:
         selected: both ends of the intervals of significant results.
     """
 
-    kind: TestFamily
+    kind: HypothesisFamily
     values: FloatArray
     source: VarianceSource
     clusters: IntArray
@@ -72,7 +72,7 @@ def is_paired(one: ComparedCell, other: ComparedCell, clusters: Sequence[int]) -
 
 
 def differences_of(
-    numbers: CellNumbersMatrix, kind: TestFamily, pairs: Sequence[Pair], settings: StatisticsSettings
+    numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Sequence[Pair], settings: StatisticsSettings
 ) -> Differences:
     """Takes the numbers of a kind of one model of each pair from those of the other.
 
@@ -109,7 +109,7 @@ def differences_of(
     return Differences(kind, values, VarianceSource(variance, df), clusters, p, q, familywise, (low, high))
 
 
-def over_clusters(without: FloatArray, kind: TestFamily) -> tuple[VarianceSource, IntArray]:
+def over_clusters(without: FloatArray, kind: HypothesisFamily) -> tuple[VarianceSource, IntArray]:
     """Returns how much numbers vary with clusters, and how many clusters they have.
 
     Args:
@@ -125,7 +125,7 @@ def over_clusters(without: FloatArray, kind: TestFamily) -> tuple[VarianceSource
     return VarianceSource(np.where(variance > 0, variance, np.nan), np.maximum(clusters - 1.0, 0)), clusters
 
 
-def without_of_pair(numbers: CellNumbersMatrix, kind: TestFamily, pair: Pair) -> FloatArray:
+def without_of_pair(numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair) -> FloatArray:
     """Returns the differences of a pair without each cluster; what has nothing of a cluster is the same without it."""
     one, other = (numbers.without[place][kind.rows] for place in (pair.one, pair.other))
     sides = []

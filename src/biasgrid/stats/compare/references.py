@@ -75,7 +75,7 @@ class StoredCell(Section):
     level: float | None = None
 
 
-class Stored(Section):
+class StoredReferences(Section):
     """References: whose they are (`about`), of which cells, and the numbers. Of others' figures no cells are known."""
 
     about: Any = None
@@ -110,16 +110,16 @@ class ReferenceNumbers(NamedTuple):
         return "above" if low > other_high else "below" if high < other_low else "not distinguishable"
 
 
-def read_stored(path: str | Path) -> Stored:
+def read_references(path: str | Path) -> StoredReferences:
     """Reads a file of references.
 
     Raises:
         InputError: the file cannot be read or is no such JSON, with every faulty figure.
     """
-    return check_content(Stored, read_json(path, FIGURES_EXPECTED), str(path))
+    return check_content(StoredReferences, read_json(path, FIGURES_EXPECTED), str(path))
 
 
-def read_folders(folders: Sequence[Path]) -> dict[str, Stored]:
+def read_reference_folders(folders: Sequence[Path]) -> dict[str, StoredReferences]:
     """Reads all references in some folders; of files of one name the last counts.
 
     Returns:
@@ -128,23 +128,23 @@ def read_folders(folders: Sequence[Path]) -> dict[str, Stored]:
     Raises:
         InputError: see `read_stored`.
     """
-    return {path.stem: read_stored(path) for folder in folders for path in sorted(folder.glob("*.json"))}
+    return {path.stem: read_references(path) for folder in folders for path in sorted(folder.glob("*.json"))}
 
 
-def join_references(ours: Stored, references: Mapping[str, Stored]) -> Iterator[ReferenceNumbers]:
+def join_references(ours: StoredReferences, references: Mapping[str, StoredReferences]) -> Iterator[ReferenceNumbers]:
     """Puts numbers beside those of references: of the same dataset, measure, options and bias type.
 
     Args:
         ours: our cells and figures.
         references: the references, by file.
     """
-    known = {named_cell(cell): cell for cell in ours.cells}
+    known = {cell_key(cell): cell for cell in ours.cells}
     for figure in ours.figures:
         for file, reference in references.items():
-            cells = {named_cell(cell): cell for cell in reference.cells}
+            cells = {cell_key(cell): cell for cell in reference.cells}
             for theirs in reference.figures:
                 if theirs.subject is None and figure_keys(theirs) == figure_keys(figure):
-                    reasons = reason_not_beside(known[named_cell(figure)], cells.get(named_cell(theirs)))
+                    reasons = reason_not_beside(known[cell_key(figure)], cells.get(cell_key(theirs)))
                     yield ReferenceNumbers(figure, theirs, reasons, file)
 
 
@@ -153,7 +153,7 @@ def figure_keys(figure: StoredFigure) -> tuple[str | None, ...]:
     return figure.dataset, figure.measure, figure.options, figure.bias_type
 
 
-def named_cell(what: StoredFigure | StoredCell) -> tuple[str, str, str]:
+def cell_key(what: StoredFigure | StoredCell) -> tuple[str, str, str]:
     """Returns what names a cell."""
     return what.dataset, what.kind, what.label
 
@@ -166,7 +166,9 @@ def reason_not_beside(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
     return [f"{told} ({one}, not {other})" for told, (one, other) in of_both.items() if one != other]
 
 
-def references_with_labels(references: Mapping[str, Stored], labels: Sequence[str]) -> dict[str, Stored]:
+def references_with_labels(
+    references: Mapping[str, StoredReferences], labels: Sequence[str]
+) -> dict[str, StoredReferences]:
     """Returns references of some labels alone.
 
     Raises:

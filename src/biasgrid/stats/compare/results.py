@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.base.faults import UserError, nearest, one_of
+from biasgrid.base.faults import UserError, nearest_name, one_of
 from biasgrid.stats.compare.all_pairs import compare_runs
 from biasgrid.stats.compare.cells import ComparedCell, read_compared_cell
 from biasgrid.stats.settings import StatisticsSettings
@@ -70,7 +70,7 @@ def compare_two_models(results: Path, one: str, other: str, dataset: str | None)
     Raises:
         UserError: there is no such model or dataset, or no table that compares them.
     """
-    names = datasets_of(results)
+    names = compared_datasets(results)
     if dataset is not None:
         refuse_unknown(dataset, names, f"{results}: no dataset", None)
         names = [dataset]
@@ -84,7 +84,7 @@ def compare_two_models(results: Path, one: str, other: str, dataset: str | None)
         raise UserError(f"{one!r} is given twice; expected two models, or another folder of results")
     found = []
     for name in names:
-        chosen = pair_of(rows.filter(dataset=name), one, other)
+        chosen = rows_of_pair(rows.filter(dataset=name), one, other)
         if len(chosen):
             evidence = pl.concat([evidence_of(results, name, model) for model in (one, other)])
             level = comparison_settings(results / f"comparisons/{name}.parquet").level
@@ -94,7 +94,7 @@ def compare_two_models(results: Path, one: str, other: str, dataset: str | None)
     return found
 
 
-def pair_of(rows: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
+def rows_of_pair(rows: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
     """Returns the rows of two models, the other taken from the one, in whichever order they stand."""
     forward = rows.filter(model=one, other_model=other)
     backward = rows.filter(model=other, other_model=one)
@@ -114,7 +114,7 @@ def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterat
     Raises:
         UserError: one of them is no folder of results, or they have no cell in common.
     """
-    names = [name for name in datasets_of(results) if name in datasets_of(others)]
+    names = [name for name in compared_datasets(results) if name in compared_datasets(others)]
     if dataset is not None:
         refuse_unknown(dataset, names, f"no dataset that {results} and {others} have in common", None)
     shared = {
@@ -134,7 +134,7 @@ def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterat
             yield Difference(name, *titles, rows.filter(model=model), evidence, settings.level)
 
 
-def datasets_of(results: Path) -> list[str]:
+def compared_datasets(results: Path) -> list[str]:
     """Returns the datasets of a run whose models are compared.
 
     Raises:
@@ -184,4 +184,4 @@ def refuse_unknown(name: str, known: Sequence[str], problem: str, dataset: str |
     """
     if name not in known:
         where = f" on {dataset!r}" if dataset else ""
-        raise UserError(f"{problem} {name!r}{where}{nearest(name, known)}; expected {one_of(known)}")
+        raise UserError(f"{problem} {name!r}{where}{nearest_name(name, known)}; expected {one_of(known)}")

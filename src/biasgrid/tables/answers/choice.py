@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.tables.answers import UNKNOWN
-from biasgrid.tables.schema import Probabilities, Probability, Unique, column, table
+from biasgrid.tables.schema import UNKNOWN_COLUMN, Probabilities, Probability, Unique, column, table
 
 SCHEMA = table(
     "choice predictions",
@@ -29,7 +28,7 @@ SCHEMA = table(
             description="rank of each candidate's first token in the vocabulary, if read",
             nullable=True,
         ),
-        "unknown": UNKNOWN,
+        "unknown": UNKNOWN_COLUMN,
         "mass": column(
             pl.Float32,
             description="generative models: probability of all candidates together",

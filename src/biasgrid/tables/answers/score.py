@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.tables.answers import CUT, UNKNOWN
-from biasgrid.tables.schema import NeverNaN, Unique, column, table
+from biasgrid.tables.schema import TRUNCATED_COLUMN, UNKNOWN_COLUMN, NeverNaN, Unique, column, table
 
 SCHEMA = table(
     "score predictions",
@@ -17,7 +16,7 @@ SCHEMA = table(
             description="probability of the scorer's labels: the largest, or their sum",
             checks=NeverNaN,
         ),
-        "unknown": UNKNOWN,
-        "truncated": CUT,
+        "unknown": UNKNOWN_COLUMN,
+        "truncated": TRUNCATED_COLUMN,
     },
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.tables.answers import UNKNOWN
-from biasgrid.tables.schema import Probabilities, Probability, Unique, column, table
+from biasgrid.tables.schema import UNKNOWN_COLUMN, Probabilities, Probability, Unique, column, table
 
 SCHEMA = table(
     "span predictions",
@@ -29,6 +28,6 @@ SCHEMA = table(
             checks=Probability,
             nullable=True,
         ),
-        "unknown": UNKNOWN,
+        "unknown": UNKNOWN_COLUMN,
     },
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.tables.answers import CUT, UNKNOWN
-from biasgrid.tables.schema import Unique, column, table
+from biasgrid.tables.schema import TRUNCATED_COLUMN, UNKNOWN_COLUMN, Unique, column, table
 
 SCHEMA = table(
     "vector predictions",
@@ -17,7 +16,7 @@ SCHEMA = table(
             description="the encoder's last hidden states, pooled as its checkpoint says (mean over the tokens without "
             "a word of it), scaled to length 1",
         ),
-        "unknown": UNKNOWN,
-        "truncated": CUT,
+        "unknown": UNKNOWN_COLUMN,
+        "truncated": TRUNCATED_COLUMN,
     },
 )

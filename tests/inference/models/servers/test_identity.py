@@ -10,7 +10,7 @@ import pytest
 from model_server import ModelServer
 from servers import ServerCell
 
-from biasgrid.base.addresses import canonical
+from biasgrid.base.addresses import canonical_address
 from biasgrid.base.faults import InputError
 from biasgrid.inference.models.servers.identity import answering_server, former_model, server_of
 from biasgrid.inference.models.servers.section import Endpoint, Serve
@@ -152,4 +152,4 @@ def test_a_model_is_digested_as_version_0_1_0_did() -> None:
     ],
 )
 def test_an_address_has_one_spelling(address: str, same: str) -> None:
-    assert canonical(address) == same
+    assert canonical_address(address) == same

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import factorial
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, nearest, one_of, value_text
+from biasgrid.base.faults import Fault, nearest_name, one_of, value_text
 from biasgrid.base.messages import place_text
-from biasgrid.base.names import alike, fold_name, normal_form
+from biasgrid.base.names import fold_name, normal_form, similar_names
 from biasgrid.base.yaml import NodePlace
 from biasgrid.families.probe.files.evaluators import FirstName, Own, Phrases, Words
 from biasgrid.families.probe.files.metrics import (
@@ -61,7 +61,7 @@ def option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
 def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
     """Yields labels that nothing stands for, or the same as for another one, or that look like others."""
     evaluator = probe.head.evaluator
-    for name, other in alike(probe.labels):
+    for name, other in similar_names(probe.labels):
         problem = f"the label {name!r} is {other!r} but for case or normal form"
         yield fault(("evaluator",), problem, "labels that differ")
     key, lists = "", dict[str, list[str]]()
@@ -95,7 +95,7 @@ def group_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
             for keys in item:
                 if key in keys:
                     places.setdefault(str(keys[key]), ("items", number))
-        for name, other in alike(places):
+        for name, other in similar_names(places):
             problem = f"the {key} {name!r} is {other!r} but for case or normal form"
             yield fault(places[name], problem, f"every {key} spelled alike")
 
@@ -175,7 +175,7 @@ class Checks:
                 yield self.fault(place, f"{value_text(text)} has a brace outside a placeholder", ROUND)
             for key in placeholders(text):
                 if key not in present and (key, place) != (OPTIONS_PLACEHOLDER, ("question",)):
-                    problem = f"unknown placeholder {{{key}}}{nearest(key, present)}"
+                    problem = f"unknown placeholder {{{key}}}{nearest_name(key, present)}"
                     yield self.fault(place, problem, one_of([*present, OPTIONS_PLACEHOLDER]))
         wanted = [key for key in needed_placeholders(text for _, text in self.texts()) if key in present]
         yield from self.lacking(wanted, "which the question needs")
@@ -216,7 +216,7 @@ class Checks:
         for place, keys in self.places():
             value = keys.get(EXPECTED_KEY)
             if value is not None and value not in self.probe.labels:
-                problem = f"{value_text(value)}{nearest(str(value), self.probe.labels)}"
+                problem = f"{value_text(value)}{nearest_name(str(value), self.probe.labels)}"
                 yield self.fault((*place, EXPECTED_KEY), problem, one_of(self.probe.labels))
 
     def metric_faults(self, name: str, metric: Metric) -> Iterator[Fault]:
@@ -227,7 +227,7 @@ class Checks:
         for key in ("label", "other"):
             label = getattr(metric, key, None)
             if label is not None and labels and label not in labels:
-                yield self.fault((*place, key), f"{value_text(label)}{nearest(label, labels)}", one_of(labels))
+                yield self.fault((*place, key), f"{value_text(label)}{nearest_name(label, labels)}", one_of(labels))
         if isinstance(metric, WordShare) and not isinstance(self.probe.head.evaluator, Words):
             problem = f"'word-share' of the evaluator {self.probe.head.evaluator.name!r}, which counts no words"
             yield self.fault(place, problem, "the evaluator 'words'")
@@ -238,7 +238,7 @@ class Checks:
             # What a class returns is no sum over items, as all others are.
             above = [one for one in list(metrics)[: list(metrics).index(name)] if metrics[one].kind != "own"]
             for one in (one for one in metric.of if one not in above):
-                problem = f"{one!r} is not a metric above it that biasgrid computes{nearest(one, above)}"
+                problem = f"{one!r} is not a metric above it that biasgrid computes{nearest_name(one, above)}"
                 yield self.fault((*place, "of"), problem, one_of(above))
         if isinstance(metric, OnCovariate):
             yield from self.covariate_faults(place, metric.covariate)
@@ -256,14 +256,14 @@ class Checks:
         """Yields values of a key that no prompt has, and returns those that there are."""
         known = list(dict.fromkeys(str(keys[key]) for keys in self.probe.keys if key in keys))
         for one in (one for one in wanted if one not in known):
-            yield self.fault(place, f"no prompt has the {key} {one!r}{nearest(one, known)}", one_of(known))
+            yield self.fault(place, f"no prompt has the {key} {one!r}{nearest_name(one, known)}", one_of(known))
         return known
 
     def category_faults(self, place: NodePlace, metric: OfCategories) -> Iterator[Fault]:
         """Yields labels that there are not, and categories that no item has."""
         labels = self.probe.labels
         for label in (label for label in metric.scores if labels and label not in labels):
-            yield self.fault((*place, "scores"), f"{value_text(label)}{nearest(label, labels)}", one_of(labels))
+            yield self.fault((*place, "scores"), f"{value_text(label)}{nearest_name(label, labels)}", one_of(labels))
         if metric.by:
             yield from self.value_faults(place, metric.by, (*metric.high, *metric.low))
 
@@ -282,7 +282,7 @@ class Checks:
         for number, marks in enumerate(self.probe.head.marks):
             place, known = self.place_of_mark(number), self.probe.head.metric
             if marks.measure not in known:
-                problem = f"unknown metric {marks.measure!r}{nearest(marks.measure, known)}"
+                problem = f"unknown metric {marks.measure!r}{nearest_name(marks.measure, known)}"
                 yield self.fault((*place, "measure"), problem, one_of(known))
             if marks.measure in first:
                 yield self.fault((*place, "measure"), f"{marks.measure!r} has marks already", "marks once for a metric")

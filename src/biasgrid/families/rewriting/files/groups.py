@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.names import alike, normal_form
+from biasgrid.base.names import normal_form, similar_names
 from biasgrid.base.sections import Section
 from biasgrid.base.text import read_text
 from biasgrid.base.yaml import Document, NodePlace, read_yaml
@@ -144,7 +144,7 @@ def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator
     """Yields rows of unequal lengths, empty words, names of groups that stand twice, and what needs `people`."""
     for name in sorted({name for name in head.groups if head.groups.count(name) > 1}):
         yield document.fault(path, ("groups",), f"{name!r} appears twice", "every group once")
-    for name, other in alike(head.groups):
+    for name, other in similar_names(head.groups):
         problem = f"{name!r} is {other!r} but for case or normal form"
         yield document.fault(path, ("groups",), problem, "every group once")
     sections = {name: getattr(head, name) for name in CONDITIONS}
@@ -224,7 +224,7 @@ def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[
         for number, sought in enumerate(row.sought):
             for word in sought:
                 rows.setdefault(word.lower(), []).append((number, row))
-    for word, other in alike(rows, normal_form):
+    for word, other in similar_names(rows, normal_form):
         problem = f"{word!r} is {other!r} in another normal form"
         yield document.fault(path, rows[word][0][1].place, problem, "every word once, or all in the normal form NFC")
     for word, several in rows.items():

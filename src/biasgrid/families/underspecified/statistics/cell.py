@@ -16,7 +16,7 @@ from biasgrid.families.underspecified.statistics.sums import SwapGroups
 from biasgrid.families.underspecified.statistics.whole import means_of_groups, statistics_of_whole
 from biasgrid.families.underspecified.stereotypes import stereotype_sides
 from biasgrid.groups.uncertainty.table import statistics_of_groups
-from biasgrid.stats.settings import Found, StatisticsSettings
+from biasgrid.stats.settings import CellStatistics, StatisticsSettings
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = ["statistics"]
@@ -24,7 +24,7 @@ __all__ = ["statistics"]
 
 def statistics(
     observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
-) -> Found:
+) -> CellStatistics:
     """Finds how sure the measures of a cell are.
 
     Args:
@@ -35,7 +35,7 @@ def statistics(
     """
     known = answered_groups(observations)
     if known.is_empty():
-        return Found(pl.DataFrame())
+        return CellStatistics(pl.DataFrame())
     groups = SwapGroups.of(known, settings.clusters)
     parts, prior = statistics_of_parts(groups, settings)
     whole, gamma = statistics_of_whole(groups, {name: known[name].to_numpy() for name in MEANS_OF_GROUPS}, settings)
@@ -46,7 +46,7 @@ def statistics(
     if options.get("measures", []) != []:
         asked = options["measures"], options["failure_threshold"]
         tables.append(statistics_of_groups(records_of_subjects(known), *asked, settings))
-    return Found(
+    return CellStatistics(
         statistics=pl.concat(tables, how="diagonal_relaxed"),
         variances=pl.concat([variances_of(groups, known, gamma), effects], how="diagonal_relaxed"),
         clusters=clusters_of_cell(groups, gamma, known["template"].to_numpy()),

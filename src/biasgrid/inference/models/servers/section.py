@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from biasgrid.base.addresses import VARIABLE, address_digest, canonical, public_address, with_secrets
+from biasgrid.base.addresses import VARIABLE_REFERENCE, address_digest, canonical_address, public_address, with_secrets
 from biasgrid.base.sections import ADDRESS_PATTERN, PATH, VARIABLE_NAME, KeysError, Section
 from biasgrid.inference.models.servers.identity import digests_of_files
 
@@ -93,10 +93,10 @@ class Endpoint(ServerSettings):
     @property
     def _server(self) -> dict[str, str]:
         """A digest of the server where variables name it, as their values decide who answers; none without values."""
-        names = VARIABLE.findall(public_address(self.url))
+        names = VARIABLE_REFERENCE.findall(public_address(self.url))
         if not names or any(name not in os.environ for name in names):
             return {}
-        return {"server": address_digest(canonical(with_secrets(public_address(self.url))))}
+        return {"server": address_digest(canonical_address(with_secrets(public_address(self.url))))}
 
 
 class Serve(ServerSettings):
