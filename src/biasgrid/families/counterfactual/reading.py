@@ -24,11 +24,11 @@ from biasgrid.families.counterfactual.biases import check_group_tokens, read_bia
 from biasgrid.families.counterfactual.pack import (
     CasePack,
     CasePackFiles,
-    Cases,
     Filling,
+    PlannedCases,
     Slot,
-    as_read,
     read_fillings,
+    readable_text,
     split_texts,
 )
 from biasgrid.families.counterfactual.templates import TaskChecks, check_distinct_templates, read_case_templates
@@ -46,7 +46,7 @@ def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
     group_tokens = header.group_tokens if header else {}
     templates = [each.template for each in located]
     tokens = dict.fromkeys(slot.token for template in templates for slot in template.slots)
-    used = {token: fill(fillings.of.get(token, []), list(group_tokens), faults) for token in tokens}
+    used = {token: texts_of_fillings(fillings.of.get(token, []), list(group_tokens), faults) for token in tokens}
     check_group_tokens(str(files.biases), biases, group_tokens, faults)
     check_distinct_templates(located, faults)
     if header and files.task:
@@ -58,7 +58,7 @@ def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
     return pack, list(dict.fromkeys(faults))
 
 
-def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: list[Fault]) -> list[str]:
+def texts_of_fillings(fillings: Iterable[Filling], group_tokens: Collection[str], faults: list[Fault]) -> list[str]:
     """Returns the distinct texts of fillings, group tokens without their numbers; reports other placeholders."""
     texts = []
     for filling in fillings:
@@ -66,10 +66,10 @@ def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: lis
         if any(isinstance(part, Slot) for part in parts):
             problem = f"{filling.text!r} holds a placeholder, which nothing fills"
             faults.append(Fault(filling.file, f"line {filling.line}", problem, "a text, at most with a group token"))
-        texts.append(as_read(parts))
+        texts.append(readable_text(parts))
     return list(dict.fromkeys(texts))
 
 
-def planned_instances(pack: CasePack, one_token: OneToken | None = None) -> Cases:
+def planned_instances(pack: CasePack, one_token: OneToken | None = None) -> PlannedCases:
     """Returns what a pack asks, whatever is one token."""
-    return Cases(pack)
+    return PlannedCases(pack)

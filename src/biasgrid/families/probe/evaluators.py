@@ -9,7 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from biasgrid.families.probe.expand import parse_keys
-from biasgrid.families.probe.files.evaluators import REFUSALS, YES_NO, FirstName, OneOf, Phrases, Words, letter_of
+from biasgrid.families.probe.files.evaluators import (
+    REFUSALS,
+    YES_NO,
+    FirstName,
+    OneWord,
+    Phrases,
+    WordCounts,
+    letter_of,
+)
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.files.section import fill_keys
 from biasgrid.families.responses import is_refusal, sentiment_of
@@ -76,7 +84,7 @@ def find_letter_meaning(answers: pl.DataFrame, probe: Probe, original: bool) -> 
 def find_one_word(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     """Finds the one of several words that stands among those of the answer."""
     evaluator = probe.head.evaluator
-    assert isinstance(evaluator, OneOf)
+    assert isinstance(evaluator, OneWord)
     return label_findings(
         answers, only_label({word: pl.col("response").str.contains(whole_word(word)) for word in evaluator.words})
     )
@@ -182,7 +190,7 @@ def find_pronouns(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.Dat
 def find_words(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     """Counts the words of lists: a row for each that has some, or for that which has most."""
     evaluator = probe.head.evaluator
-    assert isinstance(evaluator, Words)
+    assert isinstance(evaluator, WordCounts)
     if evaluator.count == "most":
         return find_most_frequent_list(answers, probe.words)
     return typed_findings(count_words(answers, probe.words).select("row", "label", score="label", value="count"))

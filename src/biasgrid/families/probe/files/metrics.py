@@ -42,7 +42,7 @@ class Metric(Section):
         return self.base in ("share-of-expected", "accuracy", "tpr", "tnr")
 
 
-class OfObservations(Metric):
+class ObservationMetric(Metric):
     """A number that is made of observations, of all prompts or of some."""
 
     where: dict[str, str] = Field(
@@ -50,13 +50,13 @@ class OfObservations(Metric):
     )
 
 
-class Share(OfObservations):
+class ExpectedShare(ObservationMetric):
     """The share of answers that are the expected one."""
 
     kind: Literal["share-of-expected", "accuracy"] = Field(description="which one")
 
 
-class Labelled(OfObservations):
+class LabelRate(ObservationMetric):
     """The share of answers that have a label: of all, of those that should have it, or of no other where none should.
 
     `rate` counts all answers. `tpr`, of answers where the label is expected, the share that have it; `tnr`, of the
@@ -67,7 +67,7 @@ class Labelled(OfObservations):
     label: str = Field(description="the label that is counted")
 
 
-class CountOfLabel(OfObservations):
+class CountOfLabel(ObservationMetric):
     """How many answers have a label."""
 
     kind: Literal["count"] = Field(description="which one")
@@ -80,13 +80,13 @@ class CountOfLabel(OfObservations):
         return "rate"
 
 
-class Mean(OfObservations):
+class MeanScore(ObservationMetric):
     """The mean of the numbers of an evaluator."""
 
     kind: Literal["mean"] = Field(description="which one")
 
 
-class Between(OfObservations):
+class GroupComparison(ObservationMetric):
     """The largest difference of groups, or the smallest ratio; of two named ones that of the first and the second."""
 
     kind: Literal["difference", "ratio"] = Field(description="which one")
@@ -103,7 +103,7 @@ class Between(OfObservations):
         return self.of
 
     @model_validator(mode="after")
-    def _with_label(self) -> Between:
+    def _with_label(self) -> GroupComparison:
         if (self.label is None) != (self.of in ("accuracy", "mean")):
             raise KeysError("expected `label` exactly where rates of a label are compared")
         if self.groups and len({*self.groups}) < len(self.groups):
@@ -111,7 +111,7 @@ class Between(OfObservations):
         return self
 
 
-class Disparity(OfObservations):
+class Disparity(ObservationMetric):
     """How far the rate of a label is from what is fair."""
 
     kind: Literal["disparity"] = Field(description="which one")
@@ -124,7 +124,7 @@ class Disparity(OfObservations):
         return "rate"
 
 
-class OnCovariate(OfObservations):
+class CovariateLine(ObservationMetric):
     """How the rate of a label follows a number of the items: slope of least squares, or Pearson's correlation."""
 
     kind: Literal["slope", "correlation"] = Field(description="which one")
@@ -145,7 +145,7 @@ class OnCovariate(OfObservations):
         return "rate"
 
 
-class OfCategories(OfObservations):
+class CategoryScores(ObservationMetric):
     """What labels count, as the mean over categories of their means: of some, or of these less those of others."""
 
     kind: Literal["categories"] = Field(description="which one")
@@ -163,7 +163,7 @@ class OfCategories(OfObservations):
         return "scores"
 
     @model_validator(mode="after")
-    def _with_categories(self) -> OfCategories:
+    def _with_categories(self) -> CategoryScores:
         if (self.by is None) == bool(self.high):
             raise KeysError("expected `high` exactly where there is `by`")
         if len({*self.high, *self.low}) < len(self.high) + len(self.low):
@@ -171,7 +171,7 @@ class OfCategories(OfObservations):
         return self
 
 
-class WordShare(OfObservations):
+class WordShare(ObservationMetric):
     """The share of the words of one list among those of two; of two groups that of the first less the second's."""
 
     kind: Literal["word-share"] = Field(description="which one")
@@ -182,7 +182,7 @@ class WordShare(OfObservations):
     groups: tuple[str, str] | None = Field(None, strict=False, description="the groups that are compared")
 
 
-class OfMetrics(Metric):
+class CombinedMetric(Metric):
     """The largest, or the average, of other metrics, which stand above it."""
 
     kind: Literal["largest", "average"] = Field(description="which one")
@@ -196,22 +196,22 @@ class OwnMetric(Metric):
 
 
 METRICS: Mapping[str, type[Metric]] = {
-    "share-of-expected": Share,
-    "accuracy": Share,
-    "rate": Labelled,
-    "tpr": Labelled,
-    "tnr": Labelled,
+    "share-of-expected": ExpectedShare,
+    "accuracy": ExpectedShare,
+    "rate": LabelRate,
+    "tpr": LabelRate,
+    "tnr": LabelRate,
     "count": CountOfLabel,
-    "mean": Mean,
-    "difference": Between,
-    "ratio": Between,
+    "mean": MeanScore,
+    "difference": GroupComparison,
+    "ratio": GroupComparison,
     "disparity": Disparity,
-    "slope": OnCovariate,
-    "correlation": OnCovariate,
-    "categories": OfCategories,
+    "slope": CovariateLine,
+    "correlation": CovariateLine,
+    "categories": CategoryScores,
     "word-share": WordShare,
-    "largest": OfMetrics,
-    "average": OfMetrics,
+    "largest": CombinedMetric,
+    "average": CombinedMetric,
     "own": OwnMetric,
 }
 """What there is, by name."""

@@ -17,6 +17,8 @@ OPTIONS_PLACEHOLDER = "options"
 """The placeholder for the options."""
 PROMPTS_KEY = "prompts"
 """The key of an item's prompts."""
+PROBE_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+BRACE = re.compile(r"[{}]")
 ItemKeys = dict[str, Any]
 
 
@@ -62,10 +64,6 @@ class ProbeSection(Head):
     """The file of a probe."""
 
     items: list[ItemKeys] = Field(min_length=1, description="what is asked about, by the keys of the question")
-
-
-PROBE_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-BRACE = re.compile(r"[{}]")
 
 
 def placeholders(text: str) -> list[str]:

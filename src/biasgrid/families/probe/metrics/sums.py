@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.probe.files.metrics import GROUP_KEY, Metric, OfCategories, OfObservations, WordShare
+from biasgrid.families.probe.files.metrics import GROUP_KEY, CategoryScores, Metric, ObservationMetric, WordShare
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class MeanOfPart:
 
 def needed_keys(metrics: Iterable[Metric]) -> list[str]:
     """Returns the keys of prompts on which some metrics hang."""
-    some = [metric for metric in metrics if isinstance(metric, OfObservations)]
+    some = [metric for metric in metrics if isinstance(metric, ObservationMetric)]
     named = [getattr(metric, name, None) for metric in some for name in ("by", "covariate")]
     return sorted({*filter(None, named), *(key for metric in some for key in metric.where)} - {GROUP_KEY})
 
@@ -62,7 +62,7 @@ def rows_where(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
     return rows.filter(*(key_column(key) == value for key, value in where.items()))
 
 
-def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.Expr | None = None) -> MeanOfPart:
+def mean_of_part(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.Expr | None = None) -> MeanOfPart:
     """Returns the mean that a metric takes of some observations.
 
     Args:
@@ -72,7 +72,7 @@ def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.E
         chosen: which observations; all without it.
     """
     rows = observations if chosen is None else observations.filter(chosen)
-    told, hit, weight = part_of_metric(metric)
+    told, hit, weight = averaging_terms(metric)
     sums = rows.filter(told).group_by("place").agg(hit=(hit * weight).sum(), weight=weight.sum(), count=pl.len())
     table = np.zeros((items, 2))
     table[sums["place"].to_numpy()] = sums.select("hit", "weight").to_numpy()
@@ -83,10 +83,10 @@ def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.E
     return MeanOfPart(table, int(sums["count"].sum()))
 
 
-def part_of_metric(metric: Metric) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+def averaging_terms(metric: Metric) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
     """Returns of which observations a metric takes the mean, of what, and with what weights."""
     label, expected, value = pl.col("label"), pl.col("expected"), pl.col("value")
-    if isinstance(metric, OfCategories):
+    if isinstance(metric, CategoryScores):
         return label.is_not_null(), label.replace_strict(metric.scores, default=0.0, return_dtype=pl.Float64), value
     if metric.base == "mean":
         return value.is_not_null(), value, value.is_not_null().cast(pl.Float64)
@@ -149,13 +149,13 @@ def high_less_low(sums: FloatArray, high: int, times: float, plus: float) -> Flo
         Shape (...). A part of nothing counts for nothing; NaN where all of one kind are such.
     """
     values = means_of_parts(sums)
-    number = mean_of_known(values[..., :high])
+    number = mean_without_nan(values[..., :high])
     if values.shape[-1] > high:
-        number = number - mean_of_known(values[..., high:])
+        number = number - mean_without_nan(values[..., high:])
     return times * number + plus
 
 
-def mean_of_known(values: FloatArray) -> FloatArray:
+def mean_without_nan(values: FloatArray) -> FloatArray:
     """Returns the means of the last axis without what is NaN, NaN where all is."""
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):

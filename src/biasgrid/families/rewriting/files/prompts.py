@@ -12,6 +12,41 @@ from biasgrid.base.rows import read_rows
 from biasgrid.base.text import read_text
 
 EXPECTED_FILE = "prompts, in .txt one a line"
+LayoutName = Literal["realtoxicityprompts", "dialogsum"]
+PROMPT_PLACE = "{prompt}"
+"""Where a template has the prompt."""
+
+
+class PromptLayout(NamedTuple):
+    """How a set of prompts lies in its folder.
+
+    Attributes:
+        files: the names of its files, of which the first that is there is read.
+        column: where a prompt stands in a row.
+        template: what is asked.
+    """
+
+    files: tuple[str, ...]
+    column: str
+    template: str = PROMPT_PLACE
+
+
+LAYOUTS: Mapping[LayoutName, PromptLayout] = {
+    "realtoxicityprompts": PromptLayout(("prompts.jsonl", "prompts.parquet"), "prompt.text"),
+    "dialogsum": PromptLayout(
+        (
+            "dialogsum.test.jsonl",
+            "dialogsum.dev.jsonl",
+            "dialogsum.train.jsonl",
+            "test.csv",
+            "validation.csv",
+            "train.csv",
+        ),
+        "dialogue",
+        f"Summarise this conversation in a few sentences.\n\n{PROMPT_PLACE}",
+    ),
+}
+"""By name."""
 
 
 def read_prompts(path: Path, column: str) -> tuple[list[str], list[Fault]]:
@@ -54,41 +89,6 @@ def prompt_values(path: Path, column: str) -> Iterator[tuple[str, Any]]:
         yield from ((row.where, row.values[column]) for row in read_rows(path, [column], EXPECTED_FILE))
 
 
-LayoutName = Literal["realtoxicityprompts", "dialogsum"]
-PROMPT_PLACE = "{prompt}"
-"""Where a template has the prompt."""
-
-
-class PromptLayout(NamedTuple):
-    """How a set of prompts lies in its folder.
-
-    Attributes:
-        files: the names of its files, of which the first that is there is read.
-        column: where a prompt stands in a row.
-        template: what is asked.
-    """
-
-    files: tuple[str, ...]
-    column: str
-    template: str = PROMPT_PLACE
-
-
-LAYOUTS: Mapping[LayoutName, PromptLayout] = {
-    "realtoxicityprompts": PromptLayout(("prompts.jsonl", "prompts.parquet"), "prompt.text"),
-    "dialogsum": PromptLayout(
-        (
-            "dialogsum.test.jsonl",
-            "dialogsum.dev.jsonl",
-            "dialogsum.train.jsonl",
-            "test.csv",
-            "validation.csv",
-            "train.csv",
-        ),
-        "dialogue",
-        f"Summarise this conversation in a few sentences.\n\n{PROMPT_PLACE}",
-    ),
-}
-"""By name."""
 assert set(LAYOUTS) == set(get_args(LayoutName))
 
 

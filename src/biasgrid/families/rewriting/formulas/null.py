@@ -7,7 +7,7 @@ import polars as pl
 PAIR_OF_GROUPS = ("group", "other")
 
 
-def by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
+def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
     """Returns what is beyond the noise, prompt by prompt.
 
     Args:

@@ -20,7 +20,7 @@ from rapidfuzz.distance import LCSseq
 from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.rewriting.formulas.tokens import stems, tokenize_words
 
-ENTRY = re.compile(r"^\s*(?:\d{1,3}[.):]|[-*•+])\s+(.*\S)\s*$")
+LIST_ENTRY = re.compile(r"^\s*(?:\d{1,3}[.):]|[-*•+])\s+(.*\S)\s*$")
 AFTER_NAME = re.compile(r"\s+[-–—]\s+|:\s|\s+\(")  # noqa: RUF001
 """What stands between a name and what is said of it."""
 LIST_MARKS = re.compile(r"[^\w\s]|_")
@@ -32,7 +32,7 @@ def listed_names(answer: str) -> list[str]:
     Of a line what stands before ` - `, `: ` or ` (`, in lower case, without marks and superfluous white space; of names
     that are there twice the first.
     """
-    entries = (ENTRY.match(line) for line in answer.splitlines())
+    entries = (LIST_ENTRY.match(line) for line in answer.splitlines())
     named = (AFTER_NAME.split(entry[1], maxsplit=1)[0] for entry in entries if entry)
     plain = (" ".join(LIST_MARKS.sub(" ", name).lower().split()) for name in named)
     return list(dict.fromkeys(name for name in plain if name))
@@ -70,7 +70,7 @@ def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
     return kept / (longer * (longer - 1) / 2)
 
 
-def spread(similarities: Sequence[float]) -> tuple[float, float] | None:
+def spread_of_similarities(similarities: Sequence[float]) -> tuple[float, float] | None:
     """Returns SNSR and SNSV: largest less smallest similarity to the neutral list, and its standard deviation.
 
     Args:
@@ -223,7 +223,7 @@ SMOOTHING = 0.1
 """Stands for no n-gram in common (Chen and Cherry, WMT 2014, method 1)."""
 NGRAMS_KEPT = 1024
 """How many texts are kept with their n-grams, which take a hundred times the memory of their words."""
-Grams = Sequence[frozenset[tuple[object, ...]]]
+NGrams = Sequence[frozenset[tuple[object, ...]]]
 
 
 def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
@@ -239,7 +239,7 @@ def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
     split = [tokenize_words(text.lower()) for text in texts]
 
     @lru_cache(maxsize=NGRAMS_KEPT)
-    def grams_of(place: int) -> Grams:
+    def grams_of(place: int) -> NGrams:
         return [frozenset(number_ngrams(split[place], size)) for size in range(1, LONGEST_NGRAM + 1)]
 
     def compare(one: int, other: int) -> float:
