@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import normal_form, similar_names
 from biasgrid.base.text import read_text
+from biasgrid.families.counterfactual.reading import SAMPLED_CASES
 from biasgrid.families.sampling import Sample
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ WORD_TOKEN = re.compile(r"<\w+>")
 MASK_TOKEN = "[MASK]"
 """How texts write the mask, whatever a model's own is."""
 FILLINGS_EXPECTED = "a folder of files with one filling per line, or one such file"
-SAMPLED_CASES = 16
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ What makes other instances than in BiaXposer itself, which never reports what is
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.counterfactual.biases import check_group_tokens, read_biases
@@ -33,6 +34,10 @@ from biasgrid.families.counterfactual.pack import (
 )
 from biasgrid.families.counterfactual.templates import TaskChecks, check_distinct_templates, read_case_templates
 from biasgrid.families.family import OneToken
+
+if TYPE_CHECKING:
+    pass
+
 
 MOST_CASE_INSTANCES = 2**32 - 1
 
@@ -73,3 +78,6 @@ def texts_of_fillings(fillings: Iterable[Filling], group_tokens: Collection[str]
 def planned_instances(pack: CasePack, one_token: OneToken | None = None) -> PlannedCases:
     """Returns what a pack asks, whatever is one token."""
     return PlannedCases(pack)
+
+
+SAMPLED_CASES = 16

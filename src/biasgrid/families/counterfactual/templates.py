@@ -253,7 +253,9 @@ class TemplateReader:
         others = [name for name in content if name not in (*self.header.input_names, self.header.label_name)]
         for name in self.header.input_names:
             if name not in content:
-                self.fault(where, f"no {name!r}{nearest_name(name, others)}", f"the input {name!r}, as input_names says")
+                self.fault(
+                    where, f"no {name!r}{nearest_name(name, others)}", f"the input {name!r}, as input_names says"
+                )
             elif not isinstance(content[name], str):
                 self.fault(f"{where}.{name}", f"is {json_type(content[name])}", "a string")
         label = self.header.label_name

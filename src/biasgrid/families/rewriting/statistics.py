@@ -59,7 +59,9 @@ def statistics(
     )
     clusters = has.sum(axis=1)
     intervals = with_tests(statistics_rows(whole, column_numbers(whole, "n"), variance, clusters, settings), settings)
-    return CellStatistics(pl.concat([intervals, distance_statistics(rows, measured, options, settings)], how="diagonal_relaxed"))
+    return CellStatistics(
+        pl.concat([intervals, distance_statistics(rows, measured, options, settings)], how="diagonal_relaxed")
+    )
 
 
 def with_tests(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from biasgrid.base.faults import Fault, nearest_name, one_of, value_text
 from biasgrid.base.messages import place_text
-from biasgrid.base.names import similar_names, fold_name, normal_form
+from biasgrid.base.names import fold_name, normal_form, similar_names
 from biasgrid.base.yaml import NodePlace
 from biasgrid.families.probe.files.evaluators import FirstName, OwnEvaluator, Phrases, WordCounts
 from biasgrid.families.probe.files.metrics import (
