@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import normal_form, similar_names
 from biasgrid.base.text import read_text
-from biasgrid.families.counterfactual.reading import SAMPLED_CASES
 from biasgrid.families.sampling import Sample
 
 if TYPE_CHECKING:
@@ -356,40 +355,3 @@ class CasePack:
         content = {name: value for name, value in asdict(self).items() if name != "sample"}
         sample = {"sample": self.sample.model_dump()} if self.sample else {}
         return sha256(json.dumps(content | sample).encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True)
-class PlannedCases:
-    """What a pack asks."""
-
-    pack: CasePack
-
-    @property
-    def instances(self) -> int:
-        """How many instances there are."""
-        if self.pack.sample is None:
-            return self.pack.instances
-        from biasgrid.families.counterfactual.expand import cases_of_sample
-
-        chosen = cases_of_sample(self.pack, self.pack.sample)
-        blocks = self.pack.blocks
-        return sum(
-            int(chosen[block.first_case : block.first_case + block.cases].sum()) * block.terms for block in blocks
-        )
-
-    def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
-        """Returns second and first input and targets of `count` instances of cases, spread evenly over the pack."""
-        from biasgrid.families.counterfactual.expand import candidates_of, expand_cases
-
-        steps = min(SAMPLED_CASES, self.pack.cases)
-        rows = []
-        for step in range(steps):
-            case = self.pack.cases * step // steps
-            instances = expand_cases(self.pack, case, case + 1)
-            columns = instances.select("text_pair", "text", *candidates_of(self.pack))
-            rows += columns.gather_every(max(1, len(instances) * steps // count)).rows()
-        # Every tokenizer writes its mask otherwise; any word stands for that one token.
-        return [
-            (context or "", text.replace(MASK_TOKEN, "it"), [word for word in words if word is not None])
-            for context, text, *words in rows
-        ]

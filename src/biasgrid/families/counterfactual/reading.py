@@ -17,7 +17,8 @@ What makes other instances than in BiaXposer itself, which never reports what is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from biasgrid.base.faults import Fault
@@ -26,7 +27,6 @@ from biasgrid.families.counterfactual.pack import (
     CasePack,
     CasePackFiles,
     Filling,
-    PlannedCases,
     Slot,
     read_fillings,
     readable_text,
@@ -81,3 +81,40 @@ def planned_instances(pack: CasePack, one_token: OneToken | None = None) -> Plan
 
 
 SAMPLED_CASES = 16
+
+
+@dataclass(frozen=True)
+class PlannedCases:
+    """What a pack asks."""
+
+    pack: CasePack
+
+    @property
+    def instances(self) -> int:
+        """How many instances there are."""
+        if self.pack.sample is None:
+            return self.pack.instances
+        from biasgrid.families.counterfactual.expand import cases_of_sample
+
+        chosen = cases_of_sample(self.pack, self.pack.sample)
+        blocks = self.pack.blocks
+        return sum(
+            int(chosen[block.first_case : block.first_case + block.cases].sum()) * block.terms for block in blocks
+        )
+
+    def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
+        """Returns second and first input and targets of `count` instances of cases, spread evenly over the pack."""
+        from biasgrid.families.counterfactual.expand import candidates_of, expand_cases
+
+        steps = min(SAMPLED_CASES, self.pack.cases)
+        rows = []
+        for step in range(steps):
+            case = self.pack.cases * step // steps
+            instances = expand_cases(self.pack, case, case + 1)
+            columns = instances.select("text_pair", "text", *candidates_of(self.pack))
+            rows += columns.gather_every(max(1, len(instances) * steps // count)).rows()
+        # Every tokenizer writes its mask otherwise; any word stands for that one token.
+        return [
+            (context or "", text.replace(MASK_TOKEN, "it"), [word for word in words if word is not None])
+            for context, text, *words in rows
+        ]
