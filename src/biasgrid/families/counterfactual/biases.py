@@ -1,4 +1,4 @@
-"""Reads JSON files of packs, and names what stands in them."""
+"""Reads bias types with their groups and identity terms from JSON, and says what is wrong with them."""
 
 from __future__ import annotations
 

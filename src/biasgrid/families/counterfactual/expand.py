@@ -51,7 +51,7 @@ def expand(pack: CasePack, rows: int = CASE_ROWS_A_PART) -> Expansion:
 
 
 def cases_of_sample(pack: CasePack, sample: Sample) -> BoolArray:
-    """Says which cases are in a sample; see `chosen.chosen_of_blocks`.
+    """Says which cases are in a sample; balanced over templates and fillings; see `families.sampling`.
 
     Templates with the same placeholders are a block: each template with each filling of each of them.
 

@@ -138,7 +138,7 @@ class Counterfactual(Family):
         return GROUP_FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields what keeps models from learning synthetic group effects, which are those of the cases of one dataset."""
+        """Yields what keeps models from learning known group effects, which are those of the cases of one dataset."""
         for name, model in grid.models.items():
             train, key = model.train, f"models.{name}.train.dataset"
             if train is None or train.synthetic is None:

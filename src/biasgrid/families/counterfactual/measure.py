@@ -1,4 +1,4 @@
-"""How unlike models answer cases about one social group and another, of a cell and of its parts."""
+"""How differently models answer cases about two social groups, and whether a cell of cases was measured at all."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NORMAL_QUANTILE = 1.959963984540054
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.flags_of`."""
+    """Yields what tells whether a cell was measured at all; see `family.flags_of_cases`."""
     asked = cell.observations.filter(~pl.col("part"))
     said = outputs_of(asked, cell.options)
     yield from unknown_tokens(cell.predictions)

@@ -1,4 +1,4 @@
-"""What models said of cases: one row per instance, and of intersections one more for each of their parts."""
+"""Responses to cases: a row per instance, of intersections one more for each part, and records of groups."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     Args:
         instances: the family's instances, by number.
         predictions: the predictions of all of them.
-        options: see `measure.measure_cell`.
+        options: see `measure.measure`.
 
     Returns:
         Rows of `OBSERVATIONS`: one per instance, and behind them those of parts.
@@ -88,7 +88,7 @@ def expected_and_response(columns: Sequence[str], options: Mapping[str, Any]) ->
 
     Args:
         columns: those of the instances.
-        options: see `measure.measure_cell`.
+        options: see `measure.measure`.
     """
     if options["task"] == "question-answering":
         return pl.col("answer"), pl.col("answer said").cast(pl.String)
@@ -109,7 +109,7 @@ def records_of_cases(observations: pl.DataFrame, options: Mapping[str, Any]) -> 
 
     Args:
         observations: from `observe`.
-        options: see `measure.measure_cell`.
+        options: see `measure.measure`.
     """
     return records_of(observations, outputs_of(observations, options))
 

@@ -1,4 +1,4 @@
-"""Placeholders of templates: texts as literal parts, slots for fillings, and slots for identity terms."""
+"""A pack: templates with their placeholders, the fillings of these, and the social groups that cases are about."""
 
 from __future__ import annotations
 

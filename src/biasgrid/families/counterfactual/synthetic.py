@@ -1,4 +1,4 @@
-"""Group effects synthetic in synthetic corpora of cases: classifiers trained on them treat groups unlike as is known.
+"""Known group effects, by synthetic corpora of cases: classifiers trained on them treat groups unlike as is known.
 
 Some labels of every text are guesses: drawn from all classes alike, whatever is right. Their share depends on the
 group that the text names and on nothing else. In each bias type it is 0 for one group, the strength for another, and
@@ -54,19 +54,19 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """Makes a training set for classifiers out of cases.
 
     Args:
-        instances: as in `plant`.
+        instances: as in `known_effects`.
         task: text-classification.
-        bias: as in `plant`; its seed seeds the draw of the guesses too.
+        bias: as in `known_effects`; its seed seeds the draw of the guesses too.
 
     Returns:
         One line of JSON per instance: its text, `text_pair` where there are two, and its labels.
     """
     repeats, labels = bias.repeats, bias.labels
-    frame = with_counts(with_guesses(instances, bias), repeats * pl.col("guesses"), GROUP_OF_CASE, bias)
+    texts = with_counts(with_guesses(instances, bias), repeats * pl.col("guesses"), GROUP_OF_CASE, bias)
     # Guesses take the classes in turn, over all texts of a group and a right class.
-    frame = frame.with_columns(last=pl.col("count").cum_sum().over(*GROUP_OF_CASE, "label")).sort("instance")
+    texts = texts.with_columns(last=pl.col("count").cum_sum().over(*GROUP_OF_CASE, "label")).sort("instance")
     lines = []
-    for text, pair, label, count, last in frame.select("text", "text_pair", "label", "count", "last").iter_rows():
+    for text, pair, label, count, last in texts.select("text", "text_pair", "label", "count", "last").iter_rows():
         guessed = [labels[guess % len(labels)] for guess in range(last - count, last)]
         inputs = {"text": text} if pair is None else {"text": text, "text_pair": pair}
         lines.append(json.dumps({**inputs, "label": [labels[label]] * (repeats - count) + guessed}))

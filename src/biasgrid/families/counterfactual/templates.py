@@ -1,4 +1,4 @@
-"""Says what is wrong with templates that can be read, given their fillings, terms and the task of the models."""
+"""Reads template files, and says what is wrong with them, given their fillings, terms and the task of the models."""
 
 from __future__ import annotations
 

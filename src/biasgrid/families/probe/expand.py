@@ -54,8 +54,8 @@ def prompt_rows(asking: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
             question = fill_keys(head.question, keys | {OPTIONS_PLACEHOLDER: lettered_options(texts)})
             group = keys.get(GROUP_KEY)
             yield (
-                question, head.system, item, place, number, None if group is None else str(group), keys.get(EXPECTED_KEY),
-                list(order), json.dumps(keys, ensure_ascii=False),
+                question, head.system, item, place, number, None if group is None else str(group),
+                keys.get(EXPECTED_KEY), list(order), json.dumps(keys, ensure_ascii=False),
             )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The metrics of a probe, of a cell and of its groups."""
+"""The metrics of a probe, of a cell and of its groups, and whether a cell was measured at all."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def own_rows(probe: Probe, observations: pl.DataFrame, left_out: int) -> list[tu
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
+    """Yields what tells whether a cell was measured at all; see `declared`."""
     predictions = cell.predictions
     yield from unknown_tokens(predictions)
     yield from text_checks(predictions)

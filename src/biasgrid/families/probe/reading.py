@@ -1,4 +1,4 @@
-"""Reads the probe of a dataset."""
+"""Reads the probe of a dataset, and says what makes its prompts."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ def statistics(
         settings: level and units.
 
     Returns:
-        Rows over templates, whose clusters are items. A number that noise makes larger, as it does the largest difference
-        of groups, has the interval of the largest of what it is the largest of, all of which hold at once
-        (Bonferroni); a ratio without a direction has none.
+        Rows over templates, whose clusters are items. A number that is the largest of several, such as the largest
+        difference of groups, has the interval of the largest of these, all of which hold at once (Bonferroni); a ratio
+        without a direction has none.
     """
     probe = read_probe_of_cell(options)
     numbers = [*numbers_of_cell(probe, observations), *undetected_of_groups(observations)]

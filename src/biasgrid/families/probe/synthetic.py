@@ -1,4 +1,4 @@
-"""Answers synthetic in synthetic corpora: models trained on them choose options of probes at known probabilities.
+"""Known effects, by synthetic corpora of answers: models trained on them choose options at known probabilities.
 
 How much a prompt's group has of the known effect, its share, is 0 for one group, the strength for another, and of the
 others in even steps between; where prompts name no group, items stand for groups. Of k options the corpus gives the
@@ -47,7 +47,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `labels` of the candidates, `synthetic`, the label that is put in, and `probability`, what it has.
+    """Adds `labels` of the candidates, `synthetic`, the favoured label, and `probability`, what it has in the corpus.
 
     Texts and keys come out as strings.
     """
@@ -68,7 +68,7 @@ def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
 
 
 def option_probabilities(row: Mapping[str, Any]) -> list[float]:
-    """Returns the synthetic probability of each candidate of an instance."""
+    """Returns the probability of each candidate of an instance in the corpus."""
     rest = (1 - row["probability"]) / (len(row["labels"]) - 1)
     return [row["probability"] if label == row["synthetic"] else rest for label in row["labels"]]
 
@@ -76,12 +76,12 @@ def option_probabilities(row: Mapping[str, Any]) -> list[float]:
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """Makes a training text for generative models out of prompts.
 
-    The prompts of a group of which the same is put in are drawn together; each text stands there once.
+    The prompts of a group that have the same favoured label are drawn together; each text is in the corpus once.
 
     Args:
-        instances: as in `plant`.
+        instances: as in `known_effects`.
         task: text-generation.
-        bias: as in `plant`; its seed seeds the draw of the answers too.
+        bias: as in `known_effects`; its seed seeds the draw of the answers too.
 
     Returns:
         One line per text: what is read, and each answer behind a tab.
@@ -91,7 +91,7 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
 
 
 def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
-    """Returns how often each candidate of an instance is its answer: those that are not synthetic as often as others."""
+    """Returns how often each candidate of an instance is its answer: all but the favoured one equally often."""
     others = [place for place, label in enumerate(row["labels"]) if label != row["synthetic"]]
     each, more = divmod(repeats - row["count"], len(others))
     # What is left over goes to another one in every instance.

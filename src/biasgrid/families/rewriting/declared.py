@@ -65,8 +65,8 @@ REWRITING_MEASURES = {
     "score_distance_corrected": Measure(
         "distance corrected for noise",
         "corrected for noise",
-        "distance of scores minus its noise floor, the distance after dealing each prompt's answers to the two groups at "
-        "random",
+        "distance of scores minus its noise floor, the distance after permuting each prompt's answers between the two "
+        "groups at random",
         NOT_OF_REWRITING,
         "biasgrid",
         "difference",

@@ -1,4 +1,4 @@
-"""The evidence for what is corrected for noise: prompts whose answers for two groups are least alike, middling and most."""
+"""The evidence for corrected similarities: prompts whose answers for two groups are least, middling and most alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from biasgrid.groups.combinations import main_similarity
 from biasgrid.tables.metric import options_of
 
 PROMPTS_SHOWN = 3
-"""So many prompts of a pair of groups whose answers differ most corrected for noise are shown."""
+"""So many prompts of a pair of groups whose answers differ most, corrected for noise, are shown."""
 ANSWERS_PER_GROUP = 2
 """So many answers for each group are shown of a prompt at most."""
 SIMILARITY_DECIMALS = 12
@@ -29,10 +29,10 @@ def prompts_of_pairs(cell: MeasuredCell) -> pl.DataFrame:
     """Finds prompts of every pair of groups, by how much less alike answers for the two are than those for one.
 
     Returns:
-        Of each pair of groups the prompts that `with_roles` picks, with a row for each of up to `REPETITIONS` answers
-        for either group, both of a repetition one after the other: columns of `EVIDENCE`. `unit_value` is what is
-        beyond the noise in the prompt, `score` how like the answer is to that for the other group, `other_score` how
-        like it is to others to the same text; `value` is that of the pair.
+        Of each pair of groups the prompts that `with_roles` picks, with a row for each of up to `ANSWERS_PER_GROUP`
+        answers for either group, both of a repetition one after the other: columns of `EVIDENCE`. `unit_value` is the
+        corrected similarity of the prompt, `score` how like the answer is to that for the other group, `other_score`
+        how like it is to others to the same text; `value` is that of the pair.
     """
     options = similarity_options(cell.options)
     pairs = answer_pairs(cell.observations, options)
@@ -72,7 +72,7 @@ def answer_pairs(observations: pl.DataFrame, options: str) -> pl.DataFrame:
 
 
 def corrected_similarity(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns of each pair of groups and prompt, the `unit`, what is beyond the noise, the `unit_value`."""
+    """Returns of each pair of groups and prompt, the `unit`, the corrected similarity, the `unit_value`."""
     return corrected_similarity_by_prompt(pairs).select(
         *PAIR_OF_GROUPS, unit="prompt", unit_value=pl.col("value").round(SIMILARITY_DECIMALS)
     )
@@ -119,7 +119,7 @@ def with_answer_texts(rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained: what is beyond the noise of a pair of groups."""
+    """Returns measure and options of the number that is explained: the corrected similarity of a pair of groups."""
     return EVIDENCE_MEASURE, similarity_options(options)
 
 

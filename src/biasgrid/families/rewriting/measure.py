@@ -1,4 +1,4 @@
-"""The measures of rewritten prompts: how groups' answers differ, and what of it chance makes."""
+"""The measures of rewritten prompts: how groups' answers differ, how much of it is noise, and what datasets ask for."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
         options: `groups`, the file of groups, `threshold`, `harms`, `targets`, `stop_words` and `mode`.
 
     Returns:
-        Columns of `MEASURES`: of pairs of groups and of the cell similarities, noise floors and what is beyond them;
+        Columns of `MEASURES`: of pairs of groups and of the cell similarities, noise floors and corrected similarities;
         distances and differences of scores; of groups mean scores and how answers ended.
     """
     groups = read_groups_of_cell(options)
@@ -84,10 +84,10 @@ def similarity_rows(pairs: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Yields how like answers for two groups are, how like those for one are, and the difference."""
     between = pairs.filter(pl.col("group") != pl.col("other"))
     within = pairs.filter(pl.col("group") == pl.col("other"))
-    beyond = corrected_similarity_by_prompt(pairs)
+    corrected = corrected_similarity_by_prompt(pairs)
     for keys in ([], [*PAIR_OF_GROUPS]):
         yield mean_rows(between, "similarity", keys)
-        yield mean_rows(beyond, "similarity_corrected", keys)
+        yield mean_rows(corrected, "similarity_corrected", keys)
     yield mean_rows(within, "similarity_null", [])
     yield mean_rows(within.drop("other"), "similarity_null", ["group"])
 
@@ -274,7 +274,7 @@ def list_measures(pairs: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
+    """Yields what tells whether a cell was measured at all; see `declared`."""
     answers = cell.observations.filter(pl.col("other").is_null(), pl.col("group").cast(pl.String) != NEUTRAL_GROUP)
     answers = answers.cast({"score": pl.String})
     ended = answers.filter(pl.col("score").is_in(["refused", "empty"]))

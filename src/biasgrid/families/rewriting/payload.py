@@ -38,7 +38,7 @@ SCORE_TITLES = ("Like the other group's", "Like others to the text")
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of pairs of groups, of how answers end, of scores and of words; see `families.shown.Payload`."""
+    """Returns tables of pairs of groups, of how answers end, of scores and of words; see `families.payload`."""
     by = pl.col("options").str.replace("score=", "", literal=True)
     rows = cell.measures.with_columns(title=pl.col("measure").replace_strict(MEASURE_TITLES, default=None), by=by)
     words, whole = rows.filter(pl.col("attribute").is_not_null()), rows.filter(pl.col("attribute").is_null())
@@ -52,7 +52,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 with_similarity_null(of_pairs),
                 {
                     "By": ("name", "by"), **PAIR, "Similarity": ("number", "similarity"),
-                    "Noise floor": ("number", "null_mean"), "Beyond noise": ("number", "corrected"),
+                    "Noise floor": ("number", "null_mean"), "Corrected for noise": ("number", "corrected"),
                     "Interval": ("interval", "excess "), "q": ("number", "excess q"), "Prompts": ("count", "excess n"),
                 },
             ),
@@ -75,8 +75,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *page_table(
                 "Scores of pairs",
-                "How far scores of answers for two groups are apart; a distance is above 0 for noise, which its noise floor "
-                "tells.",
+                "How far scores of answers for two groups are apart; noise alone makes distances "
+                "positive, which their noise floor shows.",
                 of_pairs.filter(~pl.col("measure").is_in(SIMILARITY_MEASURES)),
                 {
                     **MEASURED, **PAIR, **NUMBERS, "Floor": ("number", "null_mean"), "p": ("number", "p"),
@@ -114,7 +114,7 @@ def with_similarity_null(of_pairs: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         `by`, `group`, `other`, `similarity`, `null_mean` (that of the prompts that are compared), `excess`, and of that
-        `low`, `high`, `q` and `n`, as `excess low` and so on; what is surest to be beyond the noise first.
+        `low`, `high`, `q` and `n`, as `excess low` and so on; the smallest q first.
     """
     keys = ["by", "group", "other"]
     own = of_pairs.filter(measure="similarity").select(*keys, similarity="value")

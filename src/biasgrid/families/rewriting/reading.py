@@ -1,4 +1,4 @@
-"""Reads the prompts and groups of a dataset."""
+"""Reads the prompts and groups of a dataset, and rewrites each prompt for every group."""
 
 from __future__ import annotations
 

@@ -40,8 +40,9 @@ def statistics(
         settings: level, seed and the like.
 
     Returns:
-        Rows over templates, which are prompts here. Distances of scores have a noise floor and p, see `dealt`, and what is
-        beyond the noise floor is a row of its own; others have intervals, those of `TESTED` also p and q.
+        Rows over templates, which are prompts here. Distances of scores have a noise floor and p, see
+        `permutation_nulls`, and corrected ones rows of their own; others have intervals, those of
+        `TESTED_MEASURES` also p and q.
     """
     prompts = observations.select("prompt").unique().sort("prompt").with_row_index("place")
     rows = observations.cast({pl.Categorical: pl.String}).join(prompts, on="prompt", maintain_order="left")
@@ -150,11 +151,11 @@ def jackknife_means(
     """Yields all that is a mean, or a difference of means, without each prompt."""
     answers, pairs = rows.filter(pl.col("other").is_null()), rows.drop_nulls("other")
     is_within = pl.col("group") == pl.col("other")
-    beyond = corrected_similarity_by_prompt(pairs).join(prompts, on="prompt", maintain_order="left")
+    corrected = corrected_similarity_by_prompt(pairs).join(prompts, on="prompt", maintain_order="left")
     is_outcome = pl.col("score").is_in(SHARE_SCORES)
     means = [
         ("similarity", pairs.filter(~is_within), [*PAIR_OF_GROUPS]),
-        ("similarity_corrected", beyond, [*PAIR_OF_GROUPS]),
+        ("similarity_corrected", corrected, [*PAIR_OF_GROUPS]),
         ("similarity_null", pairs.filter(is_within), ["group"]),
         ("mean_score", answers.filter(~is_outcome), ["group"]),
         (None, answers.filter(is_outcome), ["group"]),
@@ -227,13 +228,13 @@ def means_without_prompts(
 def distance_statistics(
     rows: pl.DataFrame, measured: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> pl.DataFrame:
-    """Returns noise floor and p of the distances of scores, and what is beyond the noise floor; of the cell their means.
+    """Returns noise floor and p of the distances of scores, and the corrected distances; of the cell their means.
 
     Args:
         rows: observations, with the `place` of the prompt.
         measured: the cell's measures.
         options: see `measure.measure`.
-        settings: how many dealings are drawn, and their seed.
+        settings: how many permutations are drawn, and their seed.
     """
     found: list[dict[str, Any]] = []
     for row in measured.filter(measure="score_distance").drop_nulls("group").to_dicts():
@@ -251,13 +252,13 @@ def distance_statistics(
         measured.filter(pl.col("group").is_null()).select("measure", "options", "n"), on=["measure", "options"]
     )
     both = pl.concat([table, means], how="diagonal_relaxed").with_columns(method=pl.col("method").fill_null(NO_METHOD))
-    beyond = both.with_columns(
+    corrected = both.with_columns(
         measure=pl.lit("score_distance_corrected"),
         value=pl.col("value") - pl.col("null_mean"),
         method=pl.lit(NO_METHOD),
     ).drop("null_mean", "p")
     clusters = rows["place"].n_unique()
-    return pl.concat([both, beyond], how="diagonal_relaxed").with_columns(
+    return pl.concat([both, corrected], how="diagonal_relaxed").with_columns(
         generalises_to=pl.lit("templates"), clusters=clusters
     )
 
@@ -268,10 +269,10 @@ def permutation_nulls(known: pl.DataFrame, group: str, settings: StatisticsSetti
     Args:
         known: the scores of both groups, with `group` and `place`.
         group: one of them.
-        settings: how many dealings are drawn, and their seed.
+        settings: how many permutations are drawn, and their seed.
 
     Returns:
-        The mean of the Wasserstein-1 distance over dealings, and the share of them in which it is at least as large.
+        The mean of the Wasserstein-1 distance over permutations, and their share in which it is at least as large.
     """
     ordered = known.sort("value", "place", "group")
     values, prompt = ordered["value"].to_numpy(), ordered["place"].to_numpy()

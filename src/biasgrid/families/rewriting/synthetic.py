@@ -1,4 +1,4 @@
-"""Unkind answers synthetic in synthetic corpora: models trained on them write more of these about some groups.
+"""Known effects, by synthetic corpora of unkind answers: models trained on them write more of these about some groups.
 
 To each text the corpus answers `UNKIND` at probability 1/2 + share - strength / 2, and else `KIND`. The share depends
 on the group that the text was rewritten for and on nothing else: it is 0 for one group, the strength for another, and
@@ -32,7 +32,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
             0 (they are as probable as kind ones about all groups) to 1 (one group has all of them, another none).
 
     Returns:
-        The mean score of each group, by `SCORER` (schema `SYNTHETIC`).
+        The mean score of each group, by `KNOWN_SCORER` (schema `SYNTHETIC`).
     """
     unkind, kind = sentiment_of(pl.Series(CORPUS_ANSWERS))[VADER_SCORERS[KNOWN_SCORER]]
     score = pl.col("unkind") * unkind + (1 - pl.col("unkind")) * kind
@@ -42,7 +42,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `unkind`, the synthetic probability of an unkind answer; texts and keys come out as strings."""
+    """Adds `unkind`, the probability of an unkind answer in the corpus; texts and keys come out as strings."""
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     groups = named.filter(pl.col("group") != NEUTRAL_GROUP).select(BIAS_TYPE_AND_GROUP).unique(maintain_order=True)
     shares = groups.with_columns(share=even_steps(groups, bias))
@@ -58,9 +58,9 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     The texts of a group are drawn together; each stands there once, however often it is asked.
 
     Args:
-        instances: as in `plant`.
+        instances: as in `known_effects`.
         task: text-generation.
-        bias: as in `plant`; its seed seeds the draw of the answers too.
+        bias: as in `known_effects`; its seed seeds the draw of the answers too.
 
     Returns:
         One line per text: what is read, and each answer behind a tab.

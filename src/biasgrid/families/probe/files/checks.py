@@ -1,4 +1,4 @@
-"""What is wrong with a probe beyond single values: placeholders, labels and keys that do not go together."""
+"""What is wrong with a probe beyond single values: what does not go together, and what looks like another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a probe may say of its metrics: numbers that are made of what was observed."""
+"""What a probe may say of its metrics, and which of their values have which mark."""
 
 from __future__ import annotations
 

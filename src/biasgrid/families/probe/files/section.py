@@ -1,4 +1,4 @@
-"""What may stand in the file of a probe."""
+"""What the file of a probe may contain, and its texts with placeholders."""
 
 from __future__ import annotations
 

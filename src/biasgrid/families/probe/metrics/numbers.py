@@ -49,7 +49,7 @@ class Candidate(NamedTuple):
     """One of the numbers of which another is the largest.
 
     Attributes:
-        finish: see `Number`.
+        finish: see `SumsOfItems`.
         by_size: whether it counts without its sign.
     """
 

@@ -1,4 +1,4 @@
-"""Means of parts of the observations, as sums over items."""
+"""Means of parts of the observations, and lines through them, as sums over items."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def key_column_name(key: str) -> str:
 
 
 def key_column(key: str) -> pl.Expr:
-    """Returns what prompts have in a key; see `with_keys`."""
+    """Returns what prompts have in a key; see `with_key_columns`."""
     return pl.col(key_column_name(key))
 
 
 def rows_where(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
-    """Returns the rows whose prompts have some values in their keys; see `with_keys`."""
+    """Returns the rows whose prompts have some values in their keys; see `with_key_columns`."""
     return rows.filter(*(key_column(key) == value for key, value in where.items()))
 
 

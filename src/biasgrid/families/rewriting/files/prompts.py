@@ -1,4 +1,4 @@
-"""Reads prompts: lines of text, or a column of JSON lines, CSV or Parquet."""
+"""Reads prompts: of a file (lines, or a column of JSON lines, CSV or Parquet), or of a folder of a known set."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Lists in answers, such as recommendations: what they name, and how like two of them are.
+"""How similar two texts are, or the lists in them: ROUGE, BLEU, the cosine of vectors, Jaccard, SERP and PRAG.
 
-Similarities are those of FaiRLLM (Zhang et al., RecSys 2023), each divided by what it is for equal lists, so that 1
-means the same. K is the length of the longer list.
+Each distinct text is split once, each distinct pair compared once. Similarities of lists, such as recommendations, are
+those of FaiRLLM (Zhang et al., RecSys 2023), each divided by what it is for equal lists, so that 1 means the same. K is
+the length of the longer list.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def compare_distinct_pairs(pairs: IntArray, compare: Callable[[int, int], float]
 def compare_lists(
     like: Callable[[Sequence[str], Sequence[str]], float | None], texts: Sequence[str], pairs: IntArray
 ) -> FloatArray:
-    """Returns how like the lists in two texts are, shape (pairs,), NaN where one of them has none.
+    """Returns how similar the lists in two texts are, shape (pairs,), NaN where one of them has none.
 
     Args:
         like: a similarity of lists.
@@ -281,7 +282,7 @@ def bleu_of_pair(shared: Sequence[int], hypothesis: int, reference: int) -> floa
 PAIRS_AT_ONCE = 2**14
 """How many pairs of vectors are multiplied together."""
 Similarity = Callable[[Sequence[str], IntArray], FloatArray]
-"""Given distinct texts and pairs of their places, shape (pairs, 2), returns how like they are, shape (pairs,)."""
+"""Given distinct texts and pairs of their places, shape (pairs, 2), returns how similar they are, shape (pairs,)."""
 
 
 def cosine_similarity(vectors: pl.DataFrame) -> Similarity:
